@@ -1,0 +1,53 @@
+/** How one kind of failure shows at every border: HTTP status, whether a retry can help, and the sentence for people. */
+interface ErrorKind {
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly title: string;
+}
+
+/**
+ * The one table of domain errors. Codes are public: never rename or reuse one.
+ * HTTP answers problem+json with `status`; activities throw ApplicationFailure with `type = code`; the CLI exits non-zero.
+ */
+export const ERROR_KINDS = {
+  InvalidRequest: { status: 400, retryable: false, title: 'The request is not valid' },
+  Unauthorized: { status: 401, retryable: false, title: 'The API key is missing or wrong' },
+  NotFound: { status: 404, retryable: false, title: 'There is no such resource' },
+  TermsConflict: { status: 409, retryable: false, title: 'The id is taken by a withdrawal with other terms' },
+  NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
+  NotAwaitingConfirmation: { status: 409, retryable: false, title: 'The withdrawal does not wait for a confirmation' },
+  ForeignWorkflowId: { status: 409, retryable: false, title: 'A withdrawal runs only under the workflow id withdrawal/<id>' },
+  DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
+  AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be withdrawn' },
+  AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
+  SigningRefused: { status: 500, retryable: false, title: 'The signer refused a message that is not the transfer asked for' },
+  IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
+  MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
+  NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },
+  Unavailable: { status: 503, retryable: true, title: 'A service that Sluice needs cannot be reached' },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERROR_KINDS;
+
+/** A failure with a code from {@link ERROR_KINDS}, a sentence that names the field or thing, and JSON-safe context. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly context: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, context: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.context = context;
+  }
+
+  get retryable(): boolean {
+    return ERROR_KINDS[this.code].retryable;
+  }
+}
+
+/** True for a DomainError, with `code` given only for one of that code. */
+export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {
+  return error instanceof DomainError && (code === undefined || error.code === code);
+}

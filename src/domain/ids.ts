@@ -1,0 +1,10 @@
+/** Task queue of workflows and of every activity but signing. */
+export const WORKFLOW_TASK_QUEUE = 'sluice';
+
+/** Task queue of the only process that holds keys. */
+export const SIGNER_TASK_QUEUE = 'sluice-signer';
+
+/** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
+export function withdrawalWorkflowId(id: string): string {
+  return `withdrawal/${id}`;
+}

@@ -1,0 +1,20 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
+
+/** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
+export interface WithdrawalView {
+  readonly status: WithdrawalStatus;
+  readonly reason: StatusReason | null;
+  /** base58 signature of the newest signed attempt. */
+  readonly signature: string | null;
+  readonly attempts: number;
+}
+
+/** The customer says: pay this wallet although it needs a confirmation. Rejected unless the withdrawal waits for it. */
+export const confirmDestination = defineUpdate<WithdrawalView>('confirmDestination');
+
+/** Ends the withdrawal if no attempt row exists yet; otherwise fails with NotCancellable. */
+export const cancelWithdrawal = defineUpdate<WithdrawalView>('cancelWithdrawal');
+
+/** Status, reason and newest signature. */
+export const withdrawalStatus = defineQuery<WithdrawalView>('status');

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/conformance/validator.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     fileParallelism: false,
     testTimeout: 60_000,

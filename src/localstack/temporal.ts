@@ -1,0 +1,92 @@
+import { join, resolve } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { ensureTemporalCli } from '../../scripts/temporal-cli.mjs';
+import { registerSearchAttributes } from '../platform/temporal.ts';
+import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes.ts';
+import { freePort } from './ports.ts';
+import { ManagedProcess } from './process.ts';
+
+export interface LocalTemporal {
+  /** `host:port` of the gRPC service. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Address of the Web UI; null when it was not asked for or the server is somebody else's. */
+  readonly uiUrl: string | null;
+  stop(): Promise<void>;
+}
+
+export interface TemporalOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Default: a free one. */
+  readonly uiPort?: number;
+  /** Default true. */
+  readonly ui?: boolean;
+  /** Default `.sluice/logs`. */
+  readonly logDir?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Gets one line a step of finding or making the CLI. */
+  readonly say?: (line: string) => void;
+}
+
+async function serves(address: string, namespace: string): Promise<boolean> {
+  let connection: Connection | undefined;
+  try {
+    connection = await Connection.connect({ address, connectTimeout: '2s' });
+    await connection.workflowService.describeNamespace({ namespace });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection?.close();
+  }
+}
+
+async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<LocalTemporal> {
+  const namespace = env.TEMPORAL_NAMESPACE || 'default';
+  const connection = await Connection.connect({ address, connectTimeout: '10s' });
+  try {
+    await registerSearchAttributes(connection, namespace);
+  } finally {
+    await connection.close();
+  }
+  return { address, namespace, uiUrl: null, stop: async () => undefined };
+}
+
+/**
+ * A Temporal server: that of `TEMPORAL_ADDRESS` where it is set (then `stop` leaves it alone), else a development server in memory,
+ * by a CLI that is found or made. Its search attributes are registered.
+ */
+export async function startTemporal(options: TemporalOptions = {}): Promise<LocalTemporal> {
+  const env = options.env ?? process.env;
+  if (env.TEMPORAL_ADDRESS) return useRunning(env.TEMPORAL_ADDRESS, env);
+
+  const command = await ensureTemporalCli({
+    env,
+    ...(options.say === undefined ? {} : { say: options.say }),
+  });
+  const port = options.port ?? (await freePort());
+  const uiPort = options.ui === false ? null : (options.uiPort ?? (await freePort()));
+  const address = `127.0.0.1:${port}`;
+  const namespace = 'default';
+  const server = new ManagedProcess({
+    name: 'temporal',
+    command,
+    args: [
+      ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'warn'],
+      ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)]),
+      ...SEARCH_ATTRIBUTES.flatMap((key) => ['--search-attribute', `${key.name}=Keyword`]),
+    ],
+    env,
+    logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'temporal.log'),
+    stopTimeoutMs: 3_000,
+    ready: () => serves(address, namespace),
+  });
+  await server.start();
+  return {
+    address,
+    namespace,
+    uiUrl: uiPort === null ? null : `http://127.0.0.1:${uiPort}`,
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { startPostgres } from '../../src/localstack/postgres.ts';
+import { startTemporal } from '../../src/localstack/temporal.ts';
+import { registerSearchAttributes } from '../../src/platform/temporal.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { testTemporal } from '../support/temporal.ts';
+
+const logDir = mkdtempSync(join(tmpdir(), 'sluice-logs-'));
+
+async function ask(url: string, sql: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows[0];
+  } finally {
+    await client.end();
+  }
+}
+
+describe('postgres', () => {
+  test('starts an empty PostgreSQL 18 and leaves nothing behind', async () => {
+    const postgres = await startPostgres({ logDir, env: {} });
+    const { server_version: version } = (await ask(postgres.url, 'SHOW server_version')) as {
+      server_version: string;
+    };
+    expect(version).toMatch(/^18\./);
+    await postgres.stop();
+    await expect(ask(postgres.url, 'SELECT 1')).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test('uses the server of DATABASE_URL and does not stop it', async () => {
+    const database = await freshDatabase();
+    const given = await startPostgres({ env: { DATABASE_URL: database.url } });
+    expect(given.url).toBe(database.url);
+    await given.stop();
+    expect(await ask(database.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
+    await database.drop();
+  });
+
+  test('two fresh databases are two', async () => {
+    const [a, b] = await Promise.all([freshDatabase(), freshDatabase()]);
+    await ask(a.url, 'CREATE TABLE only_here (x int)');
+    expect(await ask(b.url, `SELECT to_regclass('only_here') AS seen`)).toEqual({ seen: null });
+    await Promise.all([a.drop(), b.drop()]);
+  });
+});
+
+describe('temporal', () => {
+  test('starts with its Web UI and its search attributes', async () => {
+    const temporal = await startTemporal({ logDir });
+    const connection = await Connection.connect({ address: temporal.address });
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({
+      namespace: 'default',
+    });
+    expect(customAttributes).toMatchObject({ sluiceStatus: 2, sluiceSignature: 2 });
+    if (temporal.uiUrl !== null) expect((await fetch(temporal.uiUrl)).status).toBe(200);
+    await connection.close();
+    await temporal.stop();
+  });
+
+  test('a running server of TEMPORAL_ADDRESS is used, and registering again does nothing', async () => {
+    const shared = await testTemporal();
+    const given = await startTemporal({ env: { TEMPORAL_ADDRESS: shared.address } });
+    expect(given).toMatchObject({ address: shared.address, uiUrl: null });
+    const connection = await Connection.connect({ address: given.address });
+    await registerSearchAttributes(connection, given.namespace);
+    await given.stop();
+    expect(await connection.workflowService.getSystemInfo({})).toBeDefined();
+    await connection.close();
+  });
+});

@@ -11,7 +11,12 @@ export interface AttemptFacts {
 /** One node's answer to getSignatureStatuses, or the reason why it cannot be used. */
 export type Sighting =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'seen'; readonly commitment: 'processed' | 'confirmed' | 'finalized'; readonly slot: bigint; readonly error: string | null }
+  | {
+      readonly kind: 'seen';
+      readonly commitment: 'processed' | 'confirmed' | 'finalized';
+      readonly slot: bigint;
+      readonly error: string | null;
+    }
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /** What one node said, and in which order: `sequence` grows with every question of one investigation. */
@@ -33,6 +38,9 @@ export interface Coverage {
   readonly containsSignature: boolean;
 }
 
+/** A coverage with its place in the investigation: the sequence of the last question that built it. */
+export type SequencedCoverage = Coverage & { readonly sequence: number };
+
 /** Everything known about an attempt at one moment. `quorum` = nodes that must agree (more than half, at least 2; 1 only on loopback). */
 export interface Evidence {
   readonly quorum: number;
@@ -40,7 +48,7 @@ export interface Evidence {
   readonly statuses: readonly NodeTestimony<Sighting>[];
   /** Nodes other than the first witness whose getTransaction (finalized), or our own linked scan, shows the same outcome. */
   readonly outcomeConfirmedBy: readonly string[];
-  readonly coverage: Coverage | null;
+  readonly coverage: SequencedCoverage | null;
 }
 
 export type Verdict =

@@ -15,12 +15,24 @@ export const ERROR_KINDS = {
   NotFound: { status: 404, retryable: false, title: 'There is no such resource' },
   TermsConflict: { status: 409, retryable: false, title: 'The id is taken by a withdrawal with other terms' },
   NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
-  NotAwaitingConfirmation: { status: 409, retryable: false, title: 'The withdrawal does not wait for a confirmation' },
-  ForeignWorkflowId: { status: 409, retryable: false, title: 'A withdrawal runs only under the workflow id withdrawal/<id>' },
+  NotAwaitingConfirmation: {
+    status: 409,
+    retryable: false,
+    title: 'The withdrawal does not wait for a confirmation',
+  },
+  ForeignWorkflowId: {
+    status: 409,
+    retryable: false,
+    title: 'A withdrawal runs only under the workflow id withdrawal/<id>',
+  },
   DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
   AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be withdrawn' },
   AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
-  SigningRefused: { status: 500, retryable: false, title: 'The signer refused a message that is not the transfer asked for' },
+  SigningRefused: {
+    status: 500,
+    retryable: false,
+    title: 'The signer refused a message that is not the transfer asked for',
+  },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
@@ -30,13 +42,23 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
+/** The codes that a retry of the same call can never turn into success. */
+export const NON_RETRYABLE_CODES: readonly string[] = Object.entries(ERROR_KINDS)
+  .filter(([, kind]) => !kind.retryable)
+  .map(([code]) => code);
+
 /** A failure with a code from {@link ERROR_KINDS}, a sentence that names the field or thing, and JSON-safe context. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;
   readonly context: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, message: string, context: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    context: Readonly<Record<string, unknown>> = {},
+    cause?: unknown,
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.context = context;

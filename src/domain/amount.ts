@@ -1,0 +1,30 @@
+import { DomainError } from './errors.ts';
+
+/** The largest amount that the chain can hold: 2^64 - 1 base units. */
+export const U64_MAX = 2n ** 64n - 1n;
+
+const CANONICAL = /^[1-9][0-9]{0,19}$/;
+
+/**
+ * Reads an amount of base units, 1 to 2^64-1, in its only spelling: decimal digits without sign, point or leading zero.
+ * Throws DomainError InvalidRequest that names `field`.
+ */
+export function parseAmount(text: string, field: string): bigint {
+  const amount = CANONICAL.test(text) ? BigInt(text) : 0n;
+  if (amount < 1n || amount > U64_MAX) {
+    throw new DomainError(
+      'InvalidRequest',
+      `${field} must be a whole number of base units from 1 to ${U64_MAX}, as a decimal string without sign or leading zero`,
+      { field },
+    );
+  }
+  return amount;
+}
+
+/** Base units as people read them: `formatUnits(12_500_000n, 6)` is `12.5`. Exact; no trailing zeros. */
+export function formatUnits(base: bigint, decimals: number): string {
+  const digits = (base < 0n ? -base : base).toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return `${base < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}

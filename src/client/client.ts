@@ -1,0 +1,135 @@
+import { isTerminal } from '../domain/withdrawal.ts';
+import { SluiceError } from './errors.ts';
+import { delay, Transport, type TransportOptions } from './transport.ts';
+import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
+
+export { SluiceError } from './errors.ts';
+export type {
+  Attempt,
+  ListFilter,
+  Problem,
+  StatusReason,
+  Withdrawal,
+  WithdrawalPage,
+  WithdrawalStatus,
+  WithdrawalSummary,
+  WithdrawalTerms,
+} from './types.ts';
+
+export type SluiceClientOptions = TransportOptions;
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  /** Called with the first state seen and with each later one that differs in status, reason or attempts. */
+  readonly onChange?: (withdrawal: Withdrawal) => void;
+  /** Time between two looks. @default 500 */
+  readonly pollMs?: number;
+}
+
+const PAGE_SIZE = 100;
+
+/**
+ * Typed client of the Sluice API, without dependencies. Every call is idempotent and is repeated by itself
+ * when the API cannot be reached or answers that it is not ready.
+ *
+ * @example
+ * const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:3402', apiKey });
+ * await sluice.withdraw({ id: 'order-17', asset: 'SOL', amount: '1500000000', destination });
+ * const paid = await sluice.waitForFinal('order-17');
+ */
+export class SluiceClient {
+  readonly #transport: Transport;
+
+  constructor(options: SluiceClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /**
+   * Asks for a withdrawal. The same id and terms again give the present state of the same withdrawal.
+   *
+   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field.
+   */
+  withdraw(terms: WithdrawalTerms, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms, ...options });
+  }
+
+  /** @throws SluiceError `NotFound` (404). */
+  get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'GET', path: pathOf(id), ...options });
+  }
+
+  /** All withdrawals that match, newest first; pages are fetched as they are read. */
+  async *list(filter: ListFilter = {}): AsyncGenerator<WithdrawalSummary, void, undefined> {
+    let cursor: string | null = null;
+    do {
+      const page: WithdrawalPage = await this.page(filter, { limit: PAGE_SIZE, cursor });
+      yield* page.withdrawals;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  /** One page of the list, of at most `limit` (1-200) withdrawals. */
+  page(
+    filter: ListFilter = {},
+    options: { readonly limit?: number; readonly cursor?: string | null } = {},
+  ): Promise<WithdrawalPage> {
+    const query = new URLSearchParams({ limit: String(options.limit ?? PAGE_SIZE) });
+    for (const [name, value] of Object.entries({ ...filter, cursor: options.cursor })) {
+      if (typeof value === 'string') query.set(name, value);
+    }
+    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals?${query}` });
+  }
+
+  /**
+   * The customer says: pay this wallet although it needs a confirmation.
+   *
+   * @throws SluiceError `NotAwaitingConfirmation` (409).
+   */
+  confirm(id: string): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/confirm` });
+  }
+
+  /**
+   * Ends a withdrawal that has no attempt yet.
+   *
+   * @throws SluiceError `NotCancellable` (409).
+   */
+  cancel(id: string): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` });
+  }
+
+  /**
+   * Waits until the withdrawal is finalized, rejected, cancelled or failed, however long that takes and across
+   * restarts of the API; look at `status` of what it returns. Only `signal` ends the wait early.
+   *
+   * @throws SluiceError for answers that no waiting can change, such as `NotFound`; the reason of `signal`.
+   */
+  async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
+    const { signal, onChange, pollMs = 500 } = options;
+    let shown = '';
+    for (;;) {
+      const seen = await this.#look(id, signal);
+      if (seen !== null) {
+        const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
+        if (face !== shown) onChange?.(seen);
+        shown = face;
+        if (isTerminal(seen.status)) return seen;
+      }
+      await delay(pollMs, signal);
+    }
+  }
+
+  /** The present state; null while the API cannot give it. */
+  async #look(id: string, signal: AbortSignal | undefined): Promise<Withdrawal | null> {
+    try {
+      return await this.get(id, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if (error instanceof SluiceError && error.retryable) return null;
+      throw error;
+    }
+  }
+}
+
+function pathOf(id: string): string {
+  return `/v1/withdrawals/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,115 @@
+import { errorOf, SluiceError } from './errors.ts';
+
+export interface TransportOptions {
+  /** Root of the API, as `http://127.0.0.1:3402`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Deadline of one try. @default 30_000 */
+  readonly timeoutMs?: number;
+  /** Tries after the first, for failures that a later try can heal. @default 4 */
+  readonly retries?: number;
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST';
+  /** Path and query from the root of the API. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 5_000;
+
+/** Sends calls with key and deadline, and repeats the ones that a later try can heal; all calls of the API are idempotent. */
+export class Transport {
+  readonly #options: TransportOptions;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The JSON answer of a 2xx.
+   *
+   * @throws SluiceError for every other answer, and for none; the reason of `signal` when it was aborted.
+   */
+  async call<T>(call: Call): Promise<T> {
+    const retries = this.#options.retries ?? 4;
+    for (let failures = 0; ; failures += 1) {
+      const outcome = await this.#try<T>(call);
+      if (outcome.ok) return outcome.value;
+      call.signal?.throwIfAborted();
+      if (!outcome.error.retryable || failures >= retries) throw outcome.error;
+      await delay(outcome.retryAfterMs ?? backoff(failures), call.signal);
+    }
+  }
+
+  async #try<T>(call: Call): Promise<Outcome<T>> {
+    let response: Response;
+    try {
+      response = await this.#send(call);
+    } catch (cause) {
+      return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
+    }
+    if (!response.ok)
+      return { ok: false, error: await errorOf(response), retryAfterMs: retryAfter(response) };
+    try {
+      return { ok: true, value: (await response.json()) as T };
+    } catch (cause) {
+      return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
+    }
+  }
+
+  #send(call: Call): Promise<Response> {
+    const { baseUrl, apiKey, timeoutMs = 30_000 } = this.#options;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
+    if (call.body !== undefined) headers['content-type'] = 'application/json';
+    const send = this.#options.fetch ?? globalThis.fetch;
+    return send(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
+      method: call.method,
+      headers,
+      signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    });
+  }
+}
+
+type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: SluiceError; readonly retryAfterMs: number | null };
+
+/** Resolves after `ms`, or rejects with the reason of `signal`. */
+export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function unreachable(baseUrl: string, cause: unknown): SluiceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${why}`, null, cause);
+}
+
+/** Half fixed, half random, so that many clients of one stopped API do not come back in step. */
+function backoff(failures: number): number {
+  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+  return ceiling / 2 + (Math.random() * ceiling) / 2;
+}
+
+function retryAfter(response: Response): number | null {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1_000, 60_000) : null;
+}

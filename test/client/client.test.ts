@@ -1,0 +1,158 @@
+import { afterEach, expect, test } from 'vitest';
+import {
+  SluiceClient,
+  SluiceError,
+  type Withdrawal,
+  type WithdrawalStatus,
+} from '../../src/client/client.ts';
+import { playServer, type Step } from './scripted-server.ts';
+
+const terms = { id: 'order-1', asset: 'SOL', amount: '18446744073709551615', destination: 'wallet' };
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((server) => server.close()));
+});
+
+async function clientOf(steps: readonly Step[]) {
+  const server = await playServer(steps);
+  opened.push(server);
+  return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
+}
+
+function withdrawal(status: WithdrawalStatus, id = 'order-1'): Withdrawal {
+  const self = `/v1/withdrawals/${id}`;
+  return {
+    ...terms,
+    id,
+    status,
+    reason: null,
+    amountReceived: null,
+    acceptEmptyWallet: false,
+    memo: null,
+    confirmedByCustomer: false,
+    workflowId: `withdrawal/${id}`,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    links: { self, confirm: `${self}/confirm`, cancel: `${self}/cancel` },
+    attempts: [],
+  };
+}
+
+const unavailable = {
+  status: 503,
+  body: { code: 'Unavailable', detail: 'ask again' },
+  headers: { 'retry-after': '0' },
+};
+
+test('sends terms and key, and gives back the withdrawal', async () => {
+  const { server, sluice } = await clientOf([{ status: 202, body: withdrawal('requested') }]);
+  await expect(sluice.withdraw(terms)).resolves.toEqual(withdrawal('requested'));
+  expect(server.seen).toEqual([
+    { method: 'POST', url: '/v1/withdrawals', authorization: 'Bearer key-1', body: JSON.stringify(terms) },
+  ]);
+});
+
+test('asks again after a broken connection and after 503, with the same terms', async () => {
+  const { server, sluice } = await clientOf([
+    'break',
+    unavailable,
+    { status: 200, body: withdrawal('sending') },
+  ]);
+  await expect(sluice.withdraw(terms)).resolves.toMatchObject({ status: 'sending' });
+  expect(server.seen.map((request) => request.body)).toEqual(Array(3).fill(JSON.stringify(terms)));
+});
+
+test('gives up after the set number of retries, with the last failure', async () => {
+  const server = await playServer([unavailable, unavailable, unavailable]);
+  opened.push(server);
+  const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1 });
+  await expect(sluice.get('order-1')).rejects.toMatchObject({
+    code: 'Unavailable',
+    status: 503,
+    retryable: true,
+  });
+  expect(server.seen).toHaveLength(2);
+});
+
+test('does not ask again when the API refuses, and says why', async () => {
+  const problem = { code: 'TermsConflict', detail: 'order-1 has other terms', status: 409 };
+  const { server, sluice } = await clientOf([{ status: 409, body: problem }]);
+  const error = await sluice.withdraw(terms).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(SluiceError);
+  expect(error).toMatchObject({
+    code: 'TermsConflict',
+    status: 409,
+    message: 'order-1 has other terms',
+    problem,
+  });
+  expect(server.seen).toHaveLength(1);
+});
+
+test('an answer that is no problem document is BadAnswer with its status', async () => {
+  const { sluice } = await clientOf([{ status: 500, body: '<html>' }]);
+  await expect(sluice.get('order-1')).rejects.toMatchObject({
+    code: 'BadAnswer',
+    status: 500,
+    retryable: false,
+  });
+});
+
+test('nobody listening is Unreachable', async () => {
+  const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'key-1', retries: 0 });
+  await expect(sluice.get('order-1')).rejects.toMatchObject({ code: 'Unreachable', status: 0 });
+});
+
+test('lists across pages and passes filter and cursor', async () => {
+  const { server, sluice } = await clientOf([
+    { status: 200, body: { withdrawals: [withdrawal('held', 'b')], nextCursor: 'next/1' } },
+    { status: 200, body: { withdrawals: [withdrawal('held', 'a')], nextCursor: null } },
+  ]);
+  const ids: string[] = [];
+  for await (const { id } of sluice.list({ status: 'held' })) ids.push(id);
+  expect(ids).toEqual(['b', 'a']);
+  expect(server.seen.map((request) => request.url)).toEqual([
+    '/v1/withdrawals?limit=100&status=held',
+    '/v1/withdrawals?limit=100&status=held&cursor=next%2F1',
+  ]);
+});
+
+test('an id is one part of the path, whatever its characters', async () => {
+  const { server, sluice } = await clientOf([{ status: 200, body: withdrawal('cancelled') }]);
+  await sluice.cancel('a:b/c');
+  expect(server.seen[0]?.url).toBe('/v1/withdrawals/a%3Ab%2Fc/cancel');
+});
+
+test('waits through a stopped API for the final state and reports each change once', async () => {
+  const broken: Step[] = Array(5).fill({ ...unavailable });
+  const { sluice } = await clientOf([
+    { status: 200, body: withdrawal('sending') },
+    { status: 200, body: withdrawal('sending') },
+    ...broken,
+    { status: 200, body: withdrawal('confirmed') },
+    { status: 200, body: withdrawal('finalized') },
+  ]);
+  const seen: string[] = [];
+  const final = await sluice.waitForFinal('order-1', {
+    pollMs: 5,
+    onChange: ({ status }) => seen.push(status),
+  });
+  expect(final.status).toBe('finalized');
+  expect(seen).toEqual(['sending', 'confirmed', 'finalized']);
+});
+
+test('a wait ends early with the reason of its signal', async () => {
+  const { sluice } = await clientOf([{ status: 200, body: withdrawal('awaiting_funds') }]);
+  const stop = new AbortController();
+  const waiting = sluice.waitForFinal('order-1', {
+    signal: stop.signal,
+    pollMs: 60_000,
+    onChange: () => stop.abort(new Error('enough')),
+  });
+  await expect(waiting).rejects.toThrow('enough');
+});
+
+test('a wait for an unknown withdrawal fails at once', async () => {
+  const { sluice } = await clientOf([{ status: 404, body: { code: 'NotFound', detail: 'there is none' } }]);
+  await expect(sluice.waitForFinal('order-1')).rejects.toMatchObject({ code: 'NotFound', status: 404 });
+});

@@ -1,0 +1,52 @@
+import { createServer, type IncomingMessage } from 'node:http';
+
+/** What the server does with one request: answer, or break the connection. */
+export type Step =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | 'break';
+
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+/** A listening HTTP server that plays `steps` in order, and answers 500 to what it was not told. */
+export async function playServer(steps: readonly Step[]) {
+  const left = [...steps];
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    seen.push(await describe(request));
+    const step = left.shift();
+    if (step === 'break') return void request.socket.destroy();
+    const { status, body, headers } = step ?? {
+      status: 500,
+      body: { code: 'Untold', detail: 'not scripted' },
+    };
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    seen,
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function describe(request: IncomingMessage): Promise<Seen> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return {
+    method: request.method ?? '',
+    url: request.url ?? '',
+    authorization: request.headers.authorization,
+    body: Buffer.concat(chunks).toString('utf8'),
+  };
+}

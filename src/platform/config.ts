@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { REQUIRED, type Role, SETTINGS } from './settings.ts';
+
+type Key = keyof typeof SETTINGS;
+
+/** All settings as read; those without a default are undefined where they are not set. */
+export type Settings = { readonly [K in Key]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** The settings of a process, with those that its role needs certainly there. */
+export type Config<R extends Role = 'tool'> = Omit<Settings, (typeof REQUIRED)[R][number]> & {
+  readonly [K in (typeof REQUIRED)[R][number]]: NonNullable<Settings[K]>;
+};
+
+/** A setting that stops the start. The message names it, and never shows its value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** The name of every setting in the environment. */
+export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
+
+function refuseUnknown(env: NodeJS.ProcessEnv): void {
+  const unknown = Object.keys(env).find(
+    (name) => name.startsWith('SLUICE_') && !SETTING_NAMES.includes(name),
+  );
+  if (unknown !== undefined)
+    throw new ConfigError(`${unknown} is not a setting of Sluice; .env.example lists all`);
+}
+
+function readOne(name: string, schema: z.ZodType, env: NodeJS.ProcessEnv): unknown {
+  const text = env[name];
+  const result = schema.safeParse(text === '' ? undefined : text);
+  if (result.success) return result.data;
+  throw new ConfigError(`${name} ${result.error.issues[0]?.message ?? 'is not valid'}`);
+}
+
+function checkTogether(settings: Settings, role: Role): void {
+  const missing = REQUIRED[role].find((key) => settings[key] === undefined);
+  if (missing !== undefined)
+    throw new ConfigError(`${SETTINGS[missing].name} must be set for ${describe(role)}`);
+  const hasKey = settings.signerKey !== undefined || settings.signerKeyFile !== undefined;
+  if ((role === 'signer' || role === 'all') && !hasKey) {
+    throw new ConfigError(`SLUICE_SIGNER_KEY_FILE or SLUICE_SIGNER_KEY must be set for ${describe(role)}`);
+  }
+  if (settings.signerKey !== undefined && settings.signerKeyFile !== undefined) {
+    throw new ConfigError('SLUICE_SIGNER_KEY and SLUICE_SIGNER_KEY_FILE are both set: keep one');
+  }
+  if (settings.priorityFloorMicroLamports > settings.priorityCapMicroLamports) {
+    throw new ConfigError('SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS is above SLUICE_PRIORITY_CAP_MICRO_LAMPORTS');
+  }
+}
+
+function describe(role: Role): string {
+  if (role === 'api') return 'the API';
+  return role === 'tool' ? 'this command' : `a worker of role ${role}`;
+}
+
+/** Reads and checks the settings of a process. An empty value counts as not set. Throws {@link ConfigError} for the first fault. */
+export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
+  refuseUnknown(env);
+  const entries = Object.entries(SETTINGS).map(([key, { name, schema }]) => [
+    key,
+    readOne(name, schema, env),
+  ]);
+  const settings = Object.fromEntries(entries) as Settings;
+  checkTogether(settings, role);
+  return settings as Config<R>;
+}
+
+/** The role of a worker process by `SLUICE_WORKER_ROLE`; `all` where it is not set. Throws {@link ConfigError}. */
+export function workerRole(env: NodeJS.ProcessEnv): Settings['workerRole'] {
+  const { name, schema } = SETTINGS.workerRole;
+  return readOne(name, schema, env) as Settings['workerRole'];
+}
+
+/** {@link readConfig} for a program's first line: a bad setting ends the process with one clear line and exit code 2. */
+export function readConfigOrExit<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
+  try {
+    return readConfig(env, role);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`sluice: ${error.message}\n`);
+    process.exit(2);
+  }
+}

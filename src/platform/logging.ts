@@ -1,0 +1,47 @@
+import type { Logger as TemporalLogger } from '@temporalio/common';
+import { type DestinationStream, type Level, type Logger, pino } from 'pino';
+
+export type { Logger } from 'pino';
+
+const SECRET_NAMES = [
+  'secretKey',
+  'privateKey',
+  'keypair',
+  'apiKey',
+  'authorization',
+  'password',
+  'databaseUrl',
+  'signerKey',
+  'payloadKeys',
+];
+const REDACTED = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+
+export interface LoggingOptions {
+  readonly level: Level | 'silent';
+  /** Name of the process, in every line. */
+  readonly name: string;
+  /** Default: stderr, so that stdout stays free for results. */
+  readonly destination?: DestinationStream;
+}
+
+/** JSON lines on stderr. Fields whose names promise a secret are blotted out, three levels deep. */
+export function createLogger({ level, name, destination }: LoggingOptions): Logger {
+  const options = { level, name, redact: { paths: REDACTED, censor: '[redacted]' } };
+  return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
+}
+
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+/** The same logger in the form that the Temporal SDK asks for. */
+export function temporalLogger(logger: Logger): TemporalLogger {
+  const write = (level: Level) => (message: string, meta?: Record<string | symbol, unknown>) =>
+    logger[level]({ ...meta }, message);
+  return {
+    log: (level, message, meta) => write(LEVELS[level])(message, meta),
+    trace: write('trace'),
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  };
+}

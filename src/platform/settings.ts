@@ -1,0 +1,117 @@
+import { z } from 'zod';
+
+/** What a process is: which settings it must have. `all` is a worker with both task queues (development). */
+export type Role = 'api' | 'chain' | 'signer' | 'all' | 'tool';
+
+const BASE58_32_BYTES = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
+const U64_MAX = 2n ** 64n - 1n;
+
+const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true');
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number')
+  .transform(Number)
+  .refine((value) => value <= 65_535, 'must be a port number');
+const microLamports = z
+  .string()
+  .regex(/^\d{1,20}$/, 'must be a whole number of micro-lamports')
+  .transform(BigInt)
+  .refine((value) => value <= U64_MAX, 'must fit into 64 bits');
+const hostPort = z.string().regex(/^[^\s:/]+:\d{1,5}$/, 'must be host:port');
+const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind} URL` });
+const httpUrl = url(/^https?$/, 'an http or https');
+
+const rpcUrls = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(httpUrl).min(1))
+  .readonly();
+
+const tokenPolicy = z.string().transform((text, context) => {
+  const rules: Record<string, 'allow' | 'reject' | 'inspect'> = {};
+  for (const part of text.split(',')) {
+    const match = /^\s*([A-Za-z]+)=(allow|reject|inspect)\s*$/.exec(part);
+    if (match === null) {
+      context.addIssue('must be a list of extension=allow|reject|inspect, separated by commas');
+      return z.NEVER;
+    }
+    rules[match[1] as string] = match[2] as 'allow' | 'reject' | 'inspect';
+  }
+  return rules as Readonly<typeof rules>;
+});
+
+const payloadKeys = z
+  .string()
+  .transform((text) => text.split(',').map((key) => Buffer.from(key.trim(), 'base64')))
+  .refine((keys) => keys.every((key) => key.length === 32), 'must be base64 of 32 bytes');
+
+const signerKey = z
+  .string()
+  .refine(
+    (text) => /^\s*\[(\s*\d{1,3}\s*,){63}\s*\d{1,3}\s*\]\s*$/.test(text),
+    'must be a JSON array of 64 bytes',
+  );
+
+/** Every setting: its name in the environment, its schema, and whether a default stands in for it. */
+export const SETTINGS = {
+  temporalAddress: { name: 'TEMPORAL_ADDRESS', schema: hostPort.default('127.0.0.1:7233') },
+  temporalNamespace: { name: 'TEMPORAL_NAMESPACE', schema: z.string().default('default') },
+  databaseUrl: { name: 'DATABASE_URL', schema: url(/^postgres(ql)?$/, 'a postgres').optional() },
+  rpcUrls: { name: 'SLUICE_RPC_URLS', schema: rpcUrls.optional() },
+  cluster: {
+    name: 'SLUICE_CLUSTER',
+    schema: z
+      .enum(['localnet', 'devnet', 'mainnet-beta'], 'must be localnet, devnet or mainnet-beta')
+      .default('localnet'),
+  },
+  hotWallet: {
+    name: 'SLUICE_HOT_WALLET',
+    schema: z.string().regex(BASE58_32_BYTES, 'must be a base58 address').optional(),
+  },
+  signerKeyFile: { name: 'SLUICE_SIGNER_KEY_FILE', schema: z.string().optional() },
+  signerKey: { name: 'SLUICE_SIGNER_KEY', schema: signerKey.optional() },
+  workerRole: {
+    name: 'SLUICE_WORKER_ROLE',
+    schema: z.enum(['chain', 'signer', 'all'], 'must be chain, signer or all').default('all'),
+  },
+  httpHost: { name: 'SLUICE_HTTP_HOST', schema: z.string().default('127.0.0.1') },
+  httpPort: { name: 'SLUICE_HTTP_PORT', schema: port.default(3402) },
+  apiUrl: { name: 'SLUICE_API_URL', schema: httpUrl.optional() },
+  apiKey: {
+    name: 'SLUICE_API_KEY',
+    schema: z.string().min(16, 'must have at least 16 characters').optional(),
+  },
+  explorerUrl: { name: 'SLUICE_EXPLORER_URL', schema: httpUrl.default('https://explorer.solana.com') },
+  logLevel: {
+    name: 'SLUICE_LOG_LEVEL',
+    schema: z
+      .enum(
+        ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+        'must be trace, debug, info, warn, error or silent',
+      )
+      .default('info'),
+  },
+  metricsAddress: { name: 'SLUICE_METRICS_ADDRESS', schema: hostPort.optional() },
+  priorityFloorMicroLamports: {
+    name: 'SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS',
+    schema: microLamports.default(1_000n),
+  },
+  priorityCapMicroLamports: {
+    name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
+    schema: microLamports.default(5_000_000n),
+  },
+  confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
+  tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
+  payloadKeys: { name: 'SLUICE_PAYLOAD_KEY', schema: payloadKeys.default([]) },
+  cacheDir: { name: 'SLUICE_CACHE_DIR', schema: z.string().optional() },
+  temporalCliPath: { name: 'TEMPORAL_CLI_PATH', schema: z.string().optional() },
+} as const satisfies Record<string, { name: string; schema: z.ZodType }>;
+
+/** The settings that a role cannot start without. */
+export const REQUIRED = {
+  api: ['databaseUrl'],
+  chain: ['databaseUrl', 'rpcUrls', 'hotWallet'],
+  signer: [],
+  all: ['databaseUrl', 'rpcUrls', 'hotWallet'],
+  tool: [],
+} as const satisfies Record<Role, readonly (keyof typeof SETTINGS)[]>;

@@ -1,0 +1,50 @@
+import type { Logger } from './logging.ts';
+
+/** What a process holds, closed in reverse order of opening, each even if another fails. */
+export class Closers {
+  readonly #open: { readonly name: string; readonly close: () => unknown }[] = [];
+
+  /** Registers how to close `name`. */
+  add(name: string, close: () => unknown): void {
+    this.#open.push({ name, close });
+  }
+
+  /** Closes everything once. Failures are logged and do not stop the rest. */
+  async close(logger?: Pick<Logger, 'error'>): Promise<void> {
+    for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
+      try {
+        await next.close();
+      } catch (error) {
+        logger?.error({ err: error }, `closing ${next.name} failed`);
+      }
+    }
+  }
+}
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Aborted at the first SIGINT or SIGTERM, with the signal's name as reason. The second ends the process at once.
+ * Call `release` to give both signals their usual meaning back.
+ */
+export function shutdownSignal(): { readonly signal: AbortSignal; readonly release: () => void } {
+  const controller = new AbortController();
+  const onSignal = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted) process.exit(SIGNALS[name as keyof typeof SIGNALS]);
+    controller.abort(name);
+  };
+  const names = Object.keys(SIGNALS) as (keyof typeof SIGNALS)[];
+  for (const name of names) process.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const name of names) process.off(name, onSignal);
+    },
+  };
+}
+
+/** Settles when `signal` is aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig, workerRole } from '../../src/platform/config.ts';
+
+const CHAIN = {
+  DATABASE_URL: 'postgres://user:secret@127.0.0.1:5432/sluice',
+  SLUICE_RPC_URLS: 'http://127.0.0.1:8899, http://127.0.0.1:8901',
+  SLUICE_HOT_WALLET: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
+};
+
+describe('readConfig', () => {
+  test('gives defaults for what is not set, and takes an empty value as not set', () => {
+    const config = readConfig({ SLUICE_HTTP_PORT: '', PATH: '/bin' }, 'tool');
+    expect(config).toMatchObject({
+      temporalAddress: '127.0.0.1:7233',
+      httpHost: '127.0.0.1',
+      httpPort: 3402,
+    });
+    expect(config.databaseUrl).toBeUndefined();
+  });
+
+  test('reads what a chain worker needs', () => {
+    const config = readConfig(
+      {
+        ...CHAIN,
+        SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '18446744073709551615',
+        SLUICE_TOKEN_POLICY: 'transferHook=allow',
+      },
+      'chain',
+    );
+    expect(config.rpcUrls).toEqual(['http://127.0.0.1:8899', 'http://127.0.0.1:8901']);
+    expect(config.priorityCapMicroLamports).toBe(2n ** 64n - 1n);
+    expect(config.tokenPolicy).toEqual({ transferHook: 'allow' });
+  });
+
+  test.each([
+    [{ SLUICE_HTPP_PORT: '1' }, 'tool', /^SLUICE_HTPP_PORT is not a setting/],
+    [{ SLUICE_HTTP_PORT: '70000' }, 'tool', /^SLUICE_HTTP_PORT must be a port number/],
+    [{ SLUICE_CLUSTER: 'testnet' }, 'tool', /^SLUICE_CLUSTER must be localnet, devnet or mainnet-beta/],
+    [{ ...CHAIN, SLUICE_RPC_URLS: 'ftp://node' }, 'chain', /^SLUICE_RPC_URLS must be an http or https URL/],
+    [
+      { ...CHAIN, SLUICE_HOT_WALLET: '' },
+      'chain',
+      /^SLUICE_HOT_WALLET must be set for a worker of role chain/,
+    ],
+    [{ ...CHAIN, SLUICE_HOT_WALLET: 'O0Il' }, 'chain', /^SLUICE_HOT_WALLET must be a base58 address/],
+    [{}, 'api', /^DATABASE_URL must be set for the API/],
+    [{}, 'signer', /^SLUICE_SIGNER_KEY_FILE or SLUICE_SIGNER_KEY must be set/],
+    [{ SLUICE_PAYLOAD_KEY: 'c2hvcnQ=' }, 'tool', /^SLUICE_PAYLOAD_KEY must be base64 of 32 bytes/],
+    [{ SLUICE_CONFIRM_USED_WALLET: 'yes' }, 'tool', /^SLUICE_CONFIRM_USED_WALLET must be true or false/],
+    [
+      { SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS: '2', SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '1' },
+      'tool',
+      /^SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS is above/,
+    ],
+  ] as const)('stops the start for %o', (env, role, message) => {
+    expect(() => readConfig(env, role)).toThrow(ConfigError);
+    expect(() => readConfig(env, role)).toThrow(message);
+  });
+
+  test('never shows the value of a bad secret', () => {
+    const secret = '[1,2,3]';
+    expect(() => readConfig({ SLUICE_SIGNER_KEY: secret }, 'signer')).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining(secret) }),
+    );
+  });
+
+  test('the worker role defaults to all', () => {
+    expect(workerRole({})).toBe('all');
+    expect(workerRole({ SLUICE_WORKER_ROLE: 'signer' })).toBe('signer');
+    expect(() => workerRole({ SLUICE_WORKER_ROLE: 'boss' })).toThrow(/must be chain, signer or all/);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { aborted, Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
+
+test('closes in reverse order, each once, even when one fails', async () => {
+  const closed: string[] = [];
+  const failures: string[] = [];
+  const closers = new Closers();
+  closers.add('database', () => closed.push('database'));
+  closers.add('worker', () => {
+    throw new Error('stuck');
+  });
+  closers.add('server', async () => closed.push('server'));
+  const logger = { error: (_: unknown, message: string) => failures.push(message) };
+  await closers.close(logger as never);
+  await closers.close(logger as never);
+  expect(closed).toEqual(['server', 'database']);
+  expect(failures).toEqual(['closing worker failed']);
+});
+
+test('the first SIGTERM aborts and names itself', async () => {
+  const { signal, release } = shutdownSignal();
+  process.kill(process.pid, 'SIGTERM');
+  await aborted(signal);
+  expect(signal.reason).toBe('SIGTERM');
+  release();
+  expect(process.listenerCount('SIGTERM')).toBe(0);
+});

@@ -1,0 +1,43 @@
+import type { Standing } from '../domain/steps.ts';
+import { checkTerms } from '../domain/terms.ts';
+import type { StatusReason, WithdrawalTerms } from '../domain/withdrawal.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { preparedAttempt } from './prepared-attempt.ts';
+
+/** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
+export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
+  async function standing(id: string): Promise<Standing> {
+    const { status, reason } = await ledger.withdrawals.get(id);
+    const attempts = await ledger.attempts.of(id);
+    const current = attempts.findLast((attempt) => attempt.state !== 'dead');
+    return { status, reason, attempt: current === undefined ? null : preparedAttempt(current) };
+  }
+
+  return {
+    /** Reserves the id with its terms, or finds where an earlier run left it. @throws InvalidRequest, TermsConflict */
+    async admit(terms: WithdrawalTerms): Promise<Standing> {
+      const checked = checkTerms(terms);
+      await ledger.withdrawals.reserve(checked);
+      return standing(checked.id);
+    },
+
+    /** Records that the customer wants the wallet paid although it is empty. @throws NotAwaitingConfirmation */
+    async confirm({ id }: { readonly id: string }): Promise<void> {
+      await ledger.withdrawals.confirmDestination(id);
+    },
+
+    /** Cancels if no attempt row exists. @throws NotCancellable */
+    async cancel({ id }: { readonly id: string }): Promise<Standing> {
+      await ledger.withdrawals.cancel(id, {
+        code: 'cancelled_by_request',
+        message: 'cancelled before anything was prepared',
+      });
+      return standing(id);
+    },
+
+    /** Sets the withdrawal aside with the reason; what is signed or prepared stays as it is. */
+    async hold({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<void> {
+      await ledger.withdrawals.move(id, 'held', reason);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { base58, base64 } from '@scure/base';
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { DomainError } from '../domain/errors.ts';
+import type { Landing } from '../domain/steps.ts';
+import type { AttemptRow } from '../ledger/attempts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { verifySignature } from '../signing/verify.ts';
+import type { LandingOutcome, LandingWatcher } from '../solana/landing.ts';
+import { assembleTransaction } from '../solana/transactions.ts';
+
+export interface LandingDeps {
+  readonly ledger: Ledger;
+  readonly watcher: LandingWatcher;
+}
+
+const HEARTBEAT_EVERY_MS = 3_000;
+
+/** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
+export function createLanding({ ledger, watcher }: LandingDeps) {
+  /** Follows what the nodes see: `confirmed` may fall back to `sending`; what cannot be told is `held`. */
+  function follow(id: string) {
+    return {
+      onCommitment: (seen: 'processed' | 'confirmed' | 'lost') =>
+        ledger.withdrawals.note(id, seen === 'confirmed' ? 'confirmed' : 'sending', null),
+      onUnknown: (why: string) =>
+        ledger.withdrawals.note(id, 'held', { code: 'evidence_missing', message: why }),
+    };
+  }
+
+  async function judged(id: string, attempt: AttemptRow): Promise<LandingOutcome> {
+    const { signature, raw } = attempt;
+    if (signature === null || raw === null)
+      throw new DomainError('IllegalTransition', `attempt ${id}/${attempt.n} has no bytes`);
+    const beat = setInterval(() => heartbeat({ signature }), HEARTBEAT_EVERY_MS);
+    try {
+      return await watcher.watch(
+        { ...attempt, signature, raw },
+        { ...follow(id), signal: cancellationSignal() },
+      );
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  return {
+    /** Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. */
+    async landAttempt(input: {
+      readonly id: string;
+      readonly n: number;
+      readonly signature: string;
+    }): Promise<Landing> {
+      const { id, n } = input;
+      const prepared = await ledger.attempts.get(id, n);
+      const attempt = prepared.raw === null ? await storeBytes(ledger, prepared, input.signature) : prepared;
+      const settled = isSettled(attempt) ? attempt : await settle(ledger, attempt, await judged(id, attempt));
+      return close(ledger, settled);
+    },
+  };
+}
+
+async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
+  const { withdrawalId, n, message, wallet } = attempt;
+  const bytes = base64.decode(message);
+  if (!verifySignature(wallet, bytes, base58.decode(signature))) {
+    throw new DomainError('SigningRefused', `the signature for ${withdrawalId}/${n} is not one of ${wallet}`);
+  }
+  const { raw } = assembleTransaction(bytes, base58.decode(signature));
+  return ledger.attempts.storeSignature(withdrawalId, n, signature, raw);
+}
+
+function isSettled(attempt: AttemptRow): boolean {
+  return attempt.state === 'landed' || attempt.state === 'failed' || attempt.state === 'dead';
+}
+
+async function settle(
+  ledger: Ledger,
+  attempt: AttemptRow,
+  { verdict, evidence, feeLamports }: LandingOutcome,
+): Promise<AttemptRow> {
+  return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
+    state: verdict.kind,
+    ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
+    ...(verdict.kind === 'failed' ? { error: verdict.error } : {}),
+    ...(feeLamports === null ? {} : { feeLamports }),
+    proof: evidence,
+  });
+}
+
+/** Moves the withdrawal to where its settled attempt puts it. */
+async function close(ledger: Ledger, attempt: AttemptRow): Promise<Landing> {
+  const { withdrawalId, signature, state } = attempt;
+  if (state === 'dead' || signature === null) {
+    await ledger.withdrawals.move(withdrawalId, 'preparing');
+    return { kind: 'dead', signature };
+  }
+  const slot = (attempt.slot ?? 0n).toString();
+  if (state === 'landed') {
+    await ledger.withdrawals.move(withdrawalId, 'finalized');
+    return { kind: 'finalized', signature, slot };
+  }
+  const reason = { code: 'failed_on_chain', message: attempt.error ?? 'the transaction failed on chain' };
+  await ledger.withdrawals.move(withdrawalId, 'failed', reason);
+  return { kind: 'failed', signature, slot, reason };
+}

@@ -1,0 +1,139 @@
+import type { StatusReason } from '../domain/withdrawal.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import { classifyDestination } from '../solana/addresses.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { AccountInfo } from '../solana/rpc/schemas.ts';
+import { type ExtensionRule, tokenPolicy } from '../solana/token-policy.ts';
+import {
+  ataRent,
+  deriveAta,
+  type MintInfo,
+  readMint,
+  readTokenAccount,
+  transferFee,
+} from '../solana/tokens.ts';
+import type { TokenTransfer } from '../solana/transactions.ts';
+
+/** Why an attempt cannot be composed now, and the state that this puts the withdrawal in. */
+export interface Refusal {
+  readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds';
+  readonly reason: StatusReason;
+}
+
+/** The token side of a payable withdrawal. */
+export interface TokenSide {
+  readonly transfer: TokenTransfer;
+  readonly hotTokenAccount: string;
+  /** What the hot wallet holds of it, finalized. */
+  readonly hotAmount: bigint;
+  readonly rentLamports: bigint;
+  readonly memoRequired: boolean;
+}
+
+/** Both sides of a payable withdrawal, read at finalized slot `slot` or later. */
+export interface Payee {
+  readonly kind: 'payable';
+  readonly slot: bigint;
+  readonly hotLamports: bigint;
+  readonly destinationLamports: bigint;
+  readonly token: TokenSide | null;
+}
+
+export interface PayeeRules {
+  readonly hotWallet: string;
+  /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
+  readonly confirmUsedWallet: boolean;
+  readonly tokenPolicy: Readonly<Record<string, ExtensionRule>>;
+}
+
+/** May we pay this now? Reads the chain anew each time, so it holds at request and again just before signing. */
+export async function readPayee(
+  chain: Chain,
+  rules: PayeeRules,
+  row: WithdrawalRow,
+): Promise<Payee | Refusal> {
+  const wallets = row.asset === 'SOL' ? [rules.hotWallet] : [rules.hotWallet, row.asset];
+  const malformed = classifyDestination(row.destination, null, { ours: new Set([rules.hotWallet]) });
+  if (malformed.kind === 'rejected' && UNREADABLE.has(malformed.reason.code))
+    return refused(malformed.reason);
+  const { slot, accounts } = await chain.accounts([row.destination, ...wallets]);
+  const [destination = null, hot = null, mint = null] = accounts;
+  const refusal = destinationRefusal(rules, row, destination);
+  if (refusal !== null) return refusal;
+  const token =
+    row.asset === 'SOL' ? null : await readTokenSide(chain, rules, row, readMint(row.asset, mint));
+  if (token !== null && 'reason' in token) return token;
+  return {
+    kind: 'payable',
+    slot: token === null || token.slot > slot ? slot : token.slot,
+    hotLamports: hot?.lamports ?? 0n,
+    destinationLamports: destination?.lamports ?? 0n,
+    token: token?.side ?? null,
+  };
+}
+
+/** Faults of the text itself: such an address cannot even be asked for. */
+const UNREADABLE: ReadonlySet<string> = new Set(['not_base58', 'wrong_length']);
+
+function destinationRefusal(
+  rules: PayeeRules,
+  row: WithdrawalRow,
+  account: AccountInfo | null,
+): Refusal | null {
+  const destination = classifyDestination(row.destination, account, { ours: new Set([rules.hotWallet]) });
+  if (destination.kind === 'rejected') return refused(destination.reason);
+  if (row.confirmedByCustomer) return null;
+  if (destination.kind === 'empty' && !row.acceptEmptyWallet) {
+    return wait(
+      'empty_wallet',
+      'the destination holds nothing yet: the customer must confirm that the address is right',
+    );
+  }
+  if (destination.kind === 'wallet' && rules.confirmUsedWallet) {
+    return wait('used_wallet', 'the destination is in use: policy wants the customer to confirm it');
+  }
+  return null;
+}
+
+async function readTokenSide(
+  chain: Chain,
+  rules: PayeeRules,
+  row: WithdrawalRow,
+  mint: MintInfo,
+): Promise<{ readonly slot: bigint; readonly side: TokenSide } | Refusal> {
+  const to = deriveAta(row.destination, mint.address, mint.program);
+  const from = deriveAta(rules.hotWallet, mint.address, mint.program);
+  const { slot, accounts } = await chain.accounts([to, from]);
+  const [toAccount = null, fromAccount = null] = accounts;
+  const verdict = tokenPolicy(mint, readTokenAccount(to, toAccount), row.destination, rules.tokenPolicy);
+  if (!verdict.ok) return refused(verdict.reason);
+  const expectedFee = mint.transferFee === null ? null : transferFee(mint, row.amount, await chain.epoch());
+  const rentLamports = verdict.createAta ? ataRent(toAccount, await chain.rentMinimum(mint.ataSize)) : 0n;
+  const { address, program, decimals } = mint;
+  const transfer = {
+    mint: address,
+    program,
+    decimals,
+    createAta: verdict.createAta,
+    expectedFee,
+    hookAccounts: [],
+  };
+  return {
+    slot,
+    side: {
+      transfer,
+      hotTokenAccount: from,
+      hotAmount: readTokenAccount(from, fromAccount)?.amount ?? 0n,
+      rentLamports,
+      memoRequired: verdict.memoRequired,
+    },
+  };
+}
+
+function refused(reason: StatusReason): Refusal {
+  return { kind: 'rejected', reason };
+}
+
+function wait(code: string, message: string): Refusal {
+  return { kind: 'awaiting_confirmation', reason: { code, message } };
+}

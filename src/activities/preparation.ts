@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { activityInfo } from '@temporalio/activity';
+import { isDomainError } from '../domain/errors.ts';
+import type { Preparation } from '../domain/steps.ts';
+import { isTerminal, type StatusReason } from '../domain/withdrawal.ts';
+import type { PrepareResult } from '../ledger/attempts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Composer, Composition } from './composition.ts';
+import { notYet } from './failures.ts';
+import { preparedAttempt } from './prepared-attempt.ts';
+
+export interface PreparationDeps {
+  readonly ledger: Ledger;
+  readonly composer: Composer;
+}
+
+const FUNDS_RETRY_MS = 5_000;
+
+/** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
+export function createPreparation({ ledger, composer }: PreparationDeps) {
+  async function turnAway(
+    row: WithdrawalRow,
+    refusal: Exclude<Composition, { kind: 'composed' }>,
+  ): Promise<Preparation> {
+    const { kind, reason } = refusal;
+    await ledger.withdrawals.move(row.id, kind, reason);
+    return kind === 'rejected'
+      ? { kind: 'ended', status: kind, reason }
+      : { kind: 'waiting', status: kind, reason };
+  }
+
+  async function compose(row: WithdrawalRow): Promise<Preparation> {
+    const attempts = await ledger.attempts.of(row.id);
+    const live = attempts.find((attempt) => attempt.state !== 'dead');
+    if (live !== undefined) return { kind: 'prepared', attempt: preparedAttempt(live) };
+    const n = attempts.length + 1;
+    for (let turn = 0; ; turn += 1) {
+      const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
+      if (composition.kind !== 'composed') return turnAway(row, composition);
+      const written = await write(composition);
+      if (written === 'taken') continue;
+      if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
+      return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
+    }
+  }
+
+  /** `taken`: another attempt has this very message, so it must be composed with another price. */
+  async function write({
+    attempt,
+    reservation,
+  }: Extract<Composition, { kind: 'composed' }>): Promise<PrepareResult | 'taken'> {
+    try {
+      return await ledger.attempts.prepare(attempt, reservation);
+    } catch (error) {
+      if (isDomainError(error, 'MessageTaken')) return 'taken';
+      throw error;
+    }
+  }
+
+  return {
+    /** With `waitForFunds` a shortage is a retry, so that a long wait adds nothing to the history. */
+    async prepareAttempt(input: {
+      readonly id: string;
+      readonly waitForFunds: boolean;
+    }): Promise<Preparation> {
+      const row = await ledger.withdrawals.get(input.id);
+      if (isTerminal(row.status)) return { kind: 'ended', status: row.status, reason: row.reason };
+      const preparation = await compose(row);
+      const short = preparation.kind === 'waiting' && preparation.status === 'awaiting_funds';
+      if (short && input.waitForFunds)
+        throw notYet('AwaitingFunds', preparation.reason.message, retryDelay());
+      return preparation;
+    },
+  };
+}
+
+function shortOf(asset: string, missing: bigint): StatusReason {
+  return { code: 'insufficient_funds', message: `the hot wallet lacks ${missing} base units of ${asset}` };
+}
+
+// Grows to six times the first delay: a wait of days asks the chain about twice a minute.
+function retryDelay(): number {
+  return FUNDS_RETRY_MS * Math.min(6, activityInfo().attempt);
+}
+
+/** 0 to 65,535 micro-lamports a compute unit: a fraction of a lamport, drawn from the identity of the attempt. */
+function saltOf(id: string, n: number, turn: number): bigint {
+  return BigInt(createHash('sha256').update(`${id}/${n}/${turn}`).digest().readUInt16BE(0));
+}

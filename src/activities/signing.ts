@@ -1,0 +1,18 @@
+import { base58, base64 } from '@scure/base';
+import type { SigningTask } from '../domain/steps.ts';
+import { checkMessage } from '../signing/policy.ts';
+import type { Signer } from '../signing/signer.ts';
+
+/** The only activity that touches a key. It reads what it signs, and signs nothing but the transfer asked for. */
+export function createSignerActivities({ signer }: { readonly signer: Signer }) {
+  return {
+    /** Signs the message, 64 bytes as base58. @throws SigningRefused */
+    async signTransaction(task: SigningTask): Promise<{ readonly signature: string }> {
+      const message = base64.decode(task.message);
+      checkMessage(message, { ...task, signer: signer.address });
+      return { signature: base58.encode(await signer.sign(message)) };
+    },
+  };
+}
+
+export type SignerActivities = ReturnType<typeof createSignerActivities>;

@@ -1,0 +1,51 @@
+import type { StatusReason, WithdrawalStatus } from './withdrawal.ts';
+
+/** The parts of a prepared attempt that the workflow carries from one step to the next. Bytes are base64. */
+export interface PreparedAttempt {
+  readonly n: number;
+  /** The unsigned message. */
+  readonly message: string;
+  /** base58; null until the signature is stored. */
+  readonly signature: string | null;
+  /** The most that this attempt may cost in fees, decimal lamports. */
+  readonly maxFeeLamports: string;
+}
+
+/** Where a withdrawal stands in Postgres, and its newest attempt that is not dead. */
+export interface Standing {
+  readonly status: WithdrawalStatus;
+  readonly reason: StatusReason | null;
+  readonly attempt: PreparedAttempt | null;
+}
+
+/** What composing an attempt led to. */
+export type Preparation =
+  | { readonly kind: 'prepared'; readonly attempt: PreparedAttempt }
+  | {
+      readonly kind: 'waiting';
+      readonly status: 'awaiting_confirmation' | 'awaiting_funds';
+      readonly reason: StatusReason;
+    }
+  | { readonly kind: 'ended'; readonly status: WithdrawalStatus; readonly reason: StatusReason | null };
+
+/** How an attempt ended: `slot` is a decimal slot number. */
+export type Landing =
+  | { readonly kind: 'finalized'; readonly signature: string; readonly slot: string }
+  | {
+      readonly kind: 'failed';
+      readonly signature: string;
+      readonly slot: string;
+      readonly reason: StatusReason;
+    }
+  | { readonly kind: 'dead'; readonly signature: string | null };
+
+/** What the signer is asked for: exactly this transfer, in exactly this message. */
+export interface SigningTask {
+  readonly withdrawalId: string;
+  readonly message: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly destination: string;
+  readonly memo: string | null;
+  readonly maxFeeLamports: string;
+}

@@ -1,0 +1,121 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { Composer } from './activities/composition.ts';
+import { failureInterceptor } from './activities/failures.ts';
+import { createSignerActivities } from './activities/signing.ts';
+import { createWithdrawalActivities } from './activities/withdrawals.ts';
+import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from './domain/ids.ts';
+import { openLedger } from './ledger/ledger.ts';
+import { dataConverter } from './platform/codec.ts';
+import { type Config, readConfigOrExit } from './platform/config.ts';
+import { createLogger } from './platform/logging.ts';
+import { installRuntime } from './platform/runtime.ts';
+import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { registerSearchAttributes } from './platform/temporal.ts';
+import { openSigner } from './signing/signer.ts';
+import { Chain } from './solana/chain.ts';
+import { FeePlanner } from './solana/fees.ts';
+import { LandingWatcher } from './solana/landing.ts';
+import { openNodePool } from './solana/rpc/pool.ts';
+
+/** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
+export interface ChainRooms {
+  readonly ledger: Awaited<ReturnType<typeof openLedger>>;
+  readonly chain: Chain;
+}
+
+export type Decorate = (rooms: ChainRooms) => ChainRooms;
+
+/** Runs the workers of one process until `stop` is aborted: workflows and chain steps, the signer, or both. */
+export async function runWorker(
+  config: Config<'all'>,
+  stop: AbortSignal,
+  decorate: Decorate = (rooms) => rooms,
+): Promise<void> {
+  const closers = new Closers();
+  try {
+    const connection = await NativeConnection.connect({ address: config.temporalAddress });
+    closers.add('temporal', () => connection.close());
+    const workers: Worker[] = [];
+    if (config.workerRole !== 'signer')
+      workers.push(await chainWorker(config, connection, closers, decorate));
+    if (config.workerRole !== 'chain') workers.push(await signerWorker(config, connection));
+    await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
+  } finally {
+    await closers.close();
+  }
+}
+
+async function chainWorker(
+  config: Config<'all'>,
+  connection: NativeConnection,
+  closers: Closers,
+  decorate: Decorate,
+): Promise<Worker> {
+  await registerSearchAttributes(connection, config.temporalNamespace);
+  const ledger = await openLedger(config.databaseUrl);
+  closers.add('ledger', () => ledger.close());
+  const pool = await openNodePool(config.rpcUrls);
+  closers.add('nodes', () => pool.close());
+  const rooms = decorate({ ledger, chain: new Chain(pool) });
+  const watcher = new LandingWatcher(rooms.chain);
+  closers.add('landing watcher', () => watcher.close());
+  const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
+  const fees = new FeePlanner(rooms.chain, {
+    floorMicroLamports: config.priorityFloorMicroLamports,
+    capMicroLamports: config.priorityCapMicroLamports,
+  });
+  const composer = new Composer({
+    chain: rooms.chain,
+    fees,
+    rules: { hotWallet, confirmUsedWallet, tokenPolicy },
+  });
+  return Worker.create({
+    ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
+    ...workflowSource(),
+    activities: createWithdrawalActivities({ ledger: rooms.ledger, composer, watcher }),
+    maxConcurrentActivityTaskExecutions: 1_000,
+  });
+}
+
+async function signerWorker(config: Config<'all'>, connection: NativeConnection): Promise<Worker> {
+  const signer = await openSigner(config);
+  return Worker.create({
+    ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
+    activities: createSignerActivities({ signer }),
+  });
+}
+
+function workerOptions(
+  config: Config<'all'>,
+  connection: NativeConnection,
+  taskQueue: string,
+): WorkerOptions {
+  const converter = dataConverter(config.payloadKeys);
+  return {
+    connection,
+    namespace: config.temporalNamespace,
+    taskQueue,
+    interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+    shutdownGraceTime: '10 seconds',
+    shutdownForceTime: '20 seconds',
+    ...(converter === undefined ? {} : { dataConverter: converter }),
+  };
+}
+
+// `npm run build` bundles the workflows once; from source they are bundled at the start.
+function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+  return import.meta.url.endsWith('.ts')
+    ? { workflowsPath: path('./workflows/index.ts') }
+    : { workflowBundle: { codePath: path('./workflow-bundle.js') } };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const config = readConfigOrExit(
+    process.env,
+    process.env['SLUICE_WORKER_ROLE'] === 'signer' ? 'signer' : 'all',
+  );
+  installRuntime(createLogger({ level: config.logLevel, name: 'worker' }), config.metricsAddress);
+  await runWorker(config as Config<'all'>, shutdownSignal().signal);
+}

@@ -1,0 +1,1 @@
+export { withdrawal } from './withdrawal.ts';

@@ -1,0 +1,31 @@
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
+import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
+
+/** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
+const retry = {
+  initialInterval: '500 milliseconds',
+  backoffCoefficient: 2,
+  maximumInterval: '15 seconds',
+  nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
+} as const;
+
+/** One short Postgres transaction, run in the worker that has the workflow task: one history event instead of six. */
+export const RECORD: LocalActivityOptions = {
+  startToCloseTimeout: '10 seconds',
+  localRetryThreshold: '1 minute',
+  retry,
+};
+
+/** Reads the chain, then commits one Postgres transaction. */
+export const PREPARE: ActivityOptions = { startToCloseTimeout: '1 minute', retry };
+
+/** Waits for one signature; no chain and no database on that side. */
+export const SIGN: ActivityOptions = { taskQueue: SIGNER_TASK_QUEUE, startToCloseTimeout: '1 minute', retry };
+
+/** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
+export const LAND: ActivityOptions = {
+  startToCloseTimeout: '30 days',
+  heartbeatTimeout: '10 seconds',
+  retry,
+};

@@ -1,0 +1,79 @@
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  condition,
+  isCancellation,
+  rootCause,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { withdrawalWorkflowId } from '../domain/ids.ts';
+import type { Landing, PreparedAttempt, SigningTask } from '../domain/steps.ts';
+import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import * as act from './activities.ts';
+import type { WithdrawalView } from './messages.ts';
+import { WithdrawalProgress } from './withdrawal-progress.ts';
+
+/**
+ * Pays one withdrawal at most once and ends when it is finalized, rejected, cancelled or failed.
+ * Runs only under the id `withdrawal/<terms.id>`; any number of runs of one id go on from the attempts in Postgres.
+ *
+ * @throws ApplicationFailure of type ForeignWorkflowId, InvalidRequest or TermsConflict, all before any effect.
+ */
+export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView> {
+  refuseForeignId(terms);
+  const progress = new WithdrawalProgress(terms);
+  progress.begin(await act.admit(terms));
+
+  while (!isTerminal(progress.status)) {
+    const attempt = progress.attempt ?? (await prepareAttempt(progress));
+    if (attempt === null) continue;
+    progress.landed(await payAttempt(progress, attempt));
+  }
+
+  await condition(allHandlersFinished);
+  return progress.view();
+}
+
+/** Composes the next attempt, waiting for the customer's word or for funds as long as that takes; null where there is none to pay. */
+async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
+  const { id } = progress.terms;
+  const prepared = await progress.unlessCancelled(
+    act.prepareAttempt({ id, waitForFunds: progress.status === 'awaiting_funds' }),
+  );
+  if (prepared === 'cancelled') return null;
+  progress.prepared(prepared);
+  if (progress.status === 'awaiting_confirmation') await progress.customerAnswered();
+  return progress.attempt;
+}
+
+/** Has the attempt signed where it is not yet, then keeps its bytes on the way until the chain has judged it. */
+async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<Landing> {
+  const { id, asset, amount, destination, memo } = progress.terms;
+  const { n, message, maxFeeLamports } = attempt;
+  const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, maxFeeLamports };
+  const signature = attempt.signature ?? (await signOrHold(task));
+  progress.signed(signature);
+  return act.landAttempt({ id, n, signature });
+}
+
+/** A refusal of the signer means tampering or a defect: the withdrawal is held on record and the run fails for people to see. */
+async function signOrHold(task: SigningTask): Promise<string> {
+  try {
+    return (await act.signTransaction(task)).signature;
+  } catch (error) {
+    if (!isCancellation(error))
+      await act.hold({
+        id: task.withdrawalId,
+        reason: { code: 'signing_refused', message: rootCause(error) ?? 'the signer refused' },
+      });
+    throw error;
+  }
+}
+
+function refuseForeignId(terms: WithdrawalTerms): void {
+  const expected = withdrawalWorkflowId(terms.id);
+  const { workflowId } = workflowInfo();
+  if (workflowId === expected) return;
+  const message = `workflow id ${workflowId} is not ${expected}: a withdrawal has one workflow id for ever`;
+  throw ApplicationFailure.nonRetryable(message, 'ForeignWorkflowId');
+}

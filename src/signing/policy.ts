@@ -1,0 +1,140 @@
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
+import {
+  COMPUTE_BUDGET_PROGRAM,
+  isTokenProgram,
+  MEMO_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+} from '../solana/programs.ts';
+import { deriveAta } from '../solana/tokens.ts';
+import { composeTransfer, type TokenTransfer } from '../solana/transactions.ts';
+
+/** The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays it and its fee. */
+export interface SigningRequest {
+  readonly withdrawalId: string;
+  readonly signer: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly destination: string;
+  readonly memo: string | null;
+  /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
+  readonly maxFeeLamports: string;
+  /** `0` forbids making the token account; absent leaves it open. */
+  readonly maxRentLamports?: string;
+  /** Accept the extra accounts of a transfer hook. Default false. */
+  readonly allowHookAccounts?: boolean;
+}
+
+/**
+ * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: limit, price, at most one
+ * token account made, at most one memo, one transfer; no other program, account, signer or lookup table.
+ */
+export function checkMessage(message: Uint8Array, asked: SigningRequest): void {
+  const decoded = read(message);
+  if (decoded.lookupTables > 0) throw refused('it uses a lookup table');
+  if (decoded.signers.length !== 1 || decoded.feePayer !== asked.signer)
+    throw refused('it has another signer');
+  const limits = checkLimits(decoded, asked);
+  const rest = [...decoded.instructions.slice(2)];
+  const transfer = rest.pop();
+  if (transfer === undefined) throw refused('it holds no transfer');
+  const memo = checkMemo(rest, transfer.program, asked);
+  const token =
+    asked.asset === 'SOL' ? checkNative(transfer, asked) : checkToken(transfer, asked, rest.length > 0);
+  if (rest.length > (token === null ? 0 : 1))
+    throw refused('it holds more instructions than the transfer needs');
+  const { asset, destination, signer } = asked;
+  const spec = { asset, destination, source: signer, amount: BigInt(asked.amount), memo, token, ...limits };
+  // Whatever the checks above do not name (flags of accounts, unused keys, order) is caught by composing it anew.
+  if (!Buffer.from(composeTransfer(spec).message).equals(message))
+    throw refused('it is not the transfer asked for');
+}
+
+function read(message: Uint8Array): DecodedMessage {
+  try {
+    return decodeMessage(message);
+  } catch (error) {
+    if (isDomainError(error)) throw refused(error.message);
+    throw error;
+  }
+}
+
+function checkLimits(decoded: DecodedMessage, asked: SigningRequest) {
+  const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
+  const leading = decoded.instructions.slice(0, 2).map((instruction) => instruction.program);
+  if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
+    throw refused('it does not begin with compute unit limit and price');
+  }
+  if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
+    throw refused('it sets no compute unit limit or price');
+  }
+  const priority = (BigInt(computeUnitLimit) * computeUnitPriceMicroLamports + 999_999n) / 1_000_000n;
+  if (priority > BigInt(asked.maxFeeLamports)) throw refused(`its priority fee is ${priority} lamports`);
+  return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
+}
+
+/** Takes the memo off the end of `rest`. Without a memo asked for, a token account that demands one gets the withdrawal id. */
+function checkMemo(rest: DecodedInstruction[], program: string, asked: SigningRequest): string | null {
+  const last = rest.at(-1);
+  if (last?.program !== MEMO_PROGRAM) {
+    if (asked.memo !== null) throw refused('the memo is missing');
+    return null;
+  }
+  rest.pop();
+  const text = Buffer.from(last.data).toString('utf8');
+  const standIn = program === TOKEN_2022_PROGRAM ? asked.withdrawalId : null;
+  if (text !== (asked.memo ?? standIn)) throw refused('the memo is another one');
+  return text;
+}
+
+function checkNative(transfer: DecodedInstruction, asked: SigningRequest): null {
+  const view = viewOf(transfer.data);
+  if (transfer.program !== SYSTEM_PROGRAM || transfer.data.length !== 12 || view.getUint32(0, true) !== 2) {
+    throw refused('its last instruction is not a transfer of SOL');
+  }
+  if (view.getBigUint64(4, true) !== BigInt(asked.amount)) throw refused('the amount is another one');
+  if (transfer.accounts[0]?.address !== asked.signer) throw refused('the source is another one');
+  if (transfer.accounts[1]?.address !== asked.destination) throw refused('the destination is another one');
+  return null;
+}
+
+function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createAta: boolean): TokenTransfer {
+  const { program, accounts } = transfer;
+  if (!isTokenProgram(program)) throw refused('its last instruction is not a token transfer');
+  const { amount, decimals, expectedFee } = readTokenTransfer(transfer);
+  if (amount !== BigInt(asked.amount)) throw refused('the amount is another one');
+  const [source, mint, destination, owner, ...extra] = accounts.map((account) => account.address);
+  if (mint !== asked.asset) throw refused('the mint is another one');
+  if (source !== deriveAta(asked.signer, asked.asset, program) || owner !== asked.signer) {
+    throw refused('the source is another one');
+  }
+  if (destination !== deriveAta(asked.destination, asked.asset, program))
+    throw refused('the destination is another one');
+  if (extra.length > 0 && asked.allowHookAccounts !== true)
+    throw refused('the transfer names extra accounts');
+  if (createAta && asked.maxRentLamports === '0') throw refused('it makes a token account');
+  const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
+  return { mint: asked.asset, program, decimals, createAta, expectedFee, hookAccounts };
+}
+
+/** TransferChecked (12), or Token-2022's TransferCheckedWithFee (26, 1). */
+function readTokenTransfer({ program, data }: DecodedInstruction) {
+  const view = viewOf(data);
+  if (data[0] === 12 && data.length === 10) {
+    return { amount: view.getBigUint64(1, true), decimals: view.getUint8(9), expectedFee: null };
+  }
+  if (program === TOKEN_2022_PROGRAM && data[0] === 26 && data[1] === 1 && data.length === 19) {
+    const expectedFee = view.getBigUint64(11, true);
+    return { amount: view.getBigUint64(2, true), decimals: view.getUint8(10), expectedFee };
+  }
+  throw refused('its last instruction is not a checked transfer');
+}
+
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function refused(why: string): DomainError {
+  return new DomainError('SigningRefused', `the message was not signed: ${why}`);
+}

@@ -1,0 +1,64 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { base58 } from '@scure/base';
+import { z } from 'zod';
+import { DomainError } from '../domain/errors.ts';
+
+/** Something that holds one key and signs with it. `sign` gives the 64 bytes of an ed25519 signature. */
+export interface Signer {
+  readonly address: string;
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
+const keygenFile = z.array(z.number().int().min(0).max(255)).length(64);
+
+/**
+ * A signer from a solana-keygen key: the path of its file, or the JSON array itself (64 numbers: seed and public key).
+ * Throws DomainError InvalidRequest; no message ever holds a part of the key.
+ */
+export async function loadKeypair(pathOrJson: string): Promise<Signer> {
+  const text = pathOrJson.trimStart().startsWith('[') ? pathOrJson : await readKeyFile(pathOrJson);
+  const bytes = readKeygen(text);
+  const key = createPrivateKey({
+    key: Buffer.concat([PKCS8_ED25519, bytes.subarray(0, 32)]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const address = addressOf(key);
+  if (address !== base58.encode(bytes.subarray(32))) {
+    throw unusable('its public half does not belong to its secret half');
+  }
+  bytes.fill(0);
+  return { address, sign: async (message) => new Uint8Array(sign(null, message, key)) };
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    throw unusable('the file cannot be read');
+  }
+}
+
+function readKeygen(text: string): Buffer {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unusable('it is not JSON');
+  }
+  const parsed = keygenFile.safeParse(value);
+  if (!parsed.success) throw unusable('it is not an array of 64 bytes');
+  return Buffer.from(parsed.data);
+}
+
+function addressOf(key: KeyObject): string {
+  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
+  return base58.encode(spki.subarray(spki.length - 32));
+}
+
+// No cause is attached anywhere: JSON and file errors may quote what they read.
+function unusable(why: string): DomainError {
+  return new DomainError('InvalidRequest', `the signer key cannot be used: ${why}`);
+}

@@ -1,0 +1,90 @@
+import { DomainError } from '../../domain/errors.ts';
+
+/**
+ * What a caller does about a JSON-RPC error:
+ * `elsewhere` ask another node; `demote` the same, and avoid this node for a while; `later` the same, and worth asking again;
+ * `ambiguous` proves nothing (never "skipped", never "absent"); `inspect` the answer is in `data.err`;
+ * `stop` a person must act; `fatal` our own fault, the same request fails everywhere.
+ */
+export type Reaction = 'elsewhere' | 'demote' | 'later' | 'ambiguous' | 'inspect' | 'stop' | 'fatal';
+
+/** Every JSON-RPC code of a Solana node and the one reaction to it. */
+export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
+  {
+    [-32001]: { name: 'BlockCleanedUp', reaction: 'elsewhere' },
+    [-32002]: { name: 'SendTransactionPreflightFailure', reaction: 'inspect' },
+    [-32003]: { name: 'TransactionSignatureVerificationFailure', reaction: 'fatal' },
+    [-32004]: { name: 'BlockNotAvailable', reaction: 'later' },
+    [-32005]: { name: 'NodeUnhealthy', reaction: 'demote' },
+    [-32006]: { name: 'TransactionPrecompileVerificationFailure', reaction: 'fatal' },
+    [-32007]: { name: 'SlotSkipped', reaction: 'ambiguous' },
+    [-32008]: { name: 'NoSnapshot', reaction: 'elsewhere' },
+    [-32009]: { name: 'LongTermStorageSlotSkipped', reaction: 'ambiguous' },
+    [-32010]: { name: 'KeyExcludedFromSecondaryIndex', reaction: 'elsewhere' },
+    [-32011]: { name: 'TransactionHistoryNotAvailable', reaction: 'elsewhere' },
+    [-32012]: { name: 'ScanError', reaction: 'later' },
+    [-32013]: { name: 'TransactionSignatureLenMismatch', reaction: 'fatal' },
+    [-32014]: { name: 'BlockStatusNotAvailableYet', reaction: 'later' },
+    [-32015]: { name: 'UnsupportedTransactionVersion', reaction: 'stop' },
+    [-32016]: { name: 'MinContextSlotNotReached', reaction: 'elsewhere' },
+    [-32017]: { name: 'EpochRewardsPeriodActive', reaction: 'later' },
+    [-32018]: { name: 'SlotNotEpochBoundary', reaction: 'fatal' },
+    [-32019]: { name: 'LongTermStorageUnreachable', reaction: 'later' },
+    [-32020]: { name: 'SignatureCursorUnknown', reaction: 'elsewhere' },
+    [-32600]: { name: 'InvalidRequest', reaction: 'fatal' },
+    [-32601]: { name: 'MethodNotFound', reaction: 'elsewhere' },
+    [-32602]: { name: 'InvalidParams', reaction: 'fatal' },
+    [-32603]: { name: 'InternalError', reaction: 'elsewhere' },
+    [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
+  };
+
+/** A JSON-RPC error object that a node answered: it did understand the question. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly data: unknown;
+  readonly node: string;
+  readonly method: string;
+
+  constructor(answer: { code: number; message: string; data?: unknown }, node: string, method: string) {
+    const known = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
+    super(`${method}: ${answer.code} ${known}: ${answer.message}`);
+    this.code = answer.code;
+    this.data = answer.data;
+    this.node = node;
+    this.method = method;
+  }
+
+  get reaction(): Reaction {
+    return RPC_REACTIONS[this.code]?.reaction ?? 'elsewhere';
+  }
+}
+
+/** The reaction to anything that `SolanaNode.call` throws. Transport faults and unreadable answers demote the node. */
+export function reactionTo(error: unknown): Reaction {
+  if (error instanceof RpcError) return error.reaction;
+  if (error instanceof DomainError && error.code === 'NodeFault') return 'demote';
+  return 'fatal';
+}
+
+/** How long the node asked us to stay away (HTTP 429 Retry-After), or null. */
+export function retryAfterMs(error: unknown): number | null {
+  if (!(error instanceof DomainError)) return null;
+  const wait = error.context['retryAfterMs'];
+  return typeof wait === 'number' ? wait : null;
+}
+
+/** The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`, `{"InstructionError":…}`). */
+export function preflightError(error: RpcError): string | null {
+  if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
+  return errorText(error.data.err);
+}
+
+/** A transaction error value as stable text; null where there is none. */
+export function errorText(err: unknown): string | null {
+  if (err === null || err === undefined) return null;
+  if (typeof err === 'string') return err;
+  return JSON.stringify(err, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}

@@ -1,0 +1,147 @@
+import { DomainError } from '../../domain/errors.ts';
+import { reactionTo, retryAfterMs } from './errors.ts';
+import { type NodeOptions, SolanaNode } from './node.ts';
+import { textAnswer, u64, versionAnswer } from './schemas.ts';
+
+/** What a probe found out about a node. Null where the node would not say. */
+export interface NodeFacts {
+  readonly genesisHash: string;
+  readonly version: string | null;
+  readonly firstAvailableBlock: bigint | null;
+}
+
+interface Member {
+  readonly node: SolanaNode;
+  readonly facts: NodeFacts;
+  avoidUntil: number;
+  faultsInARow: number;
+}
+
+const BASE_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 15_000;
+
+/** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all. */
+export class NodePool {
+  readonly genesisHash: string;
+  /** Nodes that must agree: more than half and at least 2; 1 where a single loopback node serves development. */
+  readonly quorum: number;
+  readonly #members: Member[];
+
+  constructor(nodes: readonly { node: SolanaNode; facts: NodeFacts }[]) {
+    const first = nodes[0];
+    if (first === undefined) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
+    this.genesisHash = first.facts.genesisHash;
+    this.quorum = nodes.length === 1 ? 1 : Math.floor(nodes.length / 2) + 1;
+    this.#members = nodes.map((entry) => ({ ...entry, avoidUntil: 0, faultsInARow: 0 }));
+  }
+
+  get nodes(): readonly SolanaNode[] {
+    return this.#members.map((member) => member.node);
+  }
+
+  facts(): readonly (NodeFacts & { node: string })[] {
+    return this.#members.map((member) => ({ node: member.node.name, ...member.facts }));
+  }
+
+  /** Ask the best healthy node, then the others. Throws the last error, or NoHealthyNode where none could answer at all. */
+  async read<T>(ask: (node: SolanaNode) => Promise<T>): Promise<T> {
+    let last: unknown;
+    for (const member of this.#ranked()) {
+      try {
+        return await this.#observed(member, ask);
+      } catch (error) {
+        const reaction = reactionTo(error);
+        if (reaction === 'fatal' || reaction === 'stop') throw error;
+        last = error;
+      }
+    }
+    if (last instanceof DomainError && this.#members.length > 1) {
+      throw new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
+    }
+    throw last;
+  }
+
+  /** Ask every node at once; never throws. */
+  async all<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+    const results = await Promise.allSettled(this.#members.map((member) => this.#observed(member, ask)));
+    return results.map((result, index) => ({ node: this.#members[index]?.node.name ?? '', result }));
+  }
+
+  /** Ask one node other than `name`; with a single node, that node. */
+  async second<T>(name: string, ask: (node: SolanaNode) => Promise<T>): Promise<{ node: string; answer: T }> {
+    const others = this.#ranked().filter((member) => member.node.name !== name);
+    const member = others[0] ?? this.#ranked()[0];
+    if (member === undefined) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
+    return { node: member.node.name, answer: await this.#observed(member, ask) };
+  }
+
+  /** Requests sent to all nodes since the start. */
+  rpcCalls(): number {
+    return this.#members.reduce((sum, member) => sum + member.node.callCount, 0);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.node.close()));
+  }
+
+  #ranked(): Member[] {
+    const now = Date.now();
+    const waiting = (member: Member): number => Math.max(0, member.avoidUntil - now);
+    return this.#members.toSorted((a, b) => waiting(a) - waiting(b));
+  }
+
+  async #observed<T>(member: Member, ask: (node: SolanaNode) => Promise<T>): Promise<T> {
+    try {
+      const answer = await ask(member.node);
+      member.faultsInARow = 0;
+      member.avoidUntil = 0;
+      return answer;
+    } catch (error) {
+      if (reactionTo(error) === 'demote') {
+        const pause = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** member.faultsInARow);
+        member.faultsInARow += 1;
+        member.avoidUntil = Date.now() + (retryAfterMs(error) ?? pause);
+      }
+      throw error;
+    }
+  }
+}
+
+/** Probe the nodes and refuse a mixed set: all must answer the same genesis hash; one node alone only on loopback. */
+export async function openNodePool(urls: readonly string[], options: NodeOptions = {}): Promise<NodePool> {
+  if (urls.length === 0) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
+  if (urls.length === 1 && !urls.every(isLoopback)) {
+    throw new DomainError('NoHealthyNode', 'one RPC node serves only on loopback: configure at least two');
+  }
+  const nodes = urls.map((url) => new SolanaNode(url, options));
+  try {
+    const probed = await Promise.all(nodes.map(async (node) => ({ node, facts: await probe(node) })));
+    const clusters = new Set(probed.map((entry) => entry.facts.genesisHash));
+    if (clusters.size > 1) {
+      const seen = probed.map((entry) => `${entry.node.name} ${entry.facts.genesisHash}`).join(', ');
+      throw new DomainError('NoHealthyNode', `the RPC nodes serve different clusters: ${seen}`);
+    }
+    return new NodePool(probed);
+  } catch (error) {
+    await Promise.allSettled(nodes.map((node) => node.close()));
+    throw error;
+  }
+}
+
+async function probe(node: SolanaNode): Promise<NodeFacts> {
+  const [genesisHash, version, firstAvailableBlock] = await Promise.all([
+    node.call('getGenesisHash', [], textAnswer),
+    node.call('getVersion', [], versionAnswer).then(
+      (answer) => answer['solana-core'],
+      () => null,
+    ),
+    node.call('getFirstAvailableBlock', [], u64).catch(() => null),
+  ]);
+  return { genesisHash, version, firstAvailableBlock };
+}
+
+function isLoopback(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+}

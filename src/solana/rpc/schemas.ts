@@ -1,0 +1,99 @@
+import { base64 } from '@scure/base';
+import { z } from 'zod';
+
+/** An unsigned integer that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
+export const u64 = z
+  .union([z.number().int().nonnegative(), z.bigint().nonnegative(), z.string().regex(/^[0-9]{1,20}$/)])
+  .transform((value) => BigInt(value));
+
+const err = z.unknown().transform((value) => value ?? null);
+const context = z.object({ slot: u64 });
+
+/** An answer that names the slot it was read at. */
+export function atSlot<T>(value: z.ZodType<T>) {
+  return z.object({ context, value });
+}
+
+const accountData = z.tuple([z.string(), z.literal('base64')]).transform(([text]) => base64.decode(text));
+const account = z
+  .object({ lamports: u64, owner: z.string(), data: accountData, executable: z.boolean() })
+  .nullable();
+
+/** An account as `getMultipleAccounts` (base64) gives it. */
+export interface AccountInfo {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Uint8Array;
+  readonly executable: boolean;
+}
+
+export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (AccountInfo | null)[] }> = atSlot(
+  z.array(account),
+);
+
+export const blockhashAnswer = atSlot(z.object({ blockhash: z.string(), lastValidBlockHeight: u64 }));
+
+/** getBlock with transactionDetails `none` or `signatures`. Null proves nothing. */
+export const blockAnswer = z
+  .object({
+    blockhash: z.string(),
+    previousBlockhash: z.string(),
+    parentSlot: u64,
+    blockHeight: u64.nullable(),
+    signatures: z.array(z.string()).optional(),
+  })
+  .nullable();
+
+const commitment = z.enum(['processed', 'confirmed', 'finalized']);
+
+export const statusesAnswer = atSlot(
+  z.array(
+    z
+      .object({
+        slot: u64,
+        confirmations: u64.nullable().optional(),
+        err,
+        confirmationStatus: commitment.nullable().optional(),
+      })
+      .nullable(),
+  ),
+);
+
+const tokenBalance = z.object({
+  accountIndex: z.number().int(),
+  mint: z.string(),
+  owner: z.string().optional(),
+  programId: z.string().optional(),
+  uiTokenAmount: z.object({ amount: u64 }),
+});
+
+/** getTransaction (encoding `base64`). `meta: null` proves nothing. */
+export const transactionAnswer = z
+  .object({
+    slot: u64,
+    meta: z
+      .object({
+        err,
+        fee: u64,
+        preBalances: z.array(u64),
+        postBalances: z.array(u64),
+        preTokenBalances: z.array(tokenBalance).nullish(),
+        postTokenBalances: z.array(tokenBalance).nullish(),
+        logMessages: z.array(z.string()).nullish(),
+      })
+      .nullable(),
+  })
+  .nullable();
+
+export type TransactionAnswer = z.infer<typeof transactionAnswer>;
+
+export const simulationAnswer = atSlot(
+  z.object({ err, logs: z.array(z.string()).nullish(), unitsConsumed: u64.nullish() }),
+);
+
+export const prioritizationFeesAnswer = z.array(z.object({ slot: u64, prioritizationFee: u64 }));
+export const feeForMessageAnswer = atSlot(u64.nullable());
+export const epochInfoAnswer = z.object({ epoch: u64, absoluteSlot: u64, blockHeight: u64 });
+export const slotsAnswer = z.array(u64);
+export const textAnswer = z.string();
+export const versionAnswer = z.object({ 'solana-core': z.string() });

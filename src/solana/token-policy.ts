@@ -1,0 +1,106 @@
+import type { StatusReason } from '../domain/withdrawal.ts';
+import type { MintInfo, TokenAccountInfo } from './tokens.ts';
+
+/** What to do with a mint that has an extension. `inspect` = decided by its present state. */
+export type ExtensionRule = 'allow' | 'reject' | 'inspect';
+
+/** The rule for every mint extension; one that is not listed is rejected. */
+export const DEFAULT_TOKEN_POLICY: Readonly<Record<string, ExtensionRule>> = {
+  transferFeeConfig: 'allow',
+  mintCloseAuthority: 'allow',
+  confidentialTransferMint: 'allow',
+  confidentialTransferFeeConfig: 'allow',
+  confidentialMintBurn: 'allow',
+  defaultAccountState: 'inspect',
+  nonTransferable: 'reject',
+  interestBearingConfig: 'allow',
+  permanentDelegate: 'allow',
+  transferHook: 'inspect',
+  metadataPointer: 'allow',
+  tokenMetadata: 'allow',
+  groupPointer: 'allow',
+  tokenGroup: 'allow',
+  groupMemberPointer: 'allow',
+  tokenGroupMember: 'allow',
+  scaledUiAmountConfig: 'allow',
+  pausableConfig: 'inspect',
+  permissionedBurn: 'allow',
+};
+
+const WHY: Readonly<Record<string, string>> = {
+  nonTransferable: 'tokens of this mint cannot be transferred',
+  permanentDelegate: 'a permanent delegate can take the tokens of any holder',
+  mintCloseAuthority: 'its mint account can be closed',
+  transferHook: 'a program of the issuer runs in every transfer',
+  confidentialTransferMint: 'its balances can be hidden',
+  transferFeeConfig: 'a part of every transfer is withheld',
+};
+
+/** Verdict on paying this token to this account (null = the account will be made). */
+export type TokenVerdict =
+  | {
+      readonly ok: true;
+      readonly createAta: boolean;
+      readonly memoRequired: boolean;
+      readonly hookProgram: string | null;
+    }
+  | { readonly ok: false; readonly reason: StatusReason };
+
+/**
+ * May this token be paid to this associated token account of `destination`?
+ * `policy` overrides single rules; `transferHook: 'allow'` lets the hook's extra accounts be resolved.
+ * Source: exchange-interface: Withdrawal rules 6.
+ */
+export function tokenPolicy(
+  mint: MintInfo,
+  account: TokenAccountInfo | null,
+  destination: string,
+  policy: Readonly<Record<string, ExtensionRule>> = {},
+): TokenVerdict {
+  const rules = { ...DEFAULT_TOKEN_POLICY, ...policy };
+  const bad = mint.extensions.find((name) => (rules[name] ?? 'reject') === 'reject');
+  if (bad !== undefined) {
+    return refused(
+      `extension_${bad}`,
+      `the token has the extension ${bad}: ${WHY[bad] ?? 'it is not known to be safe'}`,
+    );
+  }
+  if (mint.paused) return refused('mint_paused', 'transfers of the token are paused by its issuer');
+  if (mint.hookProgram !== null && rules['transferHook'] !== 'allow') {
+    return refused('transfer_hook', `the token calls program ${mint.hookProgram} in every transfer`);
+  }
+  const reason = account === null ? absentReason(mint) : accountReason(mint, account, destination);
+  if (reason !== null) return { ok: false, reason };
+  return {
+    ok: true,
+    createAta: account === null,
+    memoRequired: account?.memoRequired ?? false,
+    hookProgram: mint.hookProgram,
+  };
+}
+
+function absentReason(mint: MintInfo): StatusReason | null {
+  if (!mint.defaultFrozen) return null;
+  return {
+    code: 'default_frozen',
+    message: 'new accounts of this token start frozen: the customer must have the account thawed first',
+  };
+}
+
+function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: string): StatusReason | null {
+  if (account.mint !== mint.address)
+    return { code: 'other_mint', message: 'the token account holds another token' };
+  if (account.owner !== destination) {
+    return { code: 'account_given_away', message: `the token account now belongs to ${account.owner}` };
+  }
+  if (account.frozen)
+    return { code: 'account_frozen', message: 'the token account of the destination is frozen' };
+  if (!account.acceptsTransfers) {
+    return { code: 'confidential_only', message: 'the token account accepts confidential transfers only' };
+  }
+  return null;
+}
+
+function refused(code: string, message: string): TokenVerdict {
+  return { ok: false, reason: { code, message } };
+}

@@ -1,0 +1,159 @@
+import { base58, base64 } from '@scure/base';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createTransferCheckedInstruction,
+  createTransferCheckedWithFeeInstruction,
+} from '@solana/spl-token';
+import {
+  ComputeBudgetProgram,
+  MessageV0,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+} from '@solana/web3.js';
+import { DomainError } from '../domain/errors.ts';
+import { messageHashOf } from './message.ts';
+import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
+import { deriveAta } from './tokens.ts';
+
+/** An account that a transfer hook wants to see; never a signer. */
+export interface HookAccount {
+  readonly address: string;
+  readonly writable: boolean;
+}
+
+/** The token side of a transfer. `expectedFee` is null for mints without a transfer fee. */
+export interface TokenTransfer {
+  readonly mint: string;
+  readonly program: string;
+  readonly decimals: number;
+  readonly createAta: boolean;
+  readonly expectedFee: bigint | null;
+  readonly hookAccounts: readonly HookAccount[];
+}
+
+/** Everything that makes one transfer message. `amount` in base units leaves `source`; addresses are wallets. */
+export interface TransferSpec {
+  readonly asset: string;
+  readonly amount: bigint;
+  readonly source: string;
+  readonly destination: string;
+  readonly memo: string | null;
+  readonly token: TokenTransfer | null;
+  readonly computeUnitLimit: number;
+  readonly computeUnitPriceMicroLamports: bigint;
+  readonly blockhash: string;
+}
+
+/** A composed version-0 message and its identity (hex sha256). */
+export interface ComposedTransfer {
+  readonly message: Uint8Array;
+  readonly messageHash: string;
+}
+
+/** Largest transaction a node takes: one packet. */
+export const MAX_TRANSACTION_BYTES = 1232;
+
+/**
+ * Compose a transfer: compute unit limit and price first, then the account, then memo and transfer side by side
+ * (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a packet.
+ */
+export function composeTransfer(spec: TransferSpec): ComposedTransfer {
+  const payer = new PublicKey(spec.source);
+  const instructions = [
+    ComputeBudgetProgram.setComputeUnitLimit({ units: spec.computeUnitLimit }),
+    ComputeBudgetProgram.setComputeUnitPrice({ microLamports: spec.computeUnitPriceMicroLamports }),
+    ...(spec.token === null ? [] : createAta(spec, spec.token)),
+    ...(spec.memo === null ? [] : [memoInstruction(spec.memo)]),
+    spec.token === null ? nativeTransfer(spec) : tokenTransfer(spec, spec.token),
+  ];
+  const message = MessageV0.compile({
+    payerKey: payer,
+    instructions,
+    recentBlockhash: spec.blockhash,
+  }).serialize();
+  if (message.length + 65 > MAX_TRANSACTION_BYTES) {
+    throw new DomainError(
+      'InvalidRequest',
+      `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`,
+    );
+  }
+  return { message, messageHash: messageHashOf(message) };
+}
+
+/** A complete transaction of one signer: base64 wire bytes and the base58 signature that names it. */
+export function assembleTransaction(
+  message: Uint8Array,
+  signature: Uint8Array,
+): { raw: string; signature: string } {
+  if (signature.length !== 64) throw new DomainError('InvalidRequest', 'a signature has 64 bytes');
+  const raw = new Uint8Array(65 + message.length);
+  raw[0] = 1;
+  raw.set(signature, 1);
+  raw.set(message, 65);
+  return { raw: base64.encode(raw), signature: base58.encode(signature) };
+}
+
+/** The accounts of ours that a transfer write-locks: what priority fees are asked for. */
+export function hotAccounts(spec: Pick<TransferSpec, 'source' | 'token'>): string[] {
+  const { source, token } = spec;
+  return token === null ? [source] : [source, deriveAta(source, token.mint, token.program)];
+}
+
+function nativeTransfer(spec: TransferSpec): TransactionInstruction {
+  return SystemProgram.transfer({
+    fromPubkey: new PublicKey(spec.source),
+    toPubkey: new PublicKey(spec.destination),
+    lamports: spec.amount,
+  });
+}
+
+function createAta(spec: TransferSpec, token: TokenTransfer): TransactionInstruction[] {
+  if (!token.createAta) return [];
+  return [
+    createAssociatedTokenAccountIdempotentInstruction(
+      new PublicKey(spec.source),
+      new PublicKey(deriveAta(spec.destination, token.mint, token.program)),
+      new PublicKey(spec.destination),
+      new PublicKey(token.mint),
+      new PublicKey(token.program),
+      new PublicKey(ATA_PROGRAM),
+    ),
+  ];
+}
+
+function tokenTransfer(spec: TransferSpec, token: TokenTransfer): TransactionInstruction {
+  const from = new PublicKey(deriveAta(spec.source, token.mint, token.program));
+  const to = new PublicKey(deriveAta(spec.destination, token.mint, token.program));
+  const mint = new PublicKey(token.mint);
+  const owner = new PublicKey(spec.source);
+  const program = new PublicKey(token.program);
+  const { amount } = spec;
+  const { decimals, expectedFee } = token;
+  const instruction =
+    expectedFee === null
+      ? createTransferCheckedInstruction(from, mint, to, owner, amount, decimals, [], program)
+      : createTransferCheckedWithFeeInstruction(
+          from,
+          mint,
+          to,
+          owner,
+          amount,
+          decimals,
+          expectedFee,
+          [],
+          program,
+        );
+  for (const { address, writable } of token.hookAccounts) {
+    instruction.keys.push({ pubkey: new PublicKey(address), isSigner: false, isWritable: writable });
+  }
+  return instruction;
+}
+
+function memoInstruction(memo: string): TransactionInstruction {
+  return new TransactionInstruction({
+    programId: new PublicKey(MEMO_PROGRAM),
+    keys: [],
+    data: Buffer.from(memo, 'utf8'),
+  });
+}

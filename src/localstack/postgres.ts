@@ -53,7 +53,7 @@ async function createCluster(binaries: PostgresBinaries, dir: string, password: 
     '--no-sync',
     '--no-instructions',
   ];
-  await promisify(execFile)(binaries.initdb, args, { cwd: dir, ...(binaries.owner ?? {}) });
+  await promisify(execFile)(binaries.initdb, args, { cwd: dir, ...binaries.owner });
   rmSync(passwordFile);
   return dataDir;
 }
@@ -111,7 +111,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
       logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'postgres.log'),
       stopSignal: 'SIGINT',
       ready: () => answers(url('postgres')),
-      ...(binaries.owner ?? {}),
+      ...binaries.owner,
     });
     await server.start();
     await createDatabase(url('postgres'), DATABASE);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Key = keyof typeof SETTINGS;

@@ -37,10 +37,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     server.closeAllConnections();
     server.close();
-    const started = await Promise.allSettled([postgres, temporal]);
-    await Promise.all(
-      started.map((service) => (service.status === 'fulfilled' ? service.value?.stop() : undefined)),
-    );
+    for (const starting of [postgres, temporal]) {
+      const service = await starting?.catch(() => undefined);
+      await service?.stop();
+    }
     rmSync(logDir, { recursive: true, force: true });
   };
 }

@@ -1,0 +1,73 @@
+// Makes a fresh clone ready: packages and the Temporal CLI. Node modules only; speaks on stderr, one line a step.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureTemporalCli } from './temporal-cli.mjs';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const STAMP = join(ROOT, 'node_modules', '.sluice-lock');
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`sluice: ${line}\n`);
+
+/** A step that cannot be done; its message says what to install. */
+class BootstrapError extends Error {}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const enough = major > 20 || (major === 20 && minor >= 19);
+  if (!enough)
+    throw new BootstrapError(`Node ${process.versions.node} is too old: install Node 20.19 or newer`);
+}
+
+function lockHash() {
+  return createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex');
+}
+
+function installPackages() {
+  const hash = lockHash();
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hash) return;
+  say('installing packages (npm ci)');
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const shell = process.platform === 'win32';
+  const env = { ...process.env, npm_config_loglevel: 'error' };
+  const { status, error } = spawnSync(npm, ['ci'], { cwd: ROOT, env, shell, stdio: ['ignore', 2, 2] });
+  if (error) throw new BootstrapError(`npm cannot be started (${error.message}): install npm 10 or newer`);
+  if (status !== 0) throw new BootstrapError('npm ci failed: see above; it needs a reachable npm registry');
+  writeFileSync(STAMP, hash);
+}
+
+/**
+ * Does what is not done yet.
+ * @param {{ temporal: boolean }} needs whether a Temporal CLI (or server) is needed, too
+ */
+export async function bootstrap({ temporal }) {
+  checkNode();
+  installPackages();
+  if (temporal && !process.env.TEMPORAL_ADDRESS) {
+    try {
+      await ensureTemporalCli({ say });
+    } catch (error) {
+      throw new BootstrapError(/** @type {Error} */ (error).message);
+    }
+  }
+}
+
+/** {@link bootstrap} that ends the process with one line when a step fails. @param {{ temporal: boolean }} needs */
+export async function bootstrapOrExit(needs) {
+  try {
+    await bootstrap(needs);
+  } catch (error) {
+    if (!(error instanceof BootstrapError)) throw error;
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await bootstrapOrExit({ temporal: true });
+}

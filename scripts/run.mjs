@@ -1,0 +1,43 @@
+// `node scripts/run.mjs [--no-temporal] <program> [argument…]`: bootstrap, then the program with all arguments, its exit code and its signals.
+// A program that ends in .ts runs under tsx; any other is a command of node_modules/.bin.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bootstrapOrExit } from './bootstrap.mjs';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const given = process.argv.slice(2);
+const withTemporal = given[0] !== '--no-temporal';
+const [program, ...args] = withTemporal ? given : given.slice(1);
+if (program === undefined) {
+  process.stderr.write('usage: node scripts/run.mjs [--no-temporal] <program> [argument…]\n');
+  process.exit(2);
+}
+
+await bootstrapOrExit({ temporal: withTemporal });
+
+const windows = process.platform === 'win32';
+const [command, first] = program.endsWith('.ts')
+  ? [process.execPath, ['--import', 'tsx', join(ROOT, program)]]
+  : [join(ROOT, 'node_modules', '.bin', windows ? `${program}.cmd` : program), []];
+const child = spawn(command, [...first, ...args], {
+  cwd: ROOT,
+  stdio: 'inherit',
+  shell: windows && first.length === 0,
+});
+
+// Ctrl-C in a terminal reaches the program as well; a signal sent to this process alone must be handed on.
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => {
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+  });
+}
+child.once('error', (error) => {
+  process.stderr.write(`sluice: ${program} cannot be started: ${error.message}\n`);
+  process.exit(1);
+});
+child.once('exit', (code, signal) => {
+  process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+});

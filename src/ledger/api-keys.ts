@@ -1,0 +1,32 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Database } from './database.ts';
+
+/** The API keys by name. Only their SHA-256 is stored. */
+export class ApiKeys {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Stores `key` under `name`, in place of the one that had this name. */
+  async add(name: string, key: string): Promise<void> {
+    const hash = digest(key).toString('hex');
+    await this.#db
+      .insertInto('apiKey')
+      .values({ name, hash })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ hash }))
+      .execute();
+  }
+
+  /** True where `key` was added; compares with every key in constant time. */
+  async known(key: string): Promise<boolean> {
+    const asked = digest(key);
+    const rows = await this.#db.selectFrom('apiKey').select('hash').execute();
+    return rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked)).includes(true);
+  }
+}
+
+function digest(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}

@@ -1,0 +1,212 @@
+import type { Selectable, Transaction } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import { mayFollow } from '../domain/withdrawal.ts';
+import { type AttemptState, type Database, type Tables, violates } from './database.ts';
+import {
+  landFee,
+  landReservations,
+  type ReservationInput,
+  reserveFunds,
+  type Shortage,
+} from './reservations.ts';
+import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
+
+export type { ReservationInput } from './reservations.ts';
+
+/** One transaction for a withdrawal, from before it is signed to its end. `message` and `raw` are base64, `messageHash` hex of SHA-256. */
+export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
+
+export type NewAttempt = Omit<
+  AttemptRow,
+  'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'createdAt'
+>;
+
+export type PrepareResult = { readonly kind: 'prepared'; readonly attempt: AttemptRow } | Shortage;
+
+/** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
+export interface AttemptOutcome {
+  readonly state: 'landed' | 'failed' | 'dead';
+  readonly slot?: bigint;
+  readonly error?: string;
+  /** What the chain charged, where it is known. */
+  readonly feeLamports?: bigint;
+  readonly proof: unknown;
+}
+
+const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+
+/** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
+export class Attempts {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Writes the n-th attempt and reserves its money in one transaction, or answers what is missing. The row's existence forbids
+   * cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned as it is.
+   * Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
+   */
+  async prepare(input: NewAttempt, reserve: ReservationInput): Promise<PrepareResult> {
+    try {
+      return await this.#db.transaction().execute((trx) => prepareIn(trx, input, reserve));
+    } catch (error) {
+      if (!violates(error, 'attempt_message_unique')) throw error;
+      const { withdrawalId, n, messageHash } = input;
+      const message = `another attempt already has the message of ${withdrawalId}/${n}`;
+      throw new DomainError('MessageTaken', message, { withdrawalId, n, messageHash }, error);
+    }
+  }
+
+  /** Stores the signed bytes, before any of them is sent. Throws IllegalTransition for another signature or after a settlement. */
+  async storeSignature(withdrawalId: string, n: number, signature: string, raw: string): Promise<AttemptRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const withdrawal = await lockWithdrawal(trx, withdrawalId);
+      const row = await readAttempt(trx, withdrawalId, n);
+      if (row.signature === signature) return row;
+      const stored = await trx
+        .updateTable('attempt')
+        .set({ state: 'signed', signature, raw })
+        .where('withdrawalId', '=', withdrawalId)
+        .where('n', '=', n)
+        .where('state', '=', 'prepared')
+        .returningAll()
+        .executeTakeFirst();
+      if (stored === undefined) throw illegal(row, 'take another signature');
+      if (withdrawal.status === 'preparing') await enterStatus(trx, withdrawalId, 'sending');
+      return stored;
+    });
+  }
+
+  /**
+   * Records the verdict. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
+   * for the next attempt. Throws IllegalTransition where another verdict is on record.
+   */
+  async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const withdrawal = await lockWithdrawal(trx, withdrawalId);
+      const row = await readAttempt(trx, withdrawalId, n);
+      if (row.state === outcome.state) return row;
+      const stored = await trx
+        .updateTable('attempt')
+        .set({
+          state: outcome.state,
+          slot: outcome.slot ?? null,
+          error: outcome.error ?? null,
+          proof: toJson(outcome.proof),
+          feeLamports: outcome.feeLamports ?? row.feeLamports,
+        })
+        .where('withdrawalId', '=', withdrawalId)
+        .where('n', '=', n)
+        .where('state', 'in', LIVE)
+        .returningAll()
+        .executeTakeFirst();
+      if (stored === undefined) throw illegal(row, `become ${outcome.state}`);
+      await afterSettlement(trx, withdrawal, stored);
+      return stored;
+    });
+  }
+
+  /** All attempts of a withdrawal, the first first. */
+  async of(withdrawalId: string): Promise<readonly AttemptRow[]> {
+    return attemptsOf(this.#db, withdrawalId);
+  }
+
+  /** Throws NotFound. */
+  async get(withdrawalId: string, n: number): Promise<AttemptRow> {
+    return readAttempt(this.#db, withdrawalId, n);
+  }
+
+  /** Every attempt that may still land. */
+  async live(): Promise<readonly AttemptRow[]> {
+    return this.#db
+      .selectFrom('attempt')
+      .selectAll()
+      .where('state', 'in', LIVE)
+      .orderBy('createdAt')
+      .execute();
+  }
+
+  async findBySignature(signature: string): Promise<AttemptRow | undefined> {
+    return this.#db.selectFrom('attempt').selectAll().where('signature', '=', signature).executeTakeFirst();
+  }
+}
+
+async function prepareIn(
+  trx: Transaction<Tables>,
+  input: NewAttempt,
+  reserve: ReservationInput,
+): Promise<PrepareResult> {
+  const { withdrawalId, n } = input;
+  const { status } = await lockWithdrawal(trx, withdrawalId);
+  const earlier = await attemptsOf(trx, withdrawalId);
+  const own = earlier.find((attempt) => attempt.n === n);
+  if (own !== undefined) return { kind: 'prepared', attempt: own };
+  const open = earlier.find((attempt) => attempt.state !== 'dead');
+  if (open !== undefined || n !== earlier.length + 1 || !mayFollow(status, 'preparing')) {
+    const why = open === undefined ? `the withdrawal is ${status}` : `attempt ${open.n} is ${open.state}`;
+    const message = `attempt ${n} of withdrawal ${withdrawalId} may not be prepared: ${why}`;
+    throw new DomainError('IllegalTransition', message, { withdrawalId, n, status });
+  }
+  const shortage = await reserveFunds(trx, withdrawalId, reserve);
+  if (shortage !== null) return shortage;
+  const attempt = await trx
+    .insertInto('attempt')
+    .values({ ...input, state: 'prepared' })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await enterStatus(trx, withdrawalId, 'preparing');
+  return { kind: 'prepared', attempt };
+}
+
+async function afterSettlement(
+  trx: Transaction<Tables>,
+  withdrawal: WithdrawalRow,
+  settled: AttemptRow,
+): Promise<void> {
+  const { id } = withdrawal;
+  if (settled.state === 'dead') {
+    // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
+    if (withdrawal.status === 'confirmed') await enterStatus(trx, id, 'sending');
+    return;
+  }
+  if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
+  if (settled.state === 'landed') await landReservations(trx, id, settled.slot);
+  else await landFee(trx, id, settled.slot, settled.feeLamports);
+}
+
+async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
+  return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
+}
+
+async function readAttempt(db: Database, withdrawalId: string, n: number): Promise<AttemptRow> {
+  const row = await db
+    .selectFrom('attempt')
+    .selectAll()
+    .where('withdrawalId', '=', withdrawalId)
+    .where('n', '=', n)
+    .executeTakeFirst();
+  if (row !== undefined) return row;
+  throw new DomainError('NotFound', `withdrawal ${withdrawalId} has no attempt ${n}`, { withdrawalId, n });
+}
+
+function illegal(row: AttemptRow, wish: string): DomainError {
+  const { withdrawalId, n, state } = row;
+  return new DomainError(
+    'IllegalTransition',
+    `attempt ${withdrawalId}/${n} is ${state} and may not ${wish}`,
+    {
+      withdrawalId,
+      n,
+      state,
+    },
+  );
+}
+
+function toJson(proof: unknown): string | null {
+  if (proof === null || proof === undefined) return null;
+  return JSON.stringify(proof, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}

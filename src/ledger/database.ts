@@ -1,0 +1,100 @@
+import { CamelCasePlugin, type ColumnType, type Generated, Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+
+/** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
+export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+
+interface WithdrawalTable {
+  id: string;
+  position: Generated<bigint>;
+  asset: string;
+  amount: bigint;
+  destination: string;
+  acceptEmptyWallet: boolean;
+  memo: string | null;
+  fingerprint: string;
+  status: WithdrawalStatus;
+  reasonCode: string | null;
+  reasonMessage: string | null;
+  confirmedByCustomer: Generated<boolean>;
+  amountReceived: bigint | null;
+  createdAt: Generated<Date>;
+  updatedAt: Generated<Date>;
+}
+
+interface AttemptTable {
+  withdrawalId: string;
+  n: number;
+  wallet: string;
+  messageHash: string;
+  message: string;
+  blockhash: string;
+  blockhashSlot: bigint;
+  blockhashHeight: bigint;
+  lastValidBlockHeight: bigint;
+  computeUnitLimit: number;
+  computeUnitPriceMicroLamports: bigint;
+  feeLamports: bigint;
+  rentLamports: bigint;
+  state: AttemptState;
+  signature: string | null;
+  raw: string | null;
+  slot: bigint | null;
+  error: string | null;
+  proof: ColumnType<unknown, string | null, string | null>;
+  createdAt: Generated<Date>;
+}
+
+interface ReservationTable {
+  withdrawalId: string;
+  wallet: string;
+  asset: string;
+  amount: bigint;
+  state: 'open' | 'landed' | 'released';
+  slot: bigint | null;
+}
+
+interface ApiKeyTable {
+  name: string;
+  hash: string;
+  createdAt: Generated<Date>;
+}
+
+/** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
+export interface Tables {
+  withdrawal: WithdrawalTable;
+  attempt: AttemptTable;
+  reservation: ReservationTable;
+  apiKey: ApiKeyTable;
+}
+
+export type Database = Kysely<Tables>;
+
+const INT8 = 20;
+const NUMERIC = 1700;
+const POOL_SIZE = 16;
+
+/** A lazy pool of connections; every whole number of the database arrives as bigint. */
+export function connect(databaseUrl: string): Database {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: 10_000,
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
+    },
+  });
+  // An idle connection may break at any time; the pool drops it, and the next query opens another.
+  pool.on('error', () => undefined);
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+  });
+}
+
+/** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
+export function violates(error: unknown, constraint: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
+}

@@ -1,0 +1,37 @@
+import { DomainError } from '../domain/errors.ts';
+import { ApiKeys } from './api-keys.ts';
+import { Attempts } from './attempts.ts';
+import { connect, type Database } from './database.ts';
+import { migrate } from './migrate.ts';
+import { Reservations } from './reservations.ts';
+import { Withdrawals } from './withdrawals.ts';
+
+/** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
+export interface Ledger {
+  readonly withdrawals: Withdrawals;
+  readonly attempts: Attempts;
+  readonly reservations: Reservations;
+  readonly apiKeys: ApiKeys;
+  readonly db: Database;
+  close(): Promise<void>;
+}
+
+/** Connects and brings the schema up to date; safe from many processes at once. Throws DomainError Unavailable. */
+export async function openLedger(databaseUrl: string): Promise<Ledger> {
+  const db = connect(databaseUrl);
+  try {
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
+  }
+  return {
+    withdrawals: new Withdrawals(db),
+    attempts: new Attempts(db),
+    reservations: new Reservations(db),
+    apiKeys: new ApiKeys(db),
+    db,
+    close: () => db.destroy(),
+  };
+}

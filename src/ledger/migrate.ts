@@ -1,0 +1,15 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Tables } from './database.ts';
+import { withdrawals } from './migrations/0001-withdrawals.ts';
+
+/** Every migration by its name; the names order them. Never change one that has shipped. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-withdrawals': withdrawals,
+};
+
+/** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */
+export async function migrate(db: Kysely<Tables>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,79 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import { type StatusReason, statesBefore, type WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { Tables } from './database.ts';
+
+/** A withdrawal as it stands on record. */
+export interface WithdrawalRow {
+  readonly id: string;
+  readonly asset: string;
+  /** Base units that leave the hot wallet. */
+  readonly amount: bigint;
+  readonly destination: string;
+  readonly acceptEmptyWallet: boolean;
+  readonly memo: string | null;
+  readonly fingerprint: string;
+  readonly status: WithdrawalStatus;
+  readonly reason: StatusReason | null;
+  readonly confirmedByCustomer: boolean;
+  /** What reaches the destination, where it differs by a transfer fee or is known at all. */
+  readonly amountReceived: bigint | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** The row as the database gives it, in the shape of this program. */
+export function toWithdrawalRow(stored: Selectable<Tables['withdrawal']>): WithdrawalRow {
+  const { position: _position, reasonCode, reasonMessage, ...rest } = stored;
+  const reason =
+    reasonCode === null || reasonMessage === null ? null : { code: reasonCode, message: reasonMessage };
+  return { ...rest, reason };
+}
+
+/**
+ * Locks the withdrawal until the transaction ends. Everything that changes a withdrawal, its attempts or its reservations takes
+ * this lock first and in a statement of its own, so that what is read afterwards includes what the lock waited for.
+ */
+export async function lockWithdrawal(trx: Transaction<Tables>, id: string): Promise<WithdrawalRow> {
+  const stored = await trx
+    .selectFrom('withdrawal')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (stored === undefined) throw noWithdrawal(id);
+  return toWithdrawalRow(stored);
+}
+
+/** Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`. */
+export async function enterStatus(
+  trx: Transaction<Tables>,
+  id: string,
+  to: WithdrawalStatus,
+  reason: StatusReason | null = null,
+  amountReceived?: bigint,
+): Promise<WithdrawalRow> {
+  const stored = await trx
+    .updateTable('withdrawal')
+    .set({
+      status: to,
+      reasonCode: reason?.code ?? null,
+      reasonMessage: reason?.message ?? null,
+      updatedAt: sql<Date>`now()`,
+      ...(amountReceived === undefined ? {} : { amountReceived }),
+    })
+    .where('id', '=', id)
+    .where('status', 'in', statesBefore(to))
+    .returningAll()
+    .executeTakeFirst();
+  if (stored !== undefined) return toWithdrawalRow(stored);
+  throw new DomainError('IllegalTransition', `withdrawal ${id} may not become ${to} from where it is`, {
+    id,
+    to,
+  });
+}
+
+/** The error for an id that was never reserved. */
+export function noWithdrawal(id: string): DomainError {
+  return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
+}

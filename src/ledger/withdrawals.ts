@@ -1,0 +1,200 @@
+import { sql, type Transaction } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import { fingerprint } from '../domain/terms.ts';
+import {
+  isTerminal,
+  mayFollow,
+  type StatusReason,
+  type WithdrawalStatus,
+  type WithdrawalTerms,
+} from '../domain/withdrawal.ts';
+import type { Database, Tables } from './database.ts';
+import { releaseReservations } from './reservations.ts';
+import {
+  enterStatus,
+  lockWithdrawal,
+  noWithdrawal,
+  toWithdrawalRow,
+  type WithdrawalRow,
+} from './withdrawal-row.ts';
+
+export type { WithdrawalRow } from './withdrawal-row.ts';
+
+/** Which withdrawals to list, newest first; `cursor` is the `nextCursor` of the page before. */
+export interface WithdrawalFilter {
+  readonly status?: WithdrawalStatus | undefined;
+  readonly asset?: string | undefined;
+  readonly destination?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+export interface WithdrawalPage {
+  readonly rows: readonly WithdrawalRow[];
+  readonly nextCursor: string | null;
+}
+
+const UNPAID: readonly WithdrawalStatus[] = ['rejected', 'cancelled', 'failed'];
+const CURSOR = /^[1-9][0-9]{0,17}$/;
+
+/** Customers' requests: one row an id for ever. Every step may be repeated and is then a success without effect. */
+export class Withdrawals {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Takes the id for these terms, or finds the row that has it. Throws TermsConflict for other terms. */
+  async reserve(terms: WithdrawalTerms): Promise<{ row: WithdrawalRow; created: boolean }> {
+    const { id, asset, destination } = terms;
+    const stored = await this.#db
+      .insertInto('withdrawal')
+      .values({
+        id,
+        asset,
+        amount: BigInt(terms.amount),
+        destination,
+        acceptEmptyWallet: terms.acceptEmptyWallet ?? false,
+        memo: terms.memo ?? null,
+        fingerprint: fingerprint(terms),
+        status: 'requested',
+      })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (stored !== undefined) return { row: toWithdrawalRow(stored), created: true };
+    const row = await this.get(id);
+    if (row.fingerprint === fingerprint(terms)) return { row, created: false };
+    throw new DomainError('TermsConflict', `the id ${id} is taken by a withdrawal with other terms`, { id });
+  }
+
+  async find(id: string): Promise<WithdrawalRow | undefined> {
+    const stored = await this.#db
+      .selectFrom('withdrawal')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return stored === undefined ? undefined : toWithdrawalRow(stored);
+  }
+
+  /** As `find`; throws NotFound. */
+  async get(id: string): Promise<WithdrawalRow> {
+    const row = await this.find(id);
+    if (row === undefined) throw noWithdrawal(id);
+    return row;
+  }
+
+  /** Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: WithdrawalFilter): Promise<WithdrawalPage> {
+    const { status, asset, destination, cursor, limit } = filter;
+    if (cursor !== undefined && !CURSOR.test(cursor)) {
+      throw new DomainError('InvalidRequest', 'cursor must be the nextCursor of an earlier page', {
+        field: 'cursor',
+      });
+    }
+    let query = this.#db.selectFrom('withdrawal').selectAll();
+    if (status !== undefined) query = query.where('status', '=', status);
+    if (asset !== undefined) query = query.where('asset', '=', asset);
+    if (destination !== undefined) query = query.where('destination', '=', destination);
+    if (cursor !== undefined) query = query.where('position', '<', BigInt(cursor));
+    const stored = await query
+      .orderBy('position', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const page = stored.slice(0, limit);
+    const last = page.at(-1);
+    const more = stored.length > limit && last !== undefined;
+    return { rows: page.map(toWithdrawalRow), nextCursor: more ? last.position.toString() : null };
+  }
+
+  /**
+   * Compare-and-set along the table of states; throws IllegalTransition, also for an end without payment while an attempt is live.
+   * Such an end releases what was reserved. A repeated end keeps its first reason.
+   */
+  async move(
+    id: string,
+    to: WithdrawalStatus,
+    reason: StatusReason | null = null,
+    extra: { readonly amountReceived?: bigint } = {},
+  ): Promise<WithdrawalRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockWithdrawal(trx, id);
+      if (row.status === to && isTerminal(to)) return row;
+      if (UNPAID.includes(to)) {
+        if (await hasAttempt(trx, id, ['prepared', 'signed'])) {
+          throw new DomainError(
+            'IllegalTransition',
+            `withdrawal ${id} may not become ${to}: an attempt is live`,
+            { id, to },
+          );
+        }
+        await releaseReservations(trx, id);
+      }
+      return enterStatus(trx, id, to, reason, extra.amountReceived);
+    });
+  }
+
+  /**
+   * Shows how its signed attempt is seen to stand. Does nothing, and answers false, where no attempt is signed any more or the
+   * state machine forbids the step: an observation that comes late must not undo a verdict.
+   */
+  async note(
+    id: string,
+    to: 'sending' | 'confirmed' | 'held',
+    reason: StatusReason | null,
+  ): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockWithdrawal(trx, id);
+      if (!mayFollow(row.status, to) || !(await hasAttempt(trx, id, ['signed']))) return false;
+      if (row.status !== to || row.reason?.message !== reason?.message)
+        await enterStatus(trx, id, to, reason);
+      return true;
+    });
+  }
+
+  /** Records that the customer wants it paid as it is. Throws NotAwaitingConfirmation where nothing waits for that. */
+  async confirmDestination(id: string): Promise<WithdrawalRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockWithdrawal(trx, id);
+      if (row.confirmedByCustomer) return row;
+      if (row.status !== 'awaiting_confirmation') {
+        const message = `withdrawal ${id} does not wait for a confirmation: it is ${row.status}`;
+        throw new DomainError('NotAwaitingConfirmation', message, { id, status: row.status });
+      }
+      const stored = await trx
+        .updateTable('withdrawal')
+        .set({ confirmedByCustomer: true, updatedAt: sql<Date>`now()` })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return toWithdrawalRow(stored);
+    });
+  }
+
+  /** Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise. */
+  async cancel(id: string, reason: StatusReason): Promise<WithdrawalRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockWithdrawal(trx, id);
+      if (row.status === 'cancelled') return row;
+      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id))) {
+        const message = `withdrawal ${id} can no longer be cancelled: it is ${row.status}`;
+        throw new DomainError('NotCancellable', message, { id, status: row.status });
+      }
+      return enterStatus(trx, id, 'cancelled', reason);
+    });
+  }
+}
+
+async function hasAttempt(
+  trx: Transaction<Tables>,
+  id: string,
+  states: readonly Tables['attempt']['state'][] = ['prepared', 'signed', 'landed', 'failed', 'dead'],
+): Promise<boolean> {
+  const query = trx
+    .selectFrom('attempt')
+    .select('n')
+    .where('withdrawalId', '=', id)
+    .where('state', 'in', states);
+  return (await query.executeTakeFirst()) !== undefined;
+}

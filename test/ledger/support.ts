@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
+import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
+import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { freshDatabase } from '../support/postgres.ts';
+
+export const REASON = { code: 'test', message: 'because of the test' };
+export const DEAD: AttemptOutcome = { state: 'dead', proof: { heights: [1151n] } };
+
+let serial = 0;
+
+/** An id that no other test of this file uses. */
+export function newId(prefix = 'w'): string {
+  serial += 1;
+  return `${prefix}-${serial}`;
+}
+
+/** A ledger on an empty database for the tests of one file. */
+export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
+  let ledger: Ledger | undefined;
+  let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    ledger = await openLedger(database.url);
+  });
+  afterAll(async () => {
+    await ledger?.close();
+    await database?.drop();
+  });
+  return {
+    get ledger() {
+      if (ledger === undefined) throw new Error('the ledger opens before the first test');
+      return ledger;
+    },
+    get url() {
+      if (database === undefined) throw new Error('the database is made before the first test');
+      return database.url;
+    },
+  };
+}
+
+export function attempt(withdrawalId: string, n = 1, changes: Partial<NewAttempt> = {}): NewAttempt {
+  return {
+    withdrawalId,
+    n,
+    wallet: 'hot',
+    messageHash: createHash('sha256').update(`${withdrawalId}/${n}`).digest('hex'),
+    message: 'AQID',
+    blockhash: 'hash-1000',
+    blockhashSlot: 2000n,
+    blockhashHeight: 1000n,
+    lastValidBlockHeight: 1150n,
+    computeUnitLimit: 450,
+    computeUnitPriceMicroLamports: 10_000n,
+    feeLamports: 5n,
+    rentLamports: 0n,
+    ...changes,
+  };
+}
+
+/** A need of SOL in a wallet that holds `balance`, read at `slot`. */
+export function sol(
+  amount: bigint,
+  balance: bigint,
+  options: { wallet?: string; slot?: bigint; keep?: bigint } = {},
+): ReservationInput {
+  const { wallet = 'hot', slot = 100n, keep = 0n } = options;
+  return { wallet, observedSlot: slot, needs: [{ asset: 'SOL', amount, finalizedBalance: balance, keep }] };
+}
+
+export const PLENTY = sol(1n, 10n ** 15n);
+
+/** The code of the DomainError that `work` ends with, or `none`; other errors pass through. */
+export async function codeOf(work: Promise<unknown>): Promise<ErrorCode | 'none'> {
+  try {
+    await work;
+    return 'none';
+  } catch (error) {
+    if (isDomainError(error)) return error.code;
+    throw error;
+  }
+}

@@ -1,0 +1,226 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { toBase58 } from '../encoding/bytes.ts';
+import type { WireTransaction } from '../encoding/wire.ts';
+import { AccountHistory } from './account-history.ts';
+import { execute, memoOf } from './execution.ts';
+import { Ledger } from './ledger.ts';
+import { Lifetimes } from './lifetime.ts';
+import { advanced } from './nonce.ts';
+import { SYSTEM_PROGRAM } from './programs.ts';
+import type { Block, Commitment, TransactionRecord } from './records.ts';
+import { type StoredAccount, Vm } from './vm.ts';
+
+/** Blocks that a node view may lag behind the tip. */
+export const MAX_LAG_BLOCKS = 150;
+export const SLOTS_PER_EPOCH = 432_000;
+const SLOT_HASHES = 150;
+const LEADER_LAMPORTS = 500_000_000_000n;
+const NEW_WALLET: StoredAccount = {
+  lamports: 0n,
+  owner: SYSTEM_PROGRAM,
+  data: new Uint8Array(0),
+  executable: false,
+  rentEpoch: 18446744073709551615n,
+};
+const LEDGER_LIMITS = { blocks: 300_000, transactions: 150_000 };
+
+/** What happens to the chain, for subscriptions and waiters. */
+export type ChainEvent =
+  | { readonly kind: 'block'; readonly block: Block }
+  | { readonly kind: 'fork'; readonly tip: Block };
+
+/**
+ * One chain of blocks over one runtime. The runtime always stands at the tip; older states are read from the history.
+ * Transactions wait until the next block is produced, and are executed in it in the order of arrival.
+ */
+export class Chain {
+  readonly vm = new Vm();
+  readonly ledger = new Ledger(LEDGER_LIMITS);
+  readonly lifetimes = new Lifetimes();
+  readonly finalityLag: number;
+  /** Address of the validator that produces all blocks and earns their fees. */
+  readonly leader = toBase58(randomBytes(32));
+  readonly #history: AccountHistory;
+  readonly #seed = randomBytes(32);
+  readonly #listeners = new Set<(event: ChainEvent) => void>();
+  #pending = new Map<string, WireTransaction>();
+  #nextSlot = 1;
+
+  constructor(finalityLag: number) {
+    this.finalityLag = finalityLag;
+    this.#history = new AccountHistory(finalityLag + MAX_LAG_BLOCKS);
+    this.#attach(this.#seal(0, 0, 0, '11111111111111111111111111111111', [], new Map()));
+    this.#openNext();
+  }
+
+  onEvent(listener: (event: ChainEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Blocks below the tip at which a commitment stands. */
+  depth(commitment: Commitment): number {
+    return commitment === 'processed' ? 0 : commitment === 'confirmed' ? 1 : this.finalityLag;
+  }
+
+  /** The newest block of a commitment, as a node sees it that lags by some blocks. */
+  at(commitment: Commitment, lagBlocks = 0): Block {
+    return this.ledger.below(this.depth(commitment) + Math.min(lagBlocks, MAX_LAG_BLOCKS));
+  }
+
+  /** The account as `block` left it. */
+  account(address: string, block: Block): StoredAccount | null {
+    const old = block === this.ledger.tip ? undefined : this.#history.at(address, block.slot);
+    return old === undefined ? this.vm.account(address) : old;
+  }
+
+  /** Every account that the program owned as of `block`. */
+  programAccounts(program: string, block: Block): { address: string; account: StoredAccount }[] {
+    const addresses = new Set(this.vm.programAccounts(program).map((item) => item.address));
+    if (block !== this.ledger.tip)
+      for (const address of this.#history.changedAddresses()) addresses.add(address);
+    return [...addresses].flatMap((address) => {
+      const account = this.account(address, block);
+      return account?.owner === program ? [{ address, account }] : [];
+    });
+  }
+
+  /** Queues a transaction for the next block; sending the same bytes again changes nothing. */
+  submit(transaction: WireTransaction): void {
+    this.#pending.set(transaction.signature, transaction);
+  }
+
+  /** Executes what waits and produces the block of the next slot. */
+  produce(): Block {
+    const parent = this.ledger.tip;
+    const slot = this.#nextSlot;
+    const time = Math.floor(Date.now() / 1000);
+    const undo = new Map<string, StoredAccount | null>();
+    const waiting = this.#pending;
+    this.#pending = new Map();
+    const records = this.#run([...waiting.values()], { slot, time, height: parent.height }, undo);
+    const reward = this.#payLeader(records, undo);
+    const block = this.#seal(slot, parent.slot, parent.height + 1, parent.blockhash, records, undo, reward);
+    this.#attach(block);
+    this.#nextSlot = slot + 1;
+    this.#openNext();
+    this.#emit({ kind: 'block', block });
+    return block;
+  }
+
+  /** Leaves the next `count` slots without a block. */
+  skip(count: number): void {
+    this.#nextSlot += count;
+    this.#openNext();
+  }
+
+  /** Takes back the newest `count` blocks, none of them finalized; what they held is forgotten, or queued again on request. */
+  fork(count: number, requeue = false): Block {
+    if (count < 1 || count > this.finalityLag - 1)
+      throw new RangeError(`a fork takes back 1 to ${this.finalityLag - 1} blocks`);
+    for (let taken = 0; taken < count; taken += 1) {
+      const block = this.ledger.pop();
+      this.lifetimes.pop();
+      this.#history.pop();
+      for (const [address, before] of block.undo) this.vm.setAccount(address, before);
+      if (requeue) for (const { transaction } of block.transactions) this.submit(transaction);
+    }
+    this.#openNext();
+    this.#emit({ kind: 'fork', tip: this.ledger.tip });
+    return this.ledger.tip;
+  }
+
+  #run(
+    waiting: readonly WireTransaction[],
+    at: { slot: number; time: number; height: number },
+    undo: Map<string, StoredAccount | null>,
+  ): TransactionRecord[] {
+    const seen = new Set<string>();
+    const records: TransactionRecord[] = [];
+    const read = (address: string): StoredAccount | null => this.vm.account(address);
+    for (const transaction of waiting) {
+      const seed = this.vm.nonceSeed();
+      const lifetime = this.lifetimes.check(transaction, at.height, seed, read, seen);
+      if (lifetime.kind === 'refused') continue;
+      const outcome = execute(this.vm, transaction, read);
+      if (outcome.kind === 'refused') continue;
+      for (const [address, before] of outcome.changed) if (!undo.has(address)) undo.set(address, before);
+      if (outcome.meta.err !== null && lifetime.nonceAccount !== null)
+        this.#advanceNonce(lifetime.nonceAccount, seed);
+      seen.add(transaction.messageHash);
+      records.push({
+        transaction,
+        meta: outcome.meta,
+        slot: at.slot,
+        blockTime: at.time,
+        memo: memoOf(transaction),
+      });
+    }
+    return records;
+  }
+
+  #payLeader(
+    records: readonly TransactionRecord[],
+    undo: Map<string, StoredAccount | null>,
+  ): Block['reward'] {
+    let lamports = 0n;
+    for (const { meta } of records) {
+      lamports += (meta.feeLamports - meta.priorityFeeLamports) / 2n + meta.priorityFeeLamports;
+    }
+    if (lamports === 0n) return null;
+    const before = this.vm.account(this.leader);
+    if (!undo.has(this.leader)) undo.set(this.leader, before);
+    const postBalance = (before?.lamports ?? LEADER_LAMPORTS) + lamports;
+    this.vm.setAccount(this.leader, { ...(before ?? NEW_WALLET), lamports: postBalance });
+    return { lamports, postBalance };
+  }
+
+  /** A failed transaction advances its nonce all the same; the runtime binding leaves it as it was. */
+  #advanceNonce(address: string, seed: string): void {
+    const account = this.vm.account(address);
+    if (account) this.vm.setAccount(address, advanced(account, seed));
+  }
+
+  #seal(
+    slot: number,
+    parentSlot: number,
+    height: number,
+    previousBlockhash: string,
+    transactions: readonly TransactionRecord[],
+    undo: ReadonlyMap<string, StoredAccount | null>,
+    reward: Block['reward'] = null,
+  ): Block {
+    const digest = createHash('sha256').update(this.#seed).update(`${slot}/${previousBlockhash}`).digest();
+    const time = transactions[0]?.blockTime ?? Math.floor(Date.now() / 1000);
+    return {
+      slot,
+      parentSlot,
+      height,
+      blockhash: toBase58(digest),
+      previousBlockhash,
+      time,
+      transactions,
+      undo,
+      reward,
+    };
+  }
+
+  #attach(block: Block): void {
+    this.ledger.append(block);
+    this.lifetimes.append(block);
+    this.#history.append(block);
+  }
+
+  #openNext(): void {
+    const hashes = this.ledger
+      .range(this.ledger.below(SLOT_HASHES - 1).slot, Number.POSITIVE_INFINITY)
+      .toReversed()
+      .map((block) => ({ slot: BigInt(block.slot), hash: block.blockhash }));
+    const epoch = Math.floor(this.#nextSlot / SLOTS_PER_EPOCH);
+    this.vm.openBlock(this.#nextSlot, epoch, Math.floor(Date.now() / 1000), hashes);
+  }
+
+  #emit(event: ChainEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,164 @@
+import { isWritable, type WireTransaction } from '../encoding/wire.ts';
+import { readComputeBudget, transactionFee } from './fees.ts';
+import { loadAddresses } from './lookup-tables.ts';
+import { MEMO_PROGRAM, MEMO_V1_PROGRAM } from './programs.ts';
+import {
+  allKeys,
+  type Balances,
+  type LoadedAddresses,
+  type TokenHolding,
+  type TransactionMeta,
+} from './records.ts';
+import { readMint, readTokenAccount } from './tokens.ts';
+import type { StoredAccount, Vm, VmResult } from './vm.ts';
+import type { TransactionError } from './vm-errors.ts';
+
+/** The accounts of one transaction in index order, as they are at one moment. */
+export interface Snapshot {
+  readonly balances: Balances;
+  readonly accounts: ReadonlyMap<string, StoredAccount | null>;
+  readonly loadedBytes: bigint;
+}
+
+const BYTES_PER_ACCOUNT = 64n;
+const PAGE_BYTES = 32n * 1024n;
+
+function holding(
+  index: number,
+  account: StoredAccount | null,
+  lookUp: (mint: string) => StoredAccount | null,
+): TokenHolding | null {
+  const token = readTokenAccount(account);
+  const mint = token && readMint(lookUp(token.mint));
+  if (!account || !token || !mint) return null;
+  const { mint: address, owner, amount } = token;
+  return {
+    accountIndex: index,
+    mint: address,
+    owner,
+    programId: account.owner,
+    amount,
+    decimals: mint.decimals,
+  };
+}
+
+/** Reads lamports and token holdings of all keys. Programs that are called are read by balance alone: they are large and cannot change. */
+export function takeSnapshot(
+  transaction: WireTransaction,
+  keys: readonly string[],
+  read: (address: string) => StoredAccount | null,
+): Snapshot {
+  const accounts = new Map<string, StoredAccount | null>();
+  const get = (address: string): StoredAccount | null => {
+    const known = accounts.get(address);
+    if (known !== undefined) return known;
+    const account = read(address);
+    accounts.set(address, account);
+    return account;
+  };
+  const programs = new Set(transaction.message.instructions.map((item) => keys[item.programIdIndex]));
+  const lamports = keys.map((key) => get(key)?.lamports ?? 0n);
+  const tokens = keys.flatMap((key, index) => {
+    const found = programs.has(key) ? null : holding(index, get(key), get);
+    return found ? [found] : [];
+  });
+  let loadedBytes = 0n;
+  for (const key of keys)
+    loadedBytes += accounts.get(key) ? BYTES_PER_ACCOUNT + BigInt(accounts.get(key)?.data.length ?? 0) : 0n;
+  return { balances: { lamports, tokens }, accounts, loadedBytes };
+}
+
+/** Keys that the transaction may write: by the header, and those that tables loaded as writable. */
+export function writableKeys(transaction: WireTransaction, loaded: LoadedAddresses): string[] {
+  return [
+    ...transaction.message.keys.filter((_key, index) => isWritable(transaction.message, index)),
+    ...loaded.writable,
+  ];
+}
+
+/** The scheduler's cost: signatures, write locks, instruction bytes, compute units and loaded pages. */
+function costOf(transaction: WireTransaction, writable: number, units: bigint, loadedBytes: bigint): bigint {
+  const bytes = transaction.message.instructions.reduce((sum, item) => sum + item.data.length, 0);
+  const pages = (loadedBytes + PAGE_BYTES - 1n) / PAGE_BYTES;
+  return (
+    BigInt(720 * transaction.signatures.length + 300 * writable + Math.floor(bytes / 4)) + units + pages * 8n
+  );
+}
+
+/** The meta of a transaction that ran between two snapshots. */
+export function describe(
+  transaction: WireTransaction,
+  loaded: LoadedAddresses,
+  before: Snapshot,
+  after: Balances,
+  result: VmResult,
+): TransactionMeta {
+  const { base, priority } = transactionFee(transaction.message);
+  return {
+    err: result.err,
+    feeLamports: base + priority,
+    priorityFeeLamports: priority,
+    before: before.balances,
+    after,
+    logs: result.logs,
+    inner: result.inner,
+    units: result.units,
+    costUnits: costOf(
+      transaction,
+      writableKeys(transaction, loaded).length,
+      result.units,
+      before.loadedBytes,
+    ),
+    returnData: result.returnData,
+    loaded,
+  };
+}
+
+/** What running a transaction led to: in the block with its meta and old accounts, or refused without a trace. */
+export type Execution =
+  | {
+      readonly kind: 'included';
+      readonly meta: TransactionMeta;
+      readonly changed: ReadonlyMap<string, StoredAccount | null>;
+    }
+  | { readonly kind: 'refused'; readonly err: TransactionError };
+
+/** Runs a transaction whose lifetime is checked. A failed one is included where its fee was charged. */
+export function execute(
+  vm: Vm,
+  transaction: WireTransaction,
+  read: (address: string) => StoredAccount | null,
+): Execution {
+  const { loaded, err } = loadAddresses(transaction.message, read);
+  if (err !== null) return { kind: 'refused', err };
+  const keys = allKeys(transaction, loaded);
+  const before = takeSnapshot(transaction, keys, read);
+  const result = vm.execute(transaction);
+  const payer = keys[0] ?? '';
+  const charged = vm.balance(payer) !== (before.balances.lamports[0] ?? 0n);
+  if (result.err !== null && !charged) return { kind: 'refused', err: result.err };
+  const writable = new Set(writableKeys(transaction, loaded));
+  const after = takeSnapshot(transaction, keys, (address) =>
+    writable.has(address) || !before.accounts.has(address)
+      ? vm.account(address)
+      : (before.accounts.get(address) ?? null),
+  );
+  const changed = new Map([...writable].map((address) => [address, before.accounts.get(address) ?? null]));
+  return { kind: 'included', meta: describe(transaction, loaded, before, after.balances, result), changed };
+}
+
+/** The text of the memos of a transaction in the form of getSignaturesForAddress: `[bytes] text; …`, or null. */
+export function memoOf(transaction: WireTransaction): string | null {
+  const memos = transaction.message.instructions.flatMap((item) => {
+    const program = transaction.message.keys[item.programIdIndex];
+    return program === MEMO_PROGRAM || program === MEMO_V1_PROGRAM
+      ? [`[${item.data.length}] ${new TextDecoder().decode(item.data)}`]
+      : [];
+  });
+  return memos.length === 0 ? null : memos.join('; ');
+}
+
+/** The price per unit of a transaction, for the fee samples of its block. */
+export function unitPrice(transaction: WireTransaction): bigint {
+  return readComputeBudget(transaction.message).unitPriceMicroLamports;
+}

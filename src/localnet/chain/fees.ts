@@ -1,0 +1,63 @@
+import { ByteReader } from '../encoding/bytes.ts';
+import type { WireMessage } from '../encoding/wire.ts';
+import { COMPUTE_BUDGET_PROGRAM } from './programs.ts';
+
+const LAMPORTS_PER_SIGNATURE = 5000n;
+const MAX_COMPUTE_UNITS = 1_400_000;
+const UNITS_PER_PROGRAM_INSTRUCTION = 200_000;
+const UNITS_PER_BUILTIN_INSTRUCTION = 3000;
+const MICRO = 1_000_000n;
+
+/** Programs inside the runtime, whose instructions get the small default limit. */
+const BUILTINS = new Set([
+  '11111111111111111111111111111111',
+  COMPUTE_BUDGET_PROGRAM,
+  'Vote111111111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+]);
+
+/** Precompiles that charge for each signature they check; the count is the first byte of the data. */
+const SIGNATURE_PRECOMPILES = new Set([
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+]);
+
+/** What a transaction asks of the scheduler and pays for it. */
+export interface ComputeBudget {
+  readonly unitLimit: number;
+  readonly unitPriceMicroLamports: bigint;
+}
+
+/** Reads limit and price from compute-budget instructions, or from the config of a version-1 message. */
+export function readComputeBudget(message: WireMessage): ComputeBudget {
+  let unitLimit: number | null = message.config?.computeUnitLimit ?? null;
+  let unitPriceMicroLamports = 0n;
+  let defaultLimit = 0;
+  for (const { programIdIndex, data } of message.instructions) {
+    const program = message.keys[programIdIndex] ?? '';
+    defaultLimit += BUILTINS.has(program) ? UNITS_PER_BUILTIN_INSTRUCTION : UNITS_PER_PROGRAM_INSTRUCTION;
+    if (program !== COMPUTE_BUDGET_PROGRAM || message.version === 1) continue;
+    const reader = new ByteReader(data, 1);
+    if (data[0] === 2 && data.length >= 5) unitLimit = reader.u32();
+    if (data[0] === 3 && data.length >= 9) unitPriceMicroLamports = reader.u64();
+  }
+  return { unitLimit: Math.min(unitLimit ?? defaultLimit, MAX_COMPUTE_UNITS), unitPriceMicroLamports };
+}
+
+/** Base fee and priority fee in lamports. Priority = ceil(limit x price / 1e6), or the total that version 1 names. */
+export function transactionFee(message: WireMessage): { base: bigint; priority: bigint } {
+  let signatures = BigInt(message.header.signatures);
+  for (const { programIdIndex, data } of message.instructions) {
+    if (SIGNATURE_PRECOMPILES.has(message.keys[programIdIndex] ?? '')) signatures += BigInt(data[0] ?? 0);
+  }
+  const { unitLimit, unitPriceMicroLamports } = readComputeBudget(message);
+  const priority =
+    message.config?.priorityFeeLamports ?? (BigInt(unitLimit) * unitPriceMicroLamports + MICRO - 1n) / MICRO;
+  return { base: signatures * LAMPORTS_PER_SIGNATURE, priority };
+}

@@ -1,0 +1,71 @@
+import type { WireTransaction } from '../encoding/wire.ts';
+import type { InnerInstruction, StoredAccount, VmResult } from './vm.ts';
+import type { TransactionError } from './vm-errors.ts';
+
+/** A token account's holding as one side of a transaction saw it. */
+export interface TokenHolding {
+  readonly accountIndex: number;
+  readonly mint: string;
+  readonly owner: string;
+  readonly programId: string;
+  readonly amount: bigint;
+  readonly decimals: number;
+}
+
+/** Lamports by account index, and token holdings, at one side of a transaction. */
+export interface Balances {
+  readonly lamports: readonly bigint[];
+  readonly tokens: readonly TokenHolding[];
+}
+
+/** What a transaction did. Lamports are bigint; key indexes count static keys, then loaded writable, then loaded readonly. */
+export interface TransactionMeta {
+  readonly err: TransactionError | null;
+  readonly feeLamports: bigint;
+  readonly priorityFeeLamports: bigint;
+  readonly before: Balances;
+  readonly after: Balances;
+  readonly logs: readonly string[];
+  readonly inner: readonly (readonly InnerInstruction[])[];
+  readonly units: bigint;
+  readonly costUnits: bigint;
+  readonly returnData: VmResult['returnData'];
+  readonly loaded: LoadedAddresses;
+}
+
+/** Addresses that lookup tables gave. */
+export interface LoadedAddresses {
+  readonly writable: readonly string[];
+  readonly readonly: readonly string[];
+}
+
+/** A transaction in a block. */
+export interface TransactionRecord {
+  readonly transaction: WireTransaction;
+  readonly meta: TransactionMeta;
+  readonly slot: number;
+  readonly blockTime: number;
+  readonly memo: string | null;
+}
+
+/** A produced block. `undo` holds each account that it changed, as it was before. */
+export interface Block {
+  readonly slot: number;
+  readonly parentSlot: number;
+  readonly height: number;
+  readonly blockhash: string;
+  readonly previousBlockhash: string;
+  readonly time: number;
+  readonly transactions: readonly TransactionRecord[];
+  readonly undo: ReadonlyMap<string, StoredAccount | null>;
+  /** What the leader earned: half of the base fees and all priority fees. */
+  readonly reward: { readonly lamports: bigint; readonly postBalance: bigint } | null;
+}
+
+/** How sure the cluster is of a block. */
+export type Commitment = 'processed' | 'confirmed' | 'finalized';
+
+/** Every account key of a transaction in index order. */
+export function allKeys(transaction: WireTransaction, loaded: LoadedAddresses): string[] {
+  return [...transaction.message.keys, ...loaded.writable, ...loaded.readonly];
+}

@@ -1,0 +1,124 @@
+import type { Chain } from './chain/chain.ts';
+import type { Fault } from './faults.ts';
+import { createToken2022Mint, type MintExtension, mintTo, transferFeeExtension } from './genesis.ts';
+import type { RpcNode } from './node.ts';
+import { airdrop } from './rpc/airdrop.ts';
+import type { Wallet } from './wallet.ts';
+
+/** Extensions of a new Token-2022 mint: a transfer fee in basis points, or any others by their instructions. */
+export interface Token22Options {
+  readonly transferFeeBasisPoints?: number;
+  readonly extensions?: readonly MintExtension[];
+}
+
+/** What a test does to the chain and its nodes. */
+export class Controls {
+  readonly chain: Chain;
+  readonly #faucet: Wallet;
+  readonly #nodes: readonly RpcNode[];
+  readonly #slotMs: number;
+
+  constructor(chain: Chain, faucet: Wallet, nodes: readonly RpcNode[], slotMs: number) {
+    this.chain = chain;
+    this.#faucet = faucet;
+    this.#nodes = nodes;
+    this.#slotMs = slotMs;
+  }
+
+  /** Address of the faucet, which is the authority of all mints too. */
+  get authority(): string {
+    return this.#faucet.address;
+  }
+
+  /** The faucet's public key, for extension set-up. */
+  get authorityKey(): Wallet['publicKey'] {
+    return this.#faucet.publicKey;
+  }
+
+  /** Produces the next block now; gives its slot. */
+  produceSlot(): number {
+    return this.chain.produce().slot;
+  }
+
+  /** Produces that many blocks. */
+  produceSlots(count: number): void {
+    for (let made = 0; made < count; made += 1) this.chain.produce();
+  }
+
+  /** Leaves the next slots without a block: slots run ahead of block heights. */
+  skipSlots(count: number): void {
+    this.chain.skip(count);
+  }
+
+  /** Takes back the newest unfinalized blocks; `requeue` sends their transactions again. Gives the slot of the new tip. */
+  fork(blocks: number, requeue = false): number {
+    return this.chain.fork(blocks, requeue).slot;
+  }
+
+  /** Scripts a fault of a node for a method (`*` for all), for a number of calls or until cleared. */
+  setFault(node: number, method: string, fault: Fault, times?: number): void {
+    const target = this.#nodes[node];
+    if (!target) throw new RangeError(`there is no node ${node}`);
+    target.faults.add(method, fault, times);
+  }
+
+  clearFaults(): void {
+    for (const node of this.#nodes) node.faults.clear();
+  }
+
+  /** Gives lamports from the faucet; resolves with the signature when finalized. Where blocks come by hand, it produces them. */
+  async airdrop(address: string, lamports: bigint): Promise<string> {
+    return this.#finalized(airdrop(this.chain, this.#faucet, address, lamports));
+  }
+
+  /** Mints base units to the ATA of a wallet, created where absent; resolves with the signature when finalized. */
+  async mintTo(mint: string, owner: string, amount: bigint): Promise<string> {
+    return this.#finalized(this.queueMintTo(mint, owner, amount));
+  }
+
+  /** Like {@link mintTo}, but only queues the transaction. */
+  queueMintTo(mint: string, owner: string, amount: bigint): string {
+    return mintTo(this.chain, this.#faucet, mint, owner, amount);
+  }
+
+  /** Creates a Token-2022 mint with 6 decimals; resolves with its address when finalized. */
+  async createToken22Mint(options: Token22Options = {}): Promise<string> {
+    const { transferFeeBasisPoints, extensions = [] } = options;
+    const fee =
+      transferFeeBasisPoints === undefined
+        ? []
+        : [transferFeeExtension(this.#faucet, transferFeeBasisPoints)];
+    const mint = createToken2022Mint(this.chain, this.#faucet, [...fee, ...extensions]);
+    await this.#reached(() => this.chain.account(mint, this.chain.at('finalized')) !== null);
+    return mint;
+  }
+
+  async #finalized(signature: string): Promise<string> {
+    await this.#reached(() => {
+      const record = this.chain.ledger.record(signature);
+      return record !== undefined && record.slot <= this.chain.at('finalized').slot;
+    });
+    const err = this.chain.ledger.record(signature)?.meta.err ?? null;
+    if (err !== null) throw new Error(`transaction ${signature} failed: ${JSON.stringify(err)}`);
+    return signature;
+  }
+
+  async #reached(done: () => boolean): Promise<void> {
+    const patience = this.chain.ledger.tip.height + this.chain.finalityLag + 160;
+    while (!done()) {
+      if (this.chain.ledger.tip.height > patience)
+        throw new Error('the chain did not include the transaction');
+      if (this.#slotMs === 0) this.chain.produce();
+      else await this.#nextBlock();
+    }
+  }
+
+  #nextBlock(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.chain.onEvent(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+}

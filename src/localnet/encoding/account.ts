@@ -1,0 +1,45 @@
+import type { StoredAccount } from '../chain/vm.ts';
+import { parseAccount } from '../parsing/accounts.ts';
+import { invalidParams } from '../rpc/errors.ts';
+import { toBase58, toBase64 } from './bytes.ts';
+
+export const ACCOUNT_ENCODINGS = ['binary', 'base58', 'base64', 'base64+zstd', 'jsonParsed'] as const;
+export type AccountEncoding = (typeof ACCOUNT_ENCODINGS)[number];
+
+/** How to write an account. `mintOf` finds the mint of a token account, whose decimals jsonParsed shows. */
+export interface AccountOptions {
+  readonly encoding: AccountEncoding;
+  readonly slice: { readonly offset: number; readonly length: number } | null;
+  readonly mintOf: (mint: string) => StoredAccount | null;
+}
+
+const MAX_BASE58_BYTES = 128;
+
+function encodeData(account: StoredAccount, options: AccountOptions): unknown {
+  const { encoding, slice } = options;
+  if (encoding === 'jsonParsed') {
+    const parsed = parseAccount(account, options.mintOf);
+    if (parsed) return { ...parsed, space: account.data.length };
+  }
+  const data = slice ? account.data.slice(slice.offset, slice.offset + slice.length) : account.data;
+  if (encoding !== 'binary' && encoding !== 'base58') return [toBase64(data), 'base64'];
+  if (data.length > MAX_BASE58_BYTES) {
+    throw invalidParams(
+      'Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.',
+    );
+  }
+  return encoding === 'binary' ? toBase58(data) : [toBase58(data), 'base58'];
+}
+
+/** An account as nodes show it; null stays null. */
+export function encodeAccount(account: StoredAccount | null, options: AccountOptions): unknown {
+  if (account === null) return null;
+  return {
+    data: encodeData(account, options),
+    executable: account.executable,
+    lamports: account.lamports,
+    owner: account.owner,
+    rentEpoch: account.rentEpoch,
+    space: account.data.length,
+  };
+}

@@ -1,0 +1,190 @@
+import { allKeys, type Balances, type TransactionMeta, type TransactionRecord } from '../chain/records.ts';
+import type { InnerInstruction } from '../chain/vm.ts';
+import { parseInstruction } from '../parsing/instructions.ts';
+import { storedUiAmount } from './amounts.ts';
+import { toBase58, toBase64 } from './bytes.ts';
+import { isWritable, type WireInstruction, type WireTransaction } from './wire.ts';
+
+export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
+
+/** How to write a transaction. `showVersion`: the caller named the highest version that it reads. */
+export interface EncodeOptions {
+  readonly encoding: TransactionEncoding;
+  readonly showVersion: boolean;
+  readonly showRewards: boolean;
+}
+
+function rawInstruction(instruction: WireInstruction, stackHeight: number): unknown {
+  const { accounts, data, programIdIndex } = instruction;
+  return { accounts, data: toBase58(data), programIdIndex, stackHeight };
+}
+
+function parsedInstruction(
+  instruction: WireInstruction,
+  keys: readonly string[],
+  stackHeight: number,
+): unknown {
+  const programId = keys[instruction.programIdIndex] ?? '';
+  const accounts = instruction.accounts.map((index) => keys[index] ?? '');
+  const parsed = parseInstruction(programId, accounts, instruction.data);
+  return parsed
+    ? { parsed: parsed.parsed, program: parsed.program, programId, stackHeight }
+    : { accounts, data: toBase58(instruction.data), programId, stackHeight };
+}
+
+/** Inner instructions, grouped by the instruction that called; groups without calls are left out. */
+export function encodeInner(
+  inner: readonly (readonly InnerInstruction[])[],
+  keys: readonly string[],
+  parsed: boolean,
+): unknown[] {
+  return inner.flatMap((group, index) =>
+    group.length === 0
+      ? []
+      : [
+          {
+            index,
+            instructions: group.map((item) =>
+              parsed
+                ? parsedInstruction(item, keys, item.stackHeight)
+                : rawInstruction(item, item.stackHeight),
+            ),
+          },
+        ],
+  );
+}
+
+/** Token balances in the form of a transaction's meta. */
+export function encodeTokens(balances: Balances): unknown[] {
+  return balances.tokens.map(({ accountIndex, mint, owner, programId, amount, decimals }) => ({
+    accountIndex,
+    mint,
+    owner,
+    programId,
+    uiTokenAmount: storedUiAmount(amount, decimals),
+  }));
+}
+
+/** The keys with their roles, in the form of jsonParsed and of transactionDetails accounts. */
+export function describeKeys(transaction: WireTransaction, meta: TransactionMeta): unknown[] {
+  const { message } = transaction;
+  const own = message.keys.map((pubkey, index) => ({
+    pubkey,
+    signer: index < message.header.signatures,
+    source: 'transaction',
+    // Nodes demote a key to read-only where it is a program that is called.
+    writable:
+      isWritable(message, index) && !message.instructions.some((item) => item.programIdIndex === index),
+  }));
+  const loaded = (writable: boolean) => (pubkey: string) => ({
+    pubkey,
+    signer: false,
+    source: 'lookupTable',
+    writable,
+  });
+  return [...own, ...meta.loaded.writable.map(loaded(true)), ...meta.loaded.readonly.map(loaded(false))];
+}
+
+function encodeMessage(transaction: WireTransaction, meta: TransactionMeta, parsed: boolean): unknown {
+  const { message } = transaction;
+  const keys = allKeys(transaction, meta.loaded);
+  const { config } = message;
+  return {
+    accountKeys: parsed ? describeKeys(transaction, meta) : message.keys,
+    ...(message.version === 0 ? { addressTableLookups: message.lookups } : {}),
+    ...(parsed
+      ? {}
+      : {
+          header: {
+            numReadonlySignedAccounts: message.header.readonlySigned,
+            numReadonlyUnsignedAccounts: message.header.readonlyUnsigned,
+            numRequiredSignatures: message.header.signatures,
+          },
+        }),
+    instructions: message.instructions.map((item) =>
+      parsed ? parsedInstruction(item, keys, 1) : rawInstruction(item, 1),
+    ),
+    recentBlockhash: message.blockhash,
+    ...(config === null
+      ? {}
+      : {
+          transactionConfig: {
+            computeUnitLimit: config.computeUnitLimit ?? null,
+            heapSize: config.heapSize ?? null,
+            loadedAccountsDataSizeLimit: config.loadedAccountsDataSizeLimit ?? null,
+            priorityFee: config.priorityFeeLamports ?? null,
+          },
+        }),
+  };
+}
+
+function encodeBody(
+  transaction: WireTransaction,
+  meta: TransactionMeta,
+  encoding: TransactionEncoding,
+): unknown {
+  if (encoding === 'base64') return [toBase64(transaction.raw), 'base64'];
+  if (encoding === 'base58') return [toBase58(transaction.raw), 'base58'];
+  return {
+    message: encodeMessage(transaction, meta, encoding === 'jsonParsed'),
+    signatures: transaction.signatures,
+  };
+}
+
+function outcome(meta: TransactionMeta): { err: unknown; status: unknown } {
+  return { err: meta.err, status: meta.err === null ? { Ok: null } : { Err: meta.err } };
+}
+
+function balancesOf(meta: TransactionMeta): Record<string, unknown> {
+  return {
+    fee: meta.feeLamports,
+    postBalances: meta.after.lamports,
+    postTokenBalances: encodeTokens(meta.after),
+    preBalances: meta.before.lamports,
+    preTokenBalances: encodeTokens(meta.before),
+  };
+}
+
+function encodeMeta(transaction: WireTransaction, meta: TransactionMeta, options: EncodeOptions): unknown {
+  const parsed = options.encoding === 'jsonParsed';
+  const { returnData } = meta;
+  return {
+    ...outcome(meta),
+    ...balancesOf(meta),
+    computeUnitsConsumed: meta.units,
+    costUnits: meta.costUnits,
+    innerInstructions: encodeInner(meta.inner, allKeys(transaction, meta.loaded), parsed),
+    ...(parsed ? {} : { loadedAddresses: meta.loaded }),
+    logMessages: meta.logs,
+    ...(returnData
+      ? { returnData: { data: [toBase64(returnData.data), 'base64'], programId: returnData.programId } }
+      : {}),
+    rewards: options.showRewards ? [] : null,
+  };
+}
+
+/** A transaction with its meta, as getTransaction and full blocks show it. */
+export function encodeTransaction(
+  record: TransactionRecord,
+  options: EncodeOptions,
+): Record<string, unknown> {
+  const { transaction, meta } = record;
+  return {
+    meta: encodeMeta(transaction, meta, options),
+    transaction: encodeBody(transaction, meta, options.encoding),
+    ...(options.showVersion ? { version: transaction.message.version } : {}),
+  };
+}
+
+/** A transaction as blocks show it with transactionDetails accounts. */
+export function encodeAccountsOnly(
+  record: TransactionRecord,
+  options: EncodeOptions,
+): Record<string, unknown> {
+  const { transaction, meta } = record;
+  return {
+    meta: { ...outcome(meta), ...balancesOf(meta), rewards: options.showRewards ? [] : null },
+    transaction: { accountKeys: describeKeys(transaction, meta), signatures: transaction.signatures },
+    ...(options.showVersion ? { version: transaction.message.version } : {}),
+  };
+}

@@ -1,0 +1,175 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { ByteReader, toBase58, toBase64 } from './bytes.ts';
+
+/** An instruction with indexes into the account keys. */
+export interface WireInstruction {
+  readonly programIdIndex: number;
+  readonly accounts: readonly number[];
+  readonly data: Uint8Array;
+}
+
+/** One lookup table that a version-0 message reads addresses from. */
+export interface WireLookup {
+  readonly accountKey: string;
+  readonly writableIndexes: readonly number[];
+  readonly readonlyIndexes: readonly number[];
+}
+
+/** Limits that a version-1 message carries instead of compute-budget instructions. `priorityFeeLamports` is a total. */
+export interface WireConfig {
+  readonly priorityFeeLamports?: bigint;
+  readonly computeUnitLimit?: number;
+  readonly loadedAccountsDataSizeLimit?: number;
+  readonly heapSize?: number;
+}
+
+/** A decoded message of any version that the runtime knows. */
+export interface WireMessage {
+  readonly version: 'legacy' | 0 | 1;
+  readonly header: {
+    readonly signatures: number;
+    readonly readonlySigned: number;
+    readonly readonlyUnsigned: number;
+  };
+  readonly keys: readonly string[];
+  readonly blockhash: string;
+  readonly instructions: readonly WireInstruction[];
+  readonly lookups: readonly WireLookup[];
+  readonly config: WireConfig | null;
+  readonly bytes: Uint8Array;
+}
+
+/** A decoded transaction. `messageHash` (base64 of sha256) is what the chain counts as the same transaction. */
+export interface WireTransaction {
+  readonly signature: string;
+  readonly signatures: readonly string[];
+  readonly message: WireMessage;
+  readonly messageHash: string;
+  readonly raw: Uint8Array;
+}
+
+const VERSION_1_PREFIX = 0x81;
+
+function readHeader(reader: ByteReader): WireMessage['header'] {
+  return { signatures: reader.u8(), readonlySigned: reader.u8(), readonlyUnsigned: reader.u8() };
+}
+
+function list<T>(count: number, read: () => T): T[] {
+  return Array.from({ length: count }, read);
+}
+
+function readInstruction(reader: ByteReader): WireInstruction {
+  return {
+    programIdIndex: reader.u8(),
+    accounts: [...reader.bytes(reader.compactLength())],
+    data: reader.bytes(reader.compactLength()),
+  };
+}
+
+function readLookup(reader: ByteReader): WireLookup {
+  return {
+    accountKey: reader.address(),
+    writableIndexes: [...reader.bytes(reader.compactLength())],
+    readonlyIndexes: [...reader.bytes(reader.compactLength())],
+  };
+}
+
+function readConfig(reader: ByteReader, mask: number): WireConfig {
+  return {
+    ...((mask & 3) === 3 ? { priorityFeeLamports: reader.u64() } : {}),
+    ...((mask & 4) === 4 ? { computeUnitLimit: reader.u32() } : {}),
+    ...((mask & 8) === 8 ? { loadedAccountsDataSizeLimit: reader.u32() } : {}),
+    ...((mask & 16) === 16 ? { heapSize: reader.u32() } : {}),
+  };
+}
+
+/** SIMD-0385: header, config mask, lifetime, counts, keys, config values, instruction headers, then their payloads. */
+function readVersion1(reader: ByteReader, bytes: Uint8Array): WireMessage {
+  const header = readHeader(reader);
+  const mask = reader.u32();
+  const blockhash = reader.address();
+  const instructionCount = reader.u8();
+  const keyCount = reader.u8();
+  const keys = list(keyCount, () => reader.address());
+  const config = readConfig(reader, mask);
+  const heads = list(instructionCount, () => ({
+    programIdIndex: reader.u8(),
+    accounts: reader.u8(),
+    data: reader.u16(),
+  }));
+  const instructions = heads.map((head) => ({
+    programIdIndex: head.programIdIndex,
+    accounts: [...reader.bytes(head.accounts)],
+    data: reader.bytes(head.data),
+  }));
+  return {
+    version: 1,
+    header,
+    keys,
+    blockhash,
+    instructions,
+    lookups: [],
+    config,
+    bytes: bytes.slice(0, reader.offset),
+  };
+}
+
+/** Decodes a message (legacy, 0 or 1). Throws RangeError when the bytes end early or go on too long. */
+export function decodeMessage(bytes: Uint8Array): WireMessage {
+  const reader = new ByteReader(bytes);
+  const first = bytes[0] ?? 0;
+  if (first === VERSION_1_PREFIX) {
+    reader.u8();
+    return readVersion1(reader, bytes);
+  }
+  if (first > VERSION_1_PREFIX) throw new RangeError(`unsupported message version ${first & 0x7f}`);
+  const version = first & 0x80 ? 0 : 'legacy';
+  if (version === 0) reader.u8();
+  const header = readHeader(reader);
+  const keys = list(reader.compactLength(), () => reader.address());
+  const blockhash = reader.address();
+  const instructions = list(reader.compactLength(), () => readInstruction(reader));
+  const lookups = version === 0 ? list(reader.compactLength(), () => readLookup(reader)) : [];
+  return {
+    version,
+    header,
+    keys,
+    blockhash,
+    instructions,
+    lookups,
+    config: null,
+    bytes: bytes.slice(0, reader.offset),
+  };
+}
+
+function splitTransaction(raw: Uint8Array): { signatures: Uint8Array[]; message: WireMessage } {
+  const reader = new ByteReader(raw);
+  if (raw[0] === VERSION_1_PREFIX) {
+    const message = decodeMessage(raw);
+    reader.offset = message.bytes.length;
+    return { signatures: list(message.header.signatures, () => reader.bytes(64)), message };
+  }
+  const signatures = list(reader.compactLength(), () => reader.bytes(64));
+  return { signatures, message: decodeMessage(reader.rest()) };
+}
+
+/** Decodes a signed transaction. Throws RangeError for malformed bytes. */
+export function decodeTransaction(raw: Uint8Array): WireTransaction {
+  const { signatures, message } = splitTransaction(raw);
+  const encoded = signatures.map(toBase58);
+  return {
+    signature: encoded[0] ?? '',
+    signatures: encoded,
+    message,
+    messageHash: toBase64(sha256(message.bytes)),
+    raw,
+  };
+}
+
+/** True where the key at `index` of the static keys may be written. */
+export function isWritable(message: WireMessage, index: number): boolean {
+  const { signatures, readonlySigned, readonlyUnsigned } = message.header;
+  return index < signatures
+    ? index < signatures - readonlySigned
+    : index < message.keys.length - readonlyUnsigned;
+}

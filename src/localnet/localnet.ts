@@ -1,0 +1,133 @@
+import { createServer } from 'node:http';
+import { Chain } from './chain/chain.ts';
+import { startClock } from './chain/clock.ts';
+import { Controls } from './controls.ts';
+import {
+  createFaucet,
+  createMint,
+  createToken2022Mint,
+  DECIMALS,
+  FEE_BASIS_POINTS,
+  fund,
+  PLANTED_MINT,
+  plantMint,
+  transferFeeExtension,
+} from './genesis.ts';
+import { RpcNode } from './node.ts';
+import { closeServer, listenOnPair } from './ports.ts';
+import { controlMethods } from './rpc/control.ts';
+import { methodTable } from './rpc/methods.ts';
+import { serveSubscriptions } from './subscriptions.ts';
+import type { Wallet } from './wallet.ts';
+
+/** Settings of a chain. */
+export interface LocalnetOptions {
+  /** Port of the first node; each node takes two, RPC and subscriptions. 0 finds free ones. */
+  readonly port?: number;
+  /** Time between blocks; 0 = only by {@link Controls.produceSlot}. Default 400. */
+  readonly slotMs?: number;
+  /** Blocks between processed and finalized, at least 2. Default 32. */
+  readonly finalityLag?: number;
+  /** Node views on the one chain. Default 2. */
+  readonly nodes?: number;
+  /** Serves the methods that Agave 2.0 removed too. */
+  readonly legacy?: boolean;
+  /** A wallet that starts with 1,000 SOL and a million units of each token. */
+  readonly hotWallet?: string;
+  readonly funded?: readonly { readonly address: string; readonly lamports: bigint }[];
+}
+
+/** A token of the chain. */
+export interface LocalMint {
+  readonly address: string;
+  readonly decimals: number;
+}
+
+/** A running chain. */
+export interface Localnet {
+  readonly rpcUrls: readonly string[];
+  readonly wsUrls: readonly string[];
+  /** A mint of the Token program. */
+  readonly mint: LocalMint;
+  /** A Token-2022 mint with a transfer fee of 1 %. */
+  readonly feeMint: LocalMint;
+  /** Devnet's USDC address with an authority of this chain. */
+  readonly plantedMint: LocalMint;
+  readonly controls: Controls;
+  /** The same as in {@link controls}. */
+  readonly airdrop: Controls['airdrop'];
+  readonly mintTo: Controls['mintTo'];
+  readonly createToken22Mint: Controls['createToken22Mint'];
+  close(): Promise<void>;
+}
+
+const HOT_WALLET_LAMPORTS = 1_000_000_000_000n;
+const HOT_WALLET_TOKENS = 1_000_000_000_000n;
+const GENESIS_BLOCKS_MARGIN = 2;
+
+interface Genesis {
+  readonly chain: Chain;
+  readonly faucet: Wallet;
+  readonly mint: string;
+  readonly feeMint: string;
+}
+
+/** Makes the chain with its mints and funded wallets, all of it finalized. */
+function createGenesis(options: LocalnetOptions): Genesis {
+  const finalityLag = options.finalityLag ?? 32;
+  if (finalityLag < 2) throw new RangeError('finalityLag must be at least 2');
+  const chain = new Chain(finalityLag);
+  const faucet = createFaucet(chain);
+  const { hotWallet } = options;
+  for (const { address, lamports } of options.funded ?? []) fund(chain, address, lamports);
+  if (hotWallet) fund(chain, hotWallet, HOT_WALLET_LAMPORTS);
+  chain.produce();
+  const mint = createMint(chain, faucet);
+  const feeMint = createToken2022Mint(chain, faucet, [transferFeeExtension(faucet, FEE_BASIS_POINTS)]);
+  chain.produce();
+  plantMint(chain, mint);
+  const controls = new Controls(chain, faucet, [], 0);
+  if (hotWallet)
+    for (const each of [mint, feeMint, PLANTED_MINT])
+      controls.queueMintTo(each, hotWallet, HOT_WALLET_TOKENS);
+  for (let block = 0; block < finalityLag + GENESIS_BLOCKS_MARGIN; block += 1) chain.produce();
+  return { chain, faucet, mint, feeMint };
+}
+
+/** Starts a chain with its nodes; resolves when all of them answer. */
+export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
+  const { chain, faucet, mint, feeMint } = createGenesis(options);
+  const slotMs = options.slotMs ?? 400;
+  const nodes: RpcNode[] = [];
+  const controls = new Controls(chain, faucet, nodes, slotMs);
+  const methods = { ...methodTable(faucet, options.legacy ?? false), ...controlMethods(controls) };
+  for (let index = 0; index < (options.nodes ?? 2); index += 1) nodes.push(new RpcNode(chain, methods));
+  const subscriptionServers = nodes.map(() =>
+    createServer((_request, response) => void response.writeHead(405).end()),
+  );
+  const ports: number[] = [];
+  for (const [index, node] of nodes.entries()) {
+    const server = subscriptionServers[index];
+    if (server)
+      ports.push(await listenOnPair(node.server, server, options.port ? options.port + 2 * index : 0));
+  }
+  const servers = [...nodes.map((node) => node.server), ...subscriptionServers];
+  const subscriptions = serveSubscriptions(chain, servers);
+  const clock = slotMs > 0 ? startClock(slotMs, () => chain.produce()) : null;
+  return {
+    rpcUrls: ports.map((port) => `http://127.0.0.1:${port}`),
+    wsUrls: ports.map((port) => `ws://127.0.0.1:${port + 1}`),
+    mint: { address: mint, decimals: DECIMALS },
+    feeMint: { address: feeMint, decimals: DECIMALS },
+    plantedMint: { address: PLANTED_MINT, decimals: DECIMALS },
+    controls,
+    airdrop: (address, lamports) => controls.airdrop(address, lamports),
+    mintTo: (token, owner, amount) => controls.mintTo(token, owner, amount),
+    createToken22Mint: (extensions) => controls.createToken22Mint(extensions),
+    close: async () => {
+      clock?.stop();
+      subscriptions.close();
+      await Promise.all(servers.map(closeServer));
+    },
+  };
+}

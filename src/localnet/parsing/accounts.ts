@@ -1,0 +1,128 @@
+import { readNonce } from '../chain/nonce.ts';
+import { LOOKUP_TABLE_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.ts';
+import { readMint, readTokenAccount } from '../chain/tokens.ts';
+import type { StoredAccount } from '../chain/vm.ts';
+import { uiAmount } from '../encoding/amounts.ts';
+import { ByteReader, toBase58 } from '../encoding/bytes.ts';
+import { parseExtensions } from './extensions.ts';
+
+/** A readable account. */
+export interface ParsedAccount {
+  readonly program: string;
+  readonly parsed: { readonly type: string; readonly info: Readonly<Record<string, unknown>> };
+}
+
+const NATIVE_MINTS = new Set([
+  'So11111111111111111111111111111111111111112',
+  '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP',
+]);
+const SYSVAR_OWNER = 'Sysvar1111111111111111111111111111111111111';
+const CLOCK_SIZE = 40;
+const TABLE_HEADER = 56;
+
+function tokenAccount(
+  account: StoredAccount,
+  mintOf: (mint: string) => StoredAccount | null,
+): ParsedAccount['parsed'] | null {
+  const token = readTokenAccount(account);
+  const mint = token && readMint(mintOf(token.mint));
+  if (!token || !mint) return null;
+  const extensions = parseExtensions(account.data);
+  return {
+    type: 'account',
+    info: {
+      ...(token.closeAuthority === null ? {} : { closeAuthority: token.closeAuthority }),
+      ...(token.delegate === null
+        ? {}
+        : { delegate: token.delegate, delegatedAmount: uiAmount(token.delegatedAmount, mint.decimals) }),
+      ...(extensions.length === 0 ? {} : { extensions }),
+      isNative: NATIVE_MINTS.has(token.mint),
+      mint: token.mint,
+      owner: token.owner,
+      ...(token.rentReserve === null
+        ? {}
+        : { rentExemptReserve: uiAmount(token.rentReserve, mint.decimals) }),
+      state: token.state,
+      tokenAmount: uiAmount(token.amount, mint.decimals),
+    },
+  };
+}
+
+function mintAccount(account: StoredAccount): ParsedAccount['parsed'] | null {
+  const mint = readMint(account);
+  if (!mint) return null;
+  const { decimals, freezeAuthority, mintAuthority } = mint;
+  const extensions = parseExtensions(account.data);
+  return {
+    type: 'mint',
+    info: {
+      decimals,
+      ...(extensions.length === 0 ? {} : { extensions }),
+      freezeAuthority,
+      isInitialized: true,
+      mintAuthority,
+      supply: mint.supply.toString(),
+    },
+  };
+}
+
+function lookupTable(account: StoredAccount): ParsedAccount | null {
+  if (account.data.length < TABLE_HEADER) return null;
+  const reader = new ByteReader(account.data);
+  if (reader.u32() !== 1) return null;
+  const deactivationSlot = reader.u64();
+  const lastExtendedSlot = reader.u64();
+  const lastExtendedSlotStartIndex = reader.u8();
+  const authority = reader.u8() === 1 ? toBase58(reader.bytes(32)) : null;
+  reader.offset = TABLE_HEADER;
+  const addresses: string[] = [];
+  while (reader.remaining >= 32) addresses.push(reader.address());
+  return {
+    program: 'address-lookup-table',
+    parsed: {
+      type: 'lookupTable',
+      info: {
+        addresses,
+        ...(authority === null ? {} : { authority }),
+        deactivationSlot: deactivationSlot.toString(),
+        lastExtendedSlot: lastExtendedSlot.toString(),
+        lastExtendedSlotStartIndex,
+      },
+    },
+  };
+}
+
+function clock(account: StoredAccount): ParsedAccount | null {
+  if (account.data.length !== CLOCK_SIZE) return null;
+  const reader = new ByteReader(account.data);
+  const slot = reader.u64();
+  const epochStartTimestamp = reader.i64();
+  const epoch = reader.u64();
+  const leaderScheduleEpoch = reader.u64();
+  const info = { epoch, epochStartTimestamp, leaderScheduleEpoch, slot, unixTimestamp: reader.i64() };
+  return { program: 'sysvar', parsed: { type: 'clock', info } };
+}
+
+function nonce(account: StoredAccount): ParsedAccount | null {
+  const state = readNonce(account);
+  if (!state) return null;
+  const feeCalculator = { lamportsPerSignature: state.lamportsPerSignature.toString() };
+  const info = { authority: state.authority, blockhash: state.nonce, feeCalculator };
+  return { program: 'nonce', parsed: { type: 'initialized', info } };
+}
+
+/** The jsonParsed form of an account; null where nodes fall back to base64. */
+export function parseAccount(
+  account: StoredAccount,
+  mintOf: (mint: string) => StoredAccount | null,
+): ParsedAccount | null {
+  if (account.owner === TOKEN_PROGRAM || account.owner === TOKEN_2022_PROGRAM) {
+    const parsed = mintAccount(account) ?? tokenAccount(account, mintOf);
+    return (
+      parsed && { program: account.owner === TOKEN_2022_PROGRAM ? 'spl-token-2022' : 'spl-token', parsed }
+    );
+  }
+  if (account.owner === LOOKUP_TABLE_PROGRAM) return lookupTable(account);
+  if (account.owner === SYSVAR_OWNER) return clock(account);
+  return nonce(account);
+}

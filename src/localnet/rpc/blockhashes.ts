@@ -1,0 +1,108 @@
+import { unitPrice, writableKeys } from '../chain/execution.ts';
+import { transactionFee } from '../chain/fees.ts';
+import { MAX_AGE } from '../chain/lifetime.ts';
+import { nonceAccountOf, readNonce } from '../chain/nonce.ts';
+import type { Block } from '../chain/records.ts';
+import { decodeMessage, type WireMessage } from '../encoding/wire.ts';
+import { type MethodTable, type NodeView, withContext } from './call.ts';
+import { invalidParams } from './errors.ts';
+import { checkAddress, type Params } from './params.ts';
+
+const FEE_SLOTS = 150;
+const MAX_FEE_ACCOUNTS = 128;
+
+function decodeMessageParam(params: Params): WireMessage {
+  const bytes = Buffer.from(params.string(0), 'base64');
+  try {
+    return decodeMessage(bytes);
+  } catch {
+    throw invalidParams(
+      'failed to deserialize solana_message::non_bpf_modules::versions::VersionedMessage: io error: failed to fill whole buffer',
+    );
+  }
+}
+
+function feeForMessage(params: Params, view: NodeView): unknown {
+  const message = decodeMessageParam(params);
+  const block = view.bank(params.config(1));
+  const nonce = nonceAccountOf(message);
+  const known =
+    view.chain.lifetimes.isValid(message.blockhash, block.height) ||
+    (nonce !== null && readNonce(view.chain.account(nonce, block))?.nonce === message.blockhash);
+  const { base, priority } = transactionFee(message);
+  return withContext(block, known ? base + priority : null);
+}
+
+/** The least price in a block: of all its transactions, and by written account. Blocks never change, so it is kept with them. */
+const pricesOfBlock = new WeakMap<Block, { all: bigint; byAccount: ReadonlyMap<string, bigint> }>();
+
+function prices(block: Block): { all: bigint; byAccount: ReadonlyMap<string, bigint> } {
+  const known = pricesOfBlock.get(block);
+  if (known) return known;
+  const byAccount = new Map<string, bigint>();
+  let all: bigint | null = null;
+  for (const { transaction, meta } of block.transactions) {
+    const price = unitPrice(transaction);
+    if (all === null || price < all) all = price;
+    for (const key of writableKeys(transaction, meta.loaded)) {
+      const least = byAccount.get(key);
+      if (least === undefined || price < least) byAccount.set(key, price);
+    }
+  }
+  const found = { all: all ?? 0n, byAccount };
+  pricesOfBlock.set(block, found);
+  return found;
+}
+
+function prioritizationFees(params: Params, view: NodeView): unknown {
+  const accounts = params.has(0) ? params.strings(0).map(checkAddress) : [];
+  if (accounts.length > MAX_FEE_ACCOUNTS)
+    throw invalidParams(`Too many inputs provided; max ${MAX_FEE_ACCOUNTS}`);
+  const newest = view.at('confirmed');
+  return view.chain.ledger.range(Math.max(1, newest.slot - FEE_SLOTS + 1), newest.slot).map((block) => {
+    const { all, byAccount } = prices(block);
+    const prioritizationFee = accounts.reduce((most, account) => {
+      const least = byAccount.get(account) ?? 0n;
+      return least > most ? least : most;
+    }, all);
+    return { prioritizationFee, slot: block.slot };
+  });
+}
+
+/** Methods about blockhashes and fees. */
+export const blockhashMethods: MethodTable = {
+  getLatestBlockhash: (params, view) => {
+    const block = view.bank(params.config(0));
+    return withContext(block, { blockhash: block.blockhash, lastValidBlockHeight: block.height + MAX_AGE });
+  },
+  isBlockhashValid: (params, view) => {
+    const blockhash = params.address(0);
+    const block = view.bank(params.config(1));
+    return withContext(block, view.chain.lifetimes.isValid(blockhash, block.height));
+  },
+  getFeeForMessage: feeForMessage,
+  getRecentPrioritizationFees: prioritizationFees,
+};
+
+/** Methods that nodes had before Agave 2.0. */
+export const legacyMethods: MethodTable = {
+  getRecentBlockhash: (params, view) => {
+    const block = view.bank(params.config(0));
+    return withContext(block, { blockhash: block.blockhash, feeCalculator: { lamportsPerSignature: 5000 } });
+  },
+  getFees: (params, view) => {
+    const block = view.bank(params.config(0));
+    return withContext(block, {
+      blockhash: block.blockhash,
+      feeCalculator: { lamportsPerSignature: 5000 },
+      lastValidSlot: block.slot + MAX_AGE,
+      lastValidBlockHeight: block.height + MAX_AGE,
+    });
+  },
+  getFeeCalculatorForBlockhash: (params, view) => {
+    const blockhash = params.address(0);
+    const block = view.bank(params.config(1));
+    const valid = view.chain.lifetimes.isValid(blockhash, block.height);
+    return withContext(block, valid ? { feeCalculator: { lamportsPerSignature: 5000 } } : null);
+  },
+};

@@ -1,0 +1,102 @@
+import type { Block, TransactionRecord } from '../chain/records.ts';
+import { type EncodeOptions, encodeAccountsOnly, encodeTransaction } from '../encoding/transaction.ts';
+import { type MethodTable, type NodeView } from './call.ts';
+import { failures, invalidParams } from './errors.ts';
+import { blockCommitment, type Config, flag, optionalNumber, optionalWord, type Params } from './params.ts';
+
+const MAX_RANGE = 500_000;
+const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
+const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
+
+/** A config that may be given as a bare encoding, the older form. */
+export function encodingConfig(params: Params, index: number): Config {
+  try {
+    return { encoding: params.string(index) };
+  } catch {
+    return params.config(index);
+  }
+}
+
+/** Reads encoding and version options; the check refuses transactions that the caller cannot read. */
+export function encodeOptions(config: Config): {
+  options: EncodeOptions;
+  check: (record: TransactionRecord) => void;
+} {
+  const highest = optionalNumber(config, 'maxSupportedTransactionVersion');
+  return {
+    options: {
+      encoding: optionalWord(config, 'encoding', ENCODINGS) ?? 'json',
+      showVersion: highest !== null,
+      showRewards: flag(config, 'rewards', true),
+    },
+    check: ({ transaction }) => {
+      const { version } = transaction.message;
+      if (version !== 'legacy' && (highest === null || version > highest))
+        throw failures.unsupportedVersion(version);
+    },
+  };
+}
+
+function findBlock(slot: number, view: NodeView, newest: Block): Block {
+  if (slot > newest.slot) throw failures.blockNotAvailable(slot);
+  if (slot < view.firstSlot) throw failures.blockCleanedUp(slot, view.firstSlot);
+  const block = view.chain.ledger.bySlot(slot);
+  if (!block) throw failures.slotSkipped(slot);
+  return block;
+}
+
+function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
+  const details = optionalWord(config, 'transactionDetails', DETAILS) ?? 'full';
+  const { options, check } = encodeOptions(config);
+  const rewards = block.reward
+    ? [{ commission: null, ...block.reward, pubkey: view.chain.leader, rewardType: 'Fee' }]
+    : [];
+  const one = (record: TransactionRecord): unknown => {
+    check(record);
+    return details === 'full' ? encodeTransaction(record, options) : encodeAccountsOnly(record, options);
+  };
+  return {
+    blockHeight: block.height,
+    blockTime: block.time,
+    blockhash: block.blockhash,
+    parentSlot: block.parentSlot,
+    previousBlockhash: block.previousBlockhash,
+    ...(options.showRewards ? { rewards } : {}),
+    ...(details === 'full' || details === 'accounts' ? { transactions: block.transactions.map(one) } : {}),
+    ...(details === 'signatures'
+      ? { signatures: block.transactions.map((item) => item.transaction.signature) }
+      : {}),
+  };
+}
+
+function listBlocks(params: Params, view: NodeView): number[] {
+  const start = params.integer(0);
+  const end = params.isNumber(1) ? params.integer(1) : null;
+  const commitment = blockCommitment(params.config(end === null ? 1 : 2));
+  const newest = view.at(commitment).slot;
+  const last = Math.min(end ?? start + MAX_RANGE, newest);
+  if (end !== null && end < start) return [];
+  if (last - start > MAX_RANGE) throw invalidParams(`Slot range too large; max ${MAX_RANGE}`);
+  return view.chain.ledger.range(Math.max(start, view.firstSlot), last).map((block) => block.slot);
+}
+
+function listBlocksWithLimit(params: Params, view: NodeView): number[] {
+  const start = params.integer(0);
+  const limit = params.integer(1, 'usize');
+  const commitment = blockCommitment(params.config(2));
+  if (limit > MAX_RANGE) throw invalidParams(`Limit too large; max ${MAX_RANGE}`);
+  const newest = view.at(commitment).slot;
+  return view.chain.ledger.range(Math.max(start, view.firstSlot), newest, limit).map((block) => block.slot);
+}
+
+/** Methods that read blocks. */
+export const blockMethods: MethodTable = {
+  getBlock: (params, view) => {
+    const slot = params.integer(0);
+    const config = encodingConfig(params, 1);
+    return encodeBlock(findBlock(slot, view, view.at(blockCommitment(config))), view, config);
+  },
+  getBlocks: listBlocks,
+  getBlocksWithLimit: listBlocksWithLimit,
+  getBlockTime: (params, view) => findBlock(params.integer(0), view, view.at('confirmed')).time,
+};

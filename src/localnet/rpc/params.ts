@@ -1,0 +1,159 @@
+import type { Commitment } from '../chain/records.ts';
+import { fromBase58 } from '../encoding/bytes.ts';
+import { invalidParams } from './errors.ts';
+
+/** An object parameter. */
+export type Config = Readonly<Record<string, unknown>>;
+
+function shown(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return `string ${JSON.stringify(value)}`;
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? `integer \`${value}\`` : `floating point \`${value}\``;
+  if (typeof value === 'boolean') return `boolean \`${value}\``;
+  return Array.isArray(value) ? 'sequence' : 'map';
+}
+
+function wrongType(value: unknown, expected: string): Error {
+  const kind = typeof value === 'number' && Number.isInteger(value) ? 'value' : 'type';
+  return invalidParams(`Invalid params: invalid ${kind}: ${shown(value)}, expected ${expected}.`);
+}
+
+/** Turns unknown into a checked config object; absent becomes an empty one. */
+function toConfig(value: unknown): Config {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) throw wrongType(value, 'a map');
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** A public key of 32 bytes; nodes name wrong text `Invalid` and wrong length `WrongSize`. */
+export function checkAddress(text: string): string {
+  const bytes = fromBase58(text);
+  if (bytes === null) throw invalidParams('Invalid param: Invalid');
+  if (bytes.length !== 32) throw invalidParams('Invalid param: WrongSize');
+  return text;
+}
+
+/** A signature of 64 bytes. */
+export function checkSignature(text: string): string {
+  const bytes = fromBase58(text);
+  if (bytes === null) throw invalidParams('Invalid param: Invalid');
+  if (bytes.length !== 64) throw invalidParams('Invalid param: WrongSize');
+  return text;
+}
+
+/** Positional parameters of one call, read with the messages of a real node. */
+export class Params {
+  readonly #values: readonly unknown[];
+
+  constructor(values: unknown) {
+    if (values !== undefined && values !== null && !Array.isArray(values)) {
+      throw invalidParams('Invalid params: expected an array.');
+    }
+    this.#values = values ?? [];
+  }
+
+  #required(index: number): unknown {
+    const value: unknown = this.#values[index];
+    if (value === undefined) throw invalidParams(`\`params\` should have at least ${index + 1} argument(s)`);
+    return value;
+  }
+
+  has(index: number): boolean {
+    return this.#values[index] !== undefined && this.#values[index] !== null;
+  }
+
+  isNumber(index: number): boolean {
+    return typeof this.#values[index] === 'number';
+  }
+
+  string(index: number): string {
+    const value = this.#required(index);
+    if (typeof value !== 'string') throw wrongType(value, 'a string');
+    return value;
+  }
+
+  /** A whole number that is not negative. */
+  integer(index: number, type: 'u64' | 'usize' = 'u64'): number {
+    const value = this.#required(index);
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrongType(value, type);
+    return value;
+  }
+
+  strings(index: number): string[] {
+    const value = this.#required(index);
+    if (!Array.isArray(value)) throw wrongType(value, 'a sequence');
+    return value.map((item: unknown) => {
+      if (typeof item !== 'string') throw wrongType(item, 'a string');
+      return item;
+    });
+  }
+
+  address(index: number): string {
+    return checkAddress(this.string(index));
+  }
+
+  config(index: number): Config {
+    return toConfig(this.#values[index]);
+  }
+
+  requiredConfig(index: number): Config {
+    return toConfig(this.#required(index));
+  }
+}
+
+/** The commitment of a config; nodes take finalized where none, or an unknown one, is given. */
+export function commitmentOf(config: Config, key = 'commitment'): Commitment {
+  const value = config[key];
+  return value === 'processed' || value === 'confirmed' ? value : 'finalized';
+}
+
+/** The commitment of a method that reads blocks, which refuses `processed`. */
+export function blockCommitment(config: Config): 'confirmed' | 'finalized' {
+  const commitment = commitmentOf(config);
+  if (commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
+  return commitment;
+}
+
+export function optionalNumber(config: Config, key: string): number | null {
+  const value = config[key];
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrongType(value, 'u64');
+  return value;
+}
+
+export function optionalString(config: Config, key: string): string | null {
+  const value = config[key];
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw wrongType(value, 'a string');
+  return value;
+}
+
+/** One of a closed list of words, or null when absent. */
+export function optionalWord<T extends string>(config: Config, key: string, words: readonly T[]): T | null {
+  const value = optionalString(config, key);
+  if (value === null) return null;
+  const word = words.find((item) => item === value);
+  if (word === undefined) {
+    const list = words.map((item) => `\`${item}\``).join(', ');
+    throw invalidParams(`Invalid params: unknown variant \`${value}\`, expected one of ${list}.`);
+  }
+  return word;
+}
+
+export function flag(config: Config, key: string, fallback = false): boolean {
+  const value = config[key];
+  if (value === undefined || value === null) return fallback;
+  if (typeof value !== 'boolean') throw wrongType(value, 'a boolean');
+  return value;
+}
+
+/** A nested object of a config, or null when absent. */
+export function nested(config: Config, key: string): Config | null {
+  return config[key] === undefined || config[key] === null ? null : toConfig(config[key]);
+}
+
+/** A list of text in a config. */
+export function stringsOf(config: Config, key: string): string[] {
+  return new Params([config[key]]).strings(0);
+}

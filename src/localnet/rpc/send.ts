@@ -1,0 +1,204 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { MAX_AGE } from '../chain/lifetime.ts';
+import { allKeys } from '../chain/records.ts';
+import { type Simulation, simulate } from '../chain/simulation.ts';
+import { encodeAccount } from '../encoding/account.ts';
+import { addressBytes, fromBase58, toBase64 } from '../encoding/bytes.ts';
+import { encodeInner, encodeTokens } from '../encoding/transaction.ts';
+import { decodeTransaction, type WireTransaction } from '../encoding/wire.ts';
+import { accountOptions } from './accounts.ts';
+import { type MethodTable, type NodeView, withContext } from './call.ts';
+import { errorText } from './error-texts.ts';
+import { failures, invalidParams } from './errors.ts';
+import {
+  type Config,
+  checkAddress,
+  commitmentOf,
+  flag,
+  nested,
+  optionalNumber,
+  optionalString,
+  optionalWord,
+  type Params,
+  stringsOf,
+} from './params.ts';
+
+const PACKET_BYTES = 1232;
+const VERSION_1_BYTES = 4096;
+const VERSION_1_PREFIX = 0x81;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
+  if (encoding === 'base64') {
+    const wrong = [...text].findIndex((item) => !/[A-Za-z0-9+/=]/.test(item));
+    if (wrong >= 0)
+      throw invalidParams(`invalid base64 encoding: InvalidByte(${wrong}, ${text.charCodeAt(wrong)})`);
+    if (!BASE64.test(text)) throw invalidParams('invalid base64 encoding: InvalidPadding');
+    return new Uint8Array(Buffer.from(text, 'base64'));
+  }
+  const bytes = fromBase58(text);
+  if (bytes === null)
+    throw invalidParams("invalid base58 encoding: InvalidCharacter { character: '?', index: 0 }");
+  return bytes;
+}
+
+function decodeParam(params: Params, config: Config): WireTransaction {
+  const raw = decodeBytes(
+    params.string(0),
+    optionalWord(config, 'encoding', ['base58', 'base64']) ?? 'base58',
+  );
+  const most = raw[0] === VERSION_1_PREFIX ? VERSION_1_BYTES : PACKET_BYTES;
+  if (raw.length > most) {
+    throw invalidParams(
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${raw.length} bytes (max: ${most} bytes)`,
+    );
+  }
+  try {
+    return decodeTransaction(raw);
+  } catch {
+    throw invalidParams(
+      'failed to deserialize solana_transaction::versioned::VersionedTransaction: io error: failed to fill whole buffer',
+    );
+  }
+}
+
+function sanitize({ message, signatures }: WireTransaction): void {
+  const { header, keys, instructions } = message;
+  const count =
+    keys.length +
+    message.lookups.reduce((sum, item) => sum + item.writableIndexes.length + item.readonlyIndexes.length, 0);
+  const sound =
+    signatures.length === header.signatures &&
+    header.signatures > header.readonlySigned &&
+    header.signatures + header.readonlyUnsigned <= keys.length &&
+    new Set(keys).size === keys.length &&
+    instructions.every(
+      (item) =>
+        item.programIdIndex > 0 &&
+        item.programIdIndex < count &&
+        item.accounts.every((index) => index < count),
+    );
+  if (!sound)
+    throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
+}
+
+/** DER head of an Ed25519 public key; the 32 bytes of the key follow. */
+const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex');
+
+function publicKey(address: string): ReturnType<typeof createPublicKey> {
+  return createPublicKey({
+    key: Buffer.concat([ED25519_SPKI, addressBytes(address)]),
+    format: 'der',
+    type: 'spki',
+  });
+}
+
+function signaturesHold({ message, signatures }: WireTransaction): boolean {
+  return signatures.every((signature, index) => {
+    const bytes = fromBase58(signature);
+    const key = message.keys[index];
+    return bytes?.length === 64 && key !== undefined && verify(null, message.bytes, publicKey(key), bytes);
+  });
+}
+
+/** The part of a simulation that preflight errors show too. */
+function outcomeOf(simulation: Simulation): Record<string, unknown> {
+  const returned = simulation.meta?.returnData ?? null;
+  return {
+    accounts: null,
+    err: simulation.err,
+    fee: simulation.meta?.feeLamports ?? null,
+    innerInstructions: null,
+    loadedAccountsDataSize: simulation.loadedBytes,
+    loadedAddresses: null,
+    logs: simulation.logs,
+    postBalances: null,
+    postTokenBalances: null,
+    preBalances: null,
+    preTokenBalances: null,
+    replacementBlockhash: null,
+    returnData: returned
+      ? { data: [toBase64(returned.data), 'base64'], programId: returned.programId }
+      : null,
+    unitsConsumed: simulation.units,
+  };
+}
+
+function sendTransaction(params: Params, view: NodeView): unknown {
+  const config = params.config(1);
+  const transaction = decodeParam(params, config);
+  sanitize(transaction);
+  if (!flag(config, 'skipPreflight')) preflight(transaction, config, view);
+  if (signaturesHold(transaction)) view.chain.submit(transaction);
+  return transaction.signature;
+}
+
+function preflight(transaction: WireTransaction, config: Config, view: NodeView): void {
+  if (!signaturesHold(transaction)) throw failures.signature();
+  const block = view.at(commitmentOf(config, 'preflightCommitment'));
+  const minimum = optionalNumber(config, 'minContextSlot');
+  if (minimum !== null && block.slot < minimum) throw failures.minContextSlot(block.slot);
+  const result = simulate(view.chain, transaction, { block, verifySignatures: false, checkLifetime: true });
+  if (result.err !== null) throw failures.preflight(errorText(result.err), outcomeOf(result));
+}
+
+function accountsAfter(
+  config: Config,
+  simulation: Simulation,
+  view: NodeView,
+  block: ReturnType<NodeView['bank']>,
+): unknown {
+  const wanted = nested(config, 'accounts');
+  if (wanted === null) return null;
+  const addresses = stringsOf(wanted, 'addresses').map(checkAddress);
+  const limit = simulation.meta?.before.lamports.length ?? addresses.length;
+  if (addresses.length > limit) throw invalidParams(`Too many accounts provided; max ${limit}`);
+  if (simulation.err !== null) return addresses.map(() => null);
+  const mintOf = (mint: string) => simulation.accountsAfter.get(mint) ?? view.chain.account(mint, block);
+  const options = { ...accountOptions(wanted, view, block, 'base64'), mintOf };
+  return addresses.map((address) => {
+    const account = simulation.accountsAfter.get(address) ?? view.chain.account(address, block);
+    return encodeAccount(account?.lamports === 0n ? null : account, options);
+  });
+}
+
+function simulateTransaction(params: Params, view: NodeView): unknown {
+  const config = params.config(1);
+  const checkSignatures = flag(config, 'sigVerify');
+  const replace = flag(config, 'replaceRecentBlockhash');
+  const wantsInner = flag(config, 'innerInstructions');
+  if (checkSignatures && replace)
+    throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
+  optionalString(config, 'commitment');
+  const transaction = decodeParam(params, config);
+  const block = view.bank(config);
+  sanitize(transaction);
+  if (checkSignatures && !signaturesHold(transaction)) throw failures.signature();
+  const result = simulate(view.chain, transaction, {
+    block,
+    verifySignatures: false,
+    checkLifetime: !replace,
+  });
+  const { meta } = result;
+  const keys = meta ? allKeys(transaction, meta.loaded) : [];
+  return withContext(block, {
+    ...outcomeOf(result),
+    accounts: accountsAfter(config, result, view, block),
+    innerInstructions: wantsInner ? encodeInner(meta?.inner ?? [], keys, true) : null,
+    ...(meta
+      ? {
+          loadedAddresses: meta.loaded,
+          postBalances: meta.after.lamports,
+          postTokenBalances: encodeTokens(meta.after),
+          preBalances: meta.before.lamports,
+          preTokenBalances: encodeTokens(meta.before),
+        }
+      : {}),
+    replacementBlockhash: replace
+      ? { blockhash: block.blockhash, lastValidBlockHeight: block.height + MAX_AGE }
+      : null,
+  });
+}
+
+/** Methods that take a transaction. */
+export const sendMethods: MethodTable = { sendTransaction, simulateTransaction };

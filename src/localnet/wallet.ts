@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import {
+  PublicKey,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import type { Chain } from './chain/chain.ts';
+import { toBase58 } from './encoding/bytes.ts';
+import { decodeTransaction } from './encoding/wire.ts';
+
+/** A key pair that the chain itself holds: the faucet, and the authorities of its mints. */
+export interface Wallet {
+  readonly address: string;
+  readonly publicKey: PublicKey;
+  readonly seed: Uint8Array;
+}
+
+export function newWallet(): Wallet {
+  const seed = new Uint8Array(randomBytes(32));
+  const address = toBase58(ed25519.getPublicKey(seed));
+  return { address, publicKey: new PublicKey(address), seed };
+}
+
+/** Signs a version-0 transaction over the newest blockhash, paid by the first signer, and queues it. Gives the signature. */
+export function submitSigned(
+  chain: Chain,
+  instructions: readonly TransactionInstruction[],
+  signers: readonly [Wallet, ...Wallet[]],
+): string {
+  const message = new TransactionMessage({
+    payerKey: signers[0].publicKey,
+    recentBlockhash: chain.ledger.tip.blockhash,
+    instructions: [...instructions],
+  }).compileToV0Message();
+  const signed = new VersionedTransaction(message);
+  const bytes = message.serialize();
+  for (const { publicKey, seed } of signers) signed.addSignature(publicKey, ed25519.sign(bytes, seed));
+  const transaction = decodeTransaction(signed.serialize());
+  chain.submit(transaction);
+  return transaction.signature;
+}

@@ -11,6 +11,8 @@ export interface NodeOptions {
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
   readonly connections?: number;
+  /** Name for logs and evidence. Default: the host, without path and query, where providers put their keys. */
+  readonly name?: string;
 }
 
 const inflate = promisify(gunzip);
@@ -23,6 +25,7 @@ const envelope = z.object({
 /** One Solana JSON-RPC node over keep-alive connections, with a deadline and a size bound for every answer. */
 export class SolanaNode {
   readonly url: string;
+  readonly name: string;
   /** Requests sent since the start. */
   callCount = 0;
   readonly #pool: Pool;
@@ -34,6 +37,7 @@ export class SolanaNode {
   constructor(url: string, options: NodeOptions = {}) {
     const parsed = new URL(url);
     this.url = url;
+    this.name = options.name ?? parsed.host;
     this.#path = parsed.pathname + parsed.search;
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#maxBytes = options.maxBytes ?? 64 * 1024 * 1024;
@@ -41,11 +45,6 @@ export class SolanaNode {
       connections: options.connections ?? 16,
       keepAliveTimeout: 30_000,
     });
-  }
-
-  /** Name for logs and evidence: the address without path and query, where providers put their keys. */
-  get name(): string {
-    return new URL(this.url).host;
   }
 
   /**

@@ -115,7 +115,7 @@ export async function openNodePool(urls: readonly string[], options: NodeOptions
   if (urls.length === 1 && !urls.every(isLoopback)) {
     throw new DomainError('NoHealthyNode', 'one RPC node serves only on loopback: configure at least two');
   }
-  const nodes = urls.map((url) => new SolanaNode(url, options));
+  const nodes = urls.map((url, index) => new SolanaNode(url, { ...options, name: nodeName(urls, index) }));
   try {
     const probed = await Promise.all(nodes.map(async (node) => ({ node, facts: await probe(node) })));
     const clusters = new Set(probed.map((entry) => entry.facts.genesisHash));
@@ -140,6 +140,13 @@ async function probe(node: SolanaNode): Promise<NodeFacts> {
     node.call('getFirstAvailableBlock', [], u64).catch(() => null),
   ]);
   return { genesisHash, version, firstAvailableBlock };
+}
+
+// Two nodes of one provider share a host; evidence must still tell them apart.
+function nodeName(urls: readonly string[], index: number): string {
+  const hosts = urls.map((url) => new URL(url).host);
+  const host = hosts[index] ?? '';
+  return hosts.indexOf(host) === hosts.lastIndexOf(host) ? host : `${host}#${index + 1}`;
 }
 
 function isLoopback(url: string): boolean {

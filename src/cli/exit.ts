@@ -1,0 +1,39 @@
+import { SluiceError } from '../client/client.ts';
+import { ERROR_KINDS, isDomainError } from '../domain/errors.ts';
+
+/** What the exit code of `sluice` says to scripts. */
+export const EXIT = {
+  ok: 0,
+  /** Something unexpected. */
+  failure: 1,
+  /** Wrong arguments or settings: nothing was asked of the API, or it found the request not valid. */
+  usage: 2,
+  /** The API refused: unknown id, other terms, too late to cancel, wrong key. */
+  refused: 3,
+  /** The withdrawal ended without paying: rejected, cancelled or failed. */
+  unpaid: 4,
+  /** The API, or a service that it needs, cannot be reached: the same command may succeed later. */
+  unavailable: 5,
+  /** Stopped by Ctrl-C while waiting; the withdrawal goes on. */
+  interrupted: 130,
+} as const;
+
+/** Wrong arguments or settings, in a line that names them. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The exit code for a failure of a command. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof Error && error.name === 'AbortError') return EXIT.interrupted;
+  if (error instanceof SluiceError) return byStatus(error.status, error.retryable);
+  if (isDomainError(error)) return byStatus(ERROR_KINDS[error.code].status, error.retryable);
+  return EXIT.failure;
+}
+
+function byStatus(status: number, retryable: boolean): number {
+  if (retryable) return EXIT.unavailable;
+  if (status === 400) return EXIT.usage;
+  return status >= 400 && status < 500 ? EXIT.refused : EXIT.failure;
+}

@@ -1,0 +1,35 @@
+import { SluiceError } from '../client/client.ts';
+import { isDomainError } from '../domain/errors.ts';
+import { exitCodeOf } from './exit.ts';
+
+/** Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object. */
+export interface Output {
+  progress(line: string): void;
+  result(json: object, text: string): void;
+}
+
+export function createOutput(json: boolean): Output {
+  return {
+    progress: (line) => (json ? process.stderr : process.stdout).write(`${line}\n`),
+    result: (value, text) => process.stdout.write(`${json ? JSON.stringify(value) : text}\n`),
+  };
+}
+
+/** Runs a command's body, and turns what it throws into one line on stderr and an exit code. Resolves always. */
+export async function run(json: boolean, body: (output: Output) => Promise<number>): Promise<void> {
+  const output = createOutput(json);
+  try {
+    process.exitCode = await body(output);
+  } catch (error) {
+    const code = codeOf(error);
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`sluice: ${message}\n`);
+    if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof SluiceError || isDomainError(error)) return error.code;
+  return error instanceof Error ? error.name : 'Error';
+}

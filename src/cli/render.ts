@@ -1,0 +1,73 @@
+import pc from 'picocolors';
+import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
+import { formatUnits } from '../domain/amount.ts';
+import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+
+const LAMPORT_DECIMALS = 9;
+
+const COLOR: Readonly<Partial<Record<WithdrawalStatus, (text: string) => string>>> = {
+  finalized: pc.green,
+  confirmed: pc.cyan,
+  rejected: pc.red,
+  failed: pc.red,
+  cancelled: pc.yellow,
+  held: pc.yellow,
+  awaiting_confirmation: pc.yellow,
+  awaiting_funds: pc.yellow,
+};
+
+/** One line for a step on the way: state, and what it waits for or went by. */
+export function renderStep(withdrawal: Withdrawal): string {
+  const signature = withdrawal.attempts.at(-1)?.signature;
+  const parts = [renderStatus(withdrawal.status)];
+  if (withdrawal.reason !== null) parts.push(withdrawal.reason.message);
+  if (signature !== undefined && signature !== null) parts.push(signature);
+  if (withdrawal.status === 'awaiting_confirmation')
+    parts.push(`answer with: sluice confirm ${withdrawal.id}`);
+  return parts.join('  ');
+}
+
+/** Everything about one withdrawal, a line each. */
+export function renderWithdrawal(withdrawal: Withdrawal): string {
+  const lines = [
+    `${withdrawal.id}  ${renderStatus(withdrawal.status)}`,
+    `  pays       ${renderAmount(withdrawal)} to ${withdrawal.destination}`,
+  ];
+  if (withdrawal.amountReceived !== null && withdrawal.amountReceived !== withdrawal.amount) {
+    lines.push(`  received   ${withdrawal.amountReceived} base units`);
+  }
+  if (withdrawal.reason !== null)
+    lines.push(`  reason     ${withdrawal.reason.message} (${withdrawal.reason.code})`);
+  for (const attempt of withdrawal.attempts) lines.push(...renderAttempt(attempt));
+  lines.push(`  workflow   ${withdrawal.workflowId}`);
+  return lines.join('\n');
+}
+
+/** One line of a list. */
+export function renderSummary(withdrawal: WithdrawalSummary): string {
+  const status = withdrawal.status.padEnd(21);
+  return `${withdrawal.createdAt}  ${paint(withdrawal.status, status)}  ${withdrawal.id}  ${renderAmount(withdrawal)}`;
+}
+
+function renderAttempt(attempt: Attempt): string[] {
+  const fee = `fee ${formatUnits(BigInt(attempt.feeLamports), LAMPORT_DECIMALS)} SOL`;
+  const lines = [
+    `  attempt ${attempt.n}  ${attempt.state}  ${attempt.signature ?? 'not signed yet'}  ${fee}`,
+  ];
+  if (attempt.error !== null) lines.push(`             ${attempt.error}`);
+  if (attempt.explorer !== null) lines.push(`             ${attempt.explorer}`);
+  return lines;
+}
+
+function renderAmount({ asset, amount }: WithdrawalSummary): string {
+  if (asset === 'SOL') return `${formatUnits(BigInt(amount), LAMPORT_DECIMALS)} SOL`;
+  return `${amount} base units of ${asset}`;
+}
+
+function renderStatus(status: WithdrawalStatus): string {
+  return paint(status, status);
+}
+
+function paint(status: WithdrawalStatus, text: string): string {
+  return (COLOR[status] ?? String)(text);
+}

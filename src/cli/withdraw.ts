@@ -1,0 +1,69 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client.ts';
+import { isTerminal } from '../domain/withdrawal.ts';
+import { connect } from './connection.ts';
+import { EXIT } from './exit.ts';
+import { type Output, run } from './output.ts';
+import { renderStep, renderWithdrawal } from './render.ts';
+
+/** `sluice withdraw`: asks for a withdrawal and, with `--wait`, follows it to its end. */
+export function registerWithdraw(program: Command): void {
+  program
+    .command('withdraw')
+    .description('ask for a withdrawal; the same id never pays twice')
+    .requiredOption('--id <id>', 'your id of this withdrawal, for ever')
+    .requiredOption('--asset <asset>', 'SOL, or the address of a mint')
+    .requiredOption('--amount <units>', 'base units: lamports, or the smallest unit of the token')
+    .requiredOption('--to <wallet>', 'wallet of the receiver')
+    .option('--accept-empty-wallet', 'pay a wallet that holds nothing yet without asking')
+    .option('--memo <text>', 'text that is written to the chain')
+    .option('--wait', 'wait until it is finalized, rejected, cancelled or failed')
+    .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
+    .action((options) =>
+      run(options.json ?? false, async (output) => {
+        const sluice = connect();
+        const asked = await sluice.withdraw(termsOf(options));
+        return options.wait ? follow(sluice, asked, output) : end(asked, output);
+      }),
+    );
+}
+
+interface WithdrawOptions {
+  readonly id: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly to: string;
+  readonly acceptEmptyWallet?: true | undefined;
+  readonly memo?: string | undefined;
+}
+
+function termsOf(options: WithdrawOptions): WithdrawalTerms {
+  return {
+    id: options.id,
+    asset: options.asset,
+    amount: options.amount,
+    destination: options.to,
+    ...(options.acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet: true }),
+    ...(options.memo === undefined ? {} : { memo: options.memo }),
+  };
+}
+
+async function follow(sluice: SluiceClient, asked: Withdrawal, output: Output): Promise<number> {
+  const interruption = new AbortController();
+  const interrupt = (): void => interruption.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    const final = await sluice.waitForFinal(asked.id, {
+      signal: interruption.signal,
+      onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
+    });
+    return end(final, output);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+function end(withdrawal: Withdrawal, output: Output): number {
+  output.result(withdrawal, renderWithdrawal(withdrawal));
+  return isTerminal(withdrawal.status) && withdrawal.status !== 'finalized' ? EXIT.unpaid : EXIT.ok;
+}

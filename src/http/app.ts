@@ -1,0 +1,73 @@
+import swagger from '@fastify/swagger';
+import type { Client } from '@temporalio/client';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Metrics, meterRequests } from '../platform/metrics.ts';
+import { requireApiKey } from './auth.ts';
+import type { ExplorerSettings } from './explorer.ts';
+import { healthRoute } from './health.ts';
+import { answerProblems } from './problems.ts';
+import { withdrawalRoutes } from './withdrawals.ts';
+
+export interface AppDeps {
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+  readonly config: ExplorerSettings;
+  /** Nothing is logged without one. */
+  readonly logger?: FastifyBaseLogger;
+  /** Requests are counted here; the page itself is served apart from the API. */
+  readonly metrics?: Metrics;
+}
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+/** Ids have up to 128 characters, and each may be percent-encoded. */
+const LONGEST_PATH_PARAMETER = 3 * 128;
+
+/** The HTTP API, ready for `listen` or `inject`. Close it before the ledger and the Temporal connection. */
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app: FastifyInstance = Fastify({
+    ...(deps.logger === undefined ? {} : { loggerInstance: deps.logger }),
+    bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  answerProblems(app);
+  if (deps.metrics !== undefined) meterRequests(app, deps.metrics);
+  await describeApi(app);
+  await app.register(healthRoute(deps));
+  await app.register(async (guarded) => {
+    requireApiKey(guarded, deps.ledger.apiKeys);
+    await guarded
+      .withTypeProvider<ZodTypeProvider>()
+      .register(withdrawalRoutes({ ...deps, explorer: deps.config }));
+  });
+  await app.ready();
+  return app;
+}
+
+/** `GET /openapi.json`, written from the schemas of the routes. */
+async function describeApi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Sluice',
+        version: '0.1.0',
+        description: 'Withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
+      },
+      components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+      security: [{ apiKey: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+}

@@ -1,0 +1,63 @@
+import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import { withdrawalWorkflowId } from '../domain/ids.ts';
+import { isTerminal, type StatusReason } from '../domain/withdrawal.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { cancelWithdrawal, confirmDestination, type WithdrawalView } from '../workflows/messages.ts';
+import { startWithdrawal } from './start-withdrawal.ts';
+import { temporalFault } from './temporal-faults.ts';
+import { termsOf } from './terms-of-row.ts';
+
+export interface CustomerWordDeps {
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+}
+
+const UPDATE_DEADLINE_MS = 15_000;
+
+const CANCELLED: StatusReason = {
+  code: 'cancelled_by_request',
+  message: 'cancelled before anything was prepared',
+};
+
+/**
+ * Tells the running workflow that the customer wants the wallet paid; where none runs, records it and starts one.
+ *
+ * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
+ */
+export async function confirm(deps: CustomerWordDeps, id: string): Promise<void> {
+  if (await tellRun(deps, id, confirmDestination)) return;
+  const row = await deps.ledger.withdrawals.confirmDestination(id);
+  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row));
+}
+
+/**
+ * Cancels through the running workflow; where none runs, by the ledger's own compare-and-set, which is what binds.
+ *
+ * @throws DomainError NotFound, NotCancellable, Unavailable
+ */
+export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
+  if (await tellRun(deps, id, cancelWithdrawal)) return;
+  await deps.ledger.withdrawals.cancel(id, CANCELLED);
+}
+
+/** True when a run took the update; false when there is none, so that only the record is left to ask. */
+async function tellRun(
+  deps: CustomerWordDeps,
+  id: string,
+  update: UpdateDefinition<WithdrawalView>,
+): Promise<boolean> {
+  const row = await deps.ledger.withdrawals.get(id);
+  if (isTerminal(row.status)) return false;
+  const handle = deps.temporal.workflow.getHandle(withdrawalWorkflowId(id));
+  try {
+    await deps.temporal.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () => handle.executeUpdate(update));
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    const fault = temporalFault(error);
+    // A run that ended while the update was under way took no notice of it.
+    if (fault === null && error instanceof WorkflowUpdateFailedError) return false;
+    throw fault ?? error;
+  }
+}

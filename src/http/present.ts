@@ -1,0 +1,51 @@
+import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/types.ts';
+import { withdrawalWorkflowId } from '../domain/ids.ts';
+import type { AttemptRow } from '../ledger/attempts.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import { type ExplorerSettings, explorerLink } from './explorer.ts';
+
+/** A row as lists show it. */
+export function presentSummary(row: WithdrawalRow): WithdrawalSummary {
+  const self = `/v1/withdrawals/${encodeURIComponent(row.id)}`;
+  return {
+    id: row.id,
+    status: row.status,
+    reason: row.reason,
+    asset: row.asset,
+    amount: row.amount.toString(),
+    amountReceived: row.amountReceived?.toString() ?? null,
+    destination: row.destination,
+    acceptEmptyWallet: row.acceptEmptyWallet,
+    memo: row.memo,
+    confirmedByCustomer: row.confirmedByCustomer,
+    workflowId: withdrawalWorkflowId(row.id),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    links: { self, confirm: `${self}/confirm`, cancel: `${self}/cancel` },
+  };
+}
+
+/** A row and its attempts as the routes about one withdrawal show them. */
+export function presentWithdrawal(
+  row: WithdrawalRow,
+  attempts: readonly AttemptRow[],
+  explorer: ExplorerSettings,
+): Withdrawal {
+  return { ...presentSummary(row), attempts: attempts.map((attempt) => presentAttempt(attempt, explorer)) };
+}
+
+function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
+  return {
+    n: row.n,
+    state: row.state,
+    signature: row.signature,
+    blockhash: row.blockhash,
+    lastValidBlockHeight: row.lastValidBlockHeight.toString(),
+    feeLamports: row.feeLamports.toString(),
+    rentLamports: row.rentLamports.toString(),
+    slot: row.slot?.toString() ?? null,
+    error: row.error,
+    explorer: row.signature === null ? null : explorerLink(row.signature, explorer),
+    createdAt: row.createdAt.toISOString(),
+  };
+}

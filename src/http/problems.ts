@@ -1,0 +1,97 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { DomainError, ERROR_KINDS } from '../domain/errors.ts';
+import { temporalFault } from './temporal-faults.ts';
+
+interface Issue {
+  readonly instancePath: string;
+  readonly message?: string | undefined;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
+
+/** Answers every failure of `app` as RFC 9457 `application/problem+json`; nothing but domain errors speaks for itself. */
+export function answerProblems(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    const known = asDomainError(error);
+    if (known !== null) return sendDomainError(known, request, reply);
+    if (isRefusalOfFastify(error)) {
+      return send(reply, error.statusCode, 'InvalidRequest', ERROR_KINDS.InvalidRequest.title, error.message);
+    }
+    request.log.error({ err: error }, 'unexpected failure');
+    return send(
+      reply,
+      500,
+      'Internal',
+      'An unexpected failure',
+      `the log has more under request ${request.id}`,
+    );
+  });
+  app.setNotFoundHandler((request, reply) =>
+    sendDomainError(
+      new DomainError('NotFound', `there is no ${request.method} ${pathOf(request)}`),
+      request,
+      reply,
+    ),
+  );
+}
+
+function asDomainError(error: unknown): DomainError | null {
+  if (error instanceof DomainError) return error;
+  if (hasZodFastifySchemaValidationErrors(error)) return fieldAtFault(error.validation);
+  if (isDatabaseAway(error))
+    return new DomainError('Unavailable', 'PostgreSQL does not answer; ask again', {}, error);
+  return temporalFault(error);
+}
+
+function fieldAtFault(issues: readonly Issue[]): DomainError {
+  const issue = issues[0];
+  const unknown = issue?.params?.keys;
+  const path = (issue?.instancePath ?? '').split('/').filter((part) => part !== '');
+  const field = [...path, ...(Array.isArray(unknown) ? unknown.slice(0, 1) : [])].join('.');
+  const what = issue?.message ?? 'not valid';
+  return new DomainError('InvalidRequest', field === '' ? what : `${field}: ${what}`, { field });
+}
+
+function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, title, retryable } = ERROR_KINDS[error.code];
+  if (status >= 500) request.log.warn({ err: error }, error.message);
+  if (retryable) reply.header('retry-after', '1');
+  return send(reply, status, error.code, title, error.message, error.context);
+}
+
+function send(
+  reply: FastifyReply,
+  status: number,
+  code: string,
+  title: string,
+  detail: string,
+  context: Readonly<Record<string, unknown>> = {},
+): FastifyReply {
+  const body = { ...context, type: `urn:sluice:problem:${code}`, title, status, detail, code };
+  return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
+}
+
+/** Body too large, wrong media type, broken JSON: the caller's fault, in Fastify's words, which hold nothing of ours. */
+function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCode: number } {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
+  const { code, statusCode } = error;
+  return (
+    String(code).startsWith('FST_') && typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+  );
+}
+
+/** Connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), too many connections. */
+function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return (
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53300)$/.test(code) ||
+    error.message.startsWith('Connection terminated')
+  );
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? request.url;
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
+import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
+
+const address = z
+  .string()
+  .meta({ description: 'base58, 32 bytes', examples: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'] });
+const baseUnits = z.string().meta({
+  description: 'Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1',
+  pattern: '^[1-9][0-9]{0,19}$',
+  examples: ['1500000000'],
+});
+const time = z.string().meta({ format: 'date-time' });
+
+/** Body of POST /v1/withdrawals: types and unknown fields only; `checkTerms` is the one judge of the values. */
+export const TermsBody = z
+  .strictObject({
+    id: z.string().meta({
+      description: 'Your id of this withdrawal, for ever: the same id never pays twice',
+      pattern: '^[A-Za-z0-9._:-]{1,128}$',
+    }),
+    asset: z.string().meta({ description: '`SOL` or the base58 address of a mint' }),
+    amount: baseUnits,
+    destination: address.meta({ description: 'Wallet of the receiver, base58; never a token account' }),
+    acceptEmptyWallet: z.boolean().optional().meta({
+      description: 'Pay a wallet that holds nothing yet without asking for a confirmation',
+      default: false,
+    }),
+    memo: z.string().optional().meta({ description: 'Written to the chain; at most 200 bytes of UTF-8' }),
+  })
+  .meta({ id: 'WithdrawalTerms' });
+
+const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
+
+const Reason = z
+  .object({ code: z.string().meta({ description: 'Stable, for programs' }), message: z.string() })
+  .nullable();
+
+const AttemptBody = z
+  .object({
+    n: z.int().positive(),
+    state: z.enum(['prepared', 'signed', 'landed', 'failed', 'dead']),
+    signature: z.string().nullable(),
+    blockhash: z.string(),
+    lastValidBlockHeight: z.string(),
+    feeLamports: z.string(),
+    rentLamports: z.string(),
+    slot: z.string().nullable(),
+    error: z.string().nullable(),
+    explorer: z.string().nullable(),
+    createdAt: time,
+  })
+  .readonly()
+  .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
+
+const summaryFields = {
+  id: z.string(),
+  status: Status,
+  reason: Reason,
+  asset: z.string(),
+  amount: baseUnits,
+  amountReceived: z.string().nullable(),
+  destination: z.string(),
+  acceptEmptyWallet: z.boolean(),
+  memo: z.string().nullable(),
+  confirmedByCustomer: z.boolean(),
+  workflowId: z.string(),
+  createdAt: time,
+  updatedAt: time,
+  links: z.object({ self: z.string(), confirm: z.string(), cancel: z.string() }),
+};
+
+const SummaryBody = z
+  .object(summaryFields)
+  .meta({ id: 'WithdrawalSummary' }) satisfies z.ZodType<WithdrawalSummary>;
+
+/** A withdrawal with its attempts: the answer of every route about one withdrawal. */
+export const WithdrawalBody = z
+  .object({ ...summaryFields, attempts: z.array(AttemptBody).readonly() })
+  .meta({ id: 'Withdrawal' }) satisfies z.ZodType<Withdrawal>;
+
+/** One page of GET /v1/withdrawals. */
+export const PageBody = z
+  .object({ withdrawals: z.array(SummaryBody).readonly(), nextCursor: z.string().nullable() })
+  .meta({ id: 'WithdrawalPage' }) satisfies z.ZodType<WithdrawalPage>;
+
+/** RFC 9457 document of every answer of 400 and above; fields of its own name the thing at fault. */
+export const ProblemBody = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+  })
+  .meta({ id: 'Problem' });
+
+export const IdParams = z.object({ id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/) });
+
+const visible = z.string().regex(/^[\x21-\x7e]{1,512}$/);
+
+export const ListQuery = z.strictObject({
+  status: z.enum(WITHDRAWAL_STATUSES).optional(),
+  asset: visible.optional(),
+  destination: visible.optional(),
+  cursor: visible.optional().meta({ description: '`nextCursor` of the page before' }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+export const HealthBody = z
+  .object({ status: z.enum(['ok', 'unavailable']), database: z.boolean(), temporal: z.boolean() })
+  .meta({ id: 'Health' });

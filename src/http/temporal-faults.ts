@@ -1,0 +1,36 @@
+import {
+  ServiceError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { DomainError, ERROR_KINDS, type ErrorCode } from '../domain/errors.ts';
+
+/** The domain error behind a failure of the Temporal client; null where it is none of Temporal's. */
+export function temporalFault(error: unknown): DomainError | null {
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+    return new DomainError('Unavailable', 'no worker answered in time; ask again', {}, error);
+  }
+  if (error instanceof ServiceError) {
+    return new DomainError('Unavailable', 'Temporal does not answer; ask again', {}, error);
+  }
+  return error instanceof WorkflowUpdateFailedError ? domainFailure(error) : null;
+}
+
+/** Looks through the causes for an ApplicationFailure whose type is one of our codes. */
+function domainFailure(error: Error): DomainError | null {
+  for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof ApplicationFailure && isCode(cause.type)) {
+      return new DomainError(cause.type, cause.message, asContext(cause.details?.[0]), error);
+    }
+  }
+  return null;
+}
+
+function isCode(type: string | undefined | null): type is ErrorCode {
+  return typeof type === 'string' && Object.hasOwn(ERROR_KINDS, type);
+}
+
+function asContext(details: unknown): Readonly<Record<string, unknown>> {
+  return typeof details === 'object' && details !== null ? { ...details } : {};
+}

@@ -1,0 +1,53 @@
+import { buildApp } from './http/app.ts';
+import { openLedger } from './ledger/ledger.ts';
+import { dataConverter } from './platform/codec.ts';
+import { type Config, readConfigOrExit } from './platform/config.ts';
+import { createLogger, type Logger } from './platform/logging.ts';
+import { Metrics, serveMetrics } from './platform/metrics.ts';
+import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
+
+const config = readConfigOrExit(process.env, 'api');
+const logger = createLogger({ level: config.logLevel, name: 'api' });
+const closers = new Closers();
+const { signal } = shutdownSignal();
+
+try {
+  const url = await serve(config, logger, closers);
+  logger.info({ url }, 'ready');
+  await aborted(signal);
+  logger.info({ signal: signal.reason }, 'stopping');
+} catch (error) {
+  logger.fatal({ err: error }, 'the API cannot start');
+  process.exitCode = 1;
+} finally {
+  await closers.close(logger);
+}
+
+/** Opens what the API needs, in the order in which it is closed again backwards, and listens. */
+async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
+  const ledger = await openLedger(settings.databaseUrl);
+  open.add('ledger', () => ledger.close());
+  if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
+
+  const { temporalAddress: address, temporalNamespace: namespace } = settings;
+  const temporal = await connectTemporal({ address, namespace }, dataConverter(settings.payloadKeys));
+  open.add('Temporal', () => temporal.connection.close());
+  await registerSearchAttributes(temporal.connection, namespace);
+
+  const metrics = new Metrics();
+  if (settings.metricsAddress !== undefined) {
+    const server = await serveMetrics(metrics, settings.metricsAddress);
+    open.add('metrics', () => server.close());
+  }
+  const { explorerUrl, cluster, rpcUrls = [] } = settings;
+  const app = await buildApp({
+    ledger,
+    temporal: temporal.client,
+    config: { explorerUrl, cluster, rpcUrls },
+    logger: log,
+    metrics,
+  });
+  open.add('HTTP', () => app.close());
+  return app.listen({ host: settings.httpHost, port: settings.httpPort });
+}

@@ -1,0 +1,143 @@
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildApp } from '../../src/http/app.ts';
+import { explorerLink } from '../../src/http/explorer.ts';
+import { Metrics } from '../../src/platform/metrics.ts';
+import { authorization, EXPLORER, openService, type Service } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(async () => {
+  await service?.close();
+});
+
+test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-nobody', 'Bearer key-of-the-http-tests2'])(
+  'without a known key there is no way in: %s',
+  async (header) => {
+    const answer = await service.app.inject({
+      url: '/v1/withdrawals',
+      headers: header === undefined ? {} : { authorization: header },
+    });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+    expect(answer.json()).toMatchObject({ code: 'Unauthorized' });
+  },
+);
+
+test('health is open and says what answers', async () => {
+  const answer = await service.app.inject({ url: '/healthz' });
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok', database: true, temporal: true }]);
+});
+
+test('a database that is away is 503, without its words or a stack', async () => {
+  const away = Object.assign(new Error('connect ECONNREFUSED secret-host:5432'), { code: 'ECONNREFUSED' });
+  const refuse = async (): Promise<never> => {
+    throw away;
+  };
+  const ledger = { ...service.ledger, apiKeys: { add: refuse, known: refuse } as never };
+  const app = await buildApp({ ledger, temporal: service.temporal, config: EXPLORER });
+  const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
+  await app.close();
+  expect([answer.statusCode, answer.json().code, answer.headers['retry-after']]).toEqual([
+    503,
+    'Unavailable',
+    '1',
+  ]);
+  expect(answer.body).not.toMatch(/secret-host|at .*\.ts/);
+});
+
+test('an unexpected failure is 500 and keeps its words to the log', async () => {
+  const fail = async (): Promise<never> => {
+    throw new Error('secret detail');
+  };
+  const ledger = { ...service.ledger, apiKeys: { add: fail, known: fail } as never };
+  const app = await buildApp({ ledger, temporal: service.temporal, config: EXPLORER });
+  const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
+  await app.close();
+  expect([answer.statusCode, answer.json().code]).toEqual([500, 'Internal']);
+  expect(answer.body).not.toContain('secret detail');
+});
+
+test.each([
+  [{ url: '/v2/withdrawals' }, 404, 'NotFound'],
+  [{ url: '/v1/withdrawals/none' }, 404, 'NotFound'],
+  [{ method: 'POST' as const, url: '/v1/withdrawals/none/cancel' }, 404, 'NotFound'],
+  [{ method: 'POST' as const, url: '/v1/withdrawals/none/confirm' }, 404, 'NotFound'],
+  [{ url: '/v1/withdrawals/a%00b' }, 400, 'InvalidRequest'],
+  [json('{"id":'), 400, 'InvalidRequest'],
+  [json(`"${'x'.repeat(70_000)}"`), 413, 'InvalidRequest'],
+])('every refusal is a problem document: %o', async (call, status, code) => {
+  const answer = await service.app.inject({
+    ...call,
+    headers: { authorization, ...('headers' in call ? call.headers : {}) },
+  });
+  expect(answer.headers['content-type']).toContain('application/problem+json');
+  expect(answer.json()).toMatchObject({ status, code, type: `urn:sluice:problem:${code}` });
+  expect(answer.statusCode).toBe(status);
+});
+
+function json(payload: string) {
+  return {
+    method: 'POST' as const,
+    url: '/v1/withdrawals',
+    payload,
+    headers: { 'content-type': 'application/json' },
+  };
+}
+
+test('the OpenAPI document is open, has every route, and resolves every reference', async () => {
+  const document = (await service.app.inject({ url: '/openapi.json' })).json();
+  expect(Object.keys(document.paths).sort()).toEqual([
+    '/healthz',
+    '/v1/withdrawals',
+    '/v1/withdrawals/{id}',
+    '/v1/withdrawals/{id}/cancel',
+    '/v1/withdrawals/{id}/confirm',
+  ]);
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+  expect(references.length).toBeGreaterThan(5);
+  for (const [, name] of references) expect(document.components.schemas).toHaveProperty(String(name));
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    ajv.addSchema(schema as object, `#/components/schemas/${name}`);
+  }
+  const created = await service.app.inject({
+    method: 'POST',
+    url: '/v1/withdrawals',
+    headers: { authorization },
+    payload: { id: 'documented', asset: 'SOL', amount: '1', destination: 'wallet' },
+  });
+  const validate = ajv.getSchema('#/components/schemas/Withdrawal');
+  expect(validate?.(created.json()), JSON.stringify(validate?.errors)).toBe(true);
+});
+
+test('requests are counted by route, not by path', async () => {
+  const metrics = new Metrics();
+  const app = await buildApp({
+    ledger: service.ledger,
+    temporal: service.temporal,
+    config: EXPLORER,
+    metrics,
+  });
+  await app.inject({ url: '/v1/withdrawals/none', headers: { authorization } });
+  await app.close();
+  expect(metrics.render()).toContain(
+    'sluice_http_requests_total{method="GET",route="/v1/withdrawals/:id",status="404"} 1',
+  );
+});
+
+test.each([
+  ['mainnet-beta', 'https://explorer.example/tx/s'],
+  ['devnet', 'https://explorer.example/tx/s?cluster=devnet'],
+  ['localnet', 'https://explorer.example/tx/s?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899'],
+])('an explorer link leads to %s', (cluster, link) => {
+  expect(
+    explorerLink('s', {
+      explorerUrl: 'https://explorer.example/',
+      cluster,
+      rpcUrls: ['http://127.0.0.1:8899'],
+    }),
+  ).toBe(link);
+});

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, Connection } from '@temporalio/client';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../../src/http/app.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { connectTemporal, registerSearchAttributes } from '../../src/platform/temporal.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { testTemporal } from '../support/temporal.ts';
+
+export const API_KEY = 'key-of-the-http-tests';
+export const authorization = `Bearer ${API_KEY}`;
+export const EXPLORER = { explorerUrl: 'https://explorer.example', cluster: 'devnet', rpcUrls: [] };
+
+/** The API over a database and a Temporal namespace of its own. */
+export interface Service {
+  readonly app: FastifyInstance;
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+  readonly address: string;
+  readonly namespace: string;
+  close(): Promise<void>;
+}
+
+export async function openService(): Promise<Service> {
+  const database = await freshDatabase();
+  const { address } = await testTemporal();
+  const ledger = await openLedger(database.url);
+  const namespace = `http-${randomBytes(6).toString('hex')}`;
+  const { connection, client: temporal } = await connectTemporal({ address, namespace });
+  await openNamespace(connection, namespace);
+  await ledger.apiKeys.add('tests', API_KEY);
+  const app = await buildApp({ ledger, temporal, config: EXPLORER });
+  return {
+    app,
+    ledger,
+    temporal,
+    address,
+    namespace,
+    async close() {
+      await app.close();
+      await connection.close();
+      await ledger.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Registers the namespace and waits until the server, which learns of it by polling itself, can start workflows there. */
+async function openNamespace(connection: Connection, namespace: string): Promise<void> {
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  const until = Date.now() + 60_000;
+  for (;;) {
+    try {
+      await registerSearchAttributes(connection, namespace);
+      await connection.workflowService.countWorkflowExecutions({ namespace, query: "sluiceStatus = 'none'" });
+      return;
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      await sleep(200);
+    }
+  }
+}

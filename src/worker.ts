@@ -12,7 +12,7 @@ import { createLogger } from './platform/logging.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { registerSearchAttributes } from './platform/temporal.ts';
-import { openSigner } from './signing/signer.ts';
+import { loadKeypair } from './signing/signer.ts';
 import { Chain } from './solana/chain.ts';
 import { FeePlanner } from './solana/fees.ts';
 import { LandingWatcher } from './solana/landing.ts';
@@ -59,7 +59,6 @@ async function chainWorker(
   closers.add('nodes', () => pool.close());
   const rooms = decorate({ ledger, chain: new Chain(pool) });
   const watcher = new LandingWatcher(rooms.chain);
-  closers.add('landing watcher', () => watcher.close());
   const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
   const fees = new FeePlanner(rooms.chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
@@ -79,7 +78,7 @@ async function chainWorker(
 }
 
 async function signerWorker(config: Config<'all'>, connection: NativeConnection): Promise<Worker> {
-  const signer = await openSigner(config);
+  const signer = await loadKeypair(config.signerKey ?? config.signerKeyFile ?? '');
   return Worker.create({
     ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
     activities: createSignerActivities({ signer }),

@@ -3,7 +3,7 @@ import { checkNativeSides } from '../domain/balance-guard.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { FeePlanner } from '../solana/fees.ts';
+import type { FeePlanner, TransferDraft } from '../solana/fees.ts';
 import { composeTransfer, type TransferSpec } from '../solana/transactions.ts';
 import { type Payee, type PayeeRules, type Refusal, readPayee } from './payee.ts';
 
@@ -13,7 +13,6 @@ export type Composition =
       readonly kind: 'composed';
       readonly attempt: NewAttempt;
       readonly reservation: ReservationInput;
-      readonly amountReceived: bigint;
     }
   | Refusal;
 
@@ -62,15 +61,10 @@ export class Composer {
       kind: 'composed',
       attempt,
       reservation: reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum),
-      amountReceived: row.amount - (payee.token?.transfer.expectedFee ?? 0n),
     };
   }
 
-  #draft(
-    row: WithdrawalRow,
-    payee: Payee,
-    blockhash: string,
-  ): Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'> {
+  #draft(row: WithdrawalRow, payee: Payee, blockhash: string): TransferDraft {
     return {
       asset: row.asset,
       amount: row.amount,

@@ -6,6 +6,8 @@ import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { LandingOutcome, LandingWatcher } from '../solana/landing.ts';
+import { decodeMessage } from '../solana/message.ts';
+import { withheldBy } from '../solana/token-transfer.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 
 export interface LandingDeps {
@@ -95,7 +97,9 @@ async function close(ledger: Ledger, attempt: AttemptRow): Promise<Landing> {
   }
   const slot = (attempt.slot ?? 0n).toString();
   if (state === 'landed') {
-    await ledger.withdrawals.move(withdrawalId, 'finalized');
+    const { amount } = await ledger.withdrawals.get(withdrawalId);
+    const amountReceived = amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
+    await ledger.withdrawals.move(withdrawalId, 'finalized', null, { amountReceived });
     return { kind: 'finalized', signature, slot };
   }
   const reason = { code: 'failed_on_chain', message: attempt.error ?? 'the transaction failed on chain' };

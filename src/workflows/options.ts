@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
 import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
@@ -8,7 +9,7 @@ const retry = {
   backoffCoefficient: 2,
   maximumInterval: '15 seconds',
   nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
-} as const;
+} satisfies RetryPolicy;
 
 /** One short Postgres transaction, run in the worker that has the workflow task: one history event instead of six. */
 export const RECORD: LocalActivityOptions = {
@@ -18,10 +19,14 @@ export const RECORD: LocalActivityOptions = {
 };
 
 /** Reads the chain, then commits one Postgres transaction. */
-export const PREPARE: ActivityOptions = { startToCloseTimeout: '1 minute', retry };
+export const PREPARE: ActivityOptions = { startToCloseTimeout: '15 seconds', retry };
 
 /** Waits for one signature; no chain and no database on that side. */
-export const SIGN: ActivityOptions = { taskQueue: SIGNER_TASK_QUEUE, startToCloseTimeout: '1 minute', retry };
+export const SIGN: ActivityOptions = {
+  taskQueue: SIGNER_TASK_QUEUE,
+  startToCloseTimeout: '30 seconds',
+  retry,
+};
 
 /** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
 export const LAND: ActivityOptions = {

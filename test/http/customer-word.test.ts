@@ -1,0 +1,114 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAdmission } from '../../src/activities/admission.ts';
+import { failureInterceptor } from '../../src/activities/failures.ts';
+import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type { Preparation } from '../../src/domain/steps.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { authorization, openService, type Service } from './service.ts';
+
+const terms = { asset: 'SOL', amount: '1', destination: 'EmptyWa11et' };
+
+let service: Service;
+let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  service = await openService();
+  connection = await NativeConnection.connect({ address: service.address });
+  worker = await Worker.create({
+    connection,
+    namespace: service.namespace,
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    activities: { ...createAdmission(service), ...chainWithEmptyWallet(service.ledger) },
+    interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+  });
+  running = worker.run();
+});
+
+afterAll(async () => {
+  worker?.shutdown();
+  await running;
+  await connection?.close();
+  await service?.close();
+});
+
+/** Composing where the destination is empty until the customer confirms, and a mint from then on. Nothing else is told. */
+function chainWithEmptyWallet(ledger: Ledger) {
+  return {
+    async prepareAttempt({ id }: { id: string }): Promise<Preparation> {
+      const row = await ledger.withdrawals.get(id);
+      if (row.status === 'cancelled') return { kind: 'ended', status: 'cancelled', reason: row.reason };
+      const status = row.confirmedByCustomer ? 'rejected' : 'awaiting_confirmation';
+      const reason = { code: row.confirmedByCustomer ? 'mint' : 'empty_wallet', message: 'said by a test' };
+      await ledger.withdrawals.move(id, status, reason);
+      return status === 'rejected' ? { kind: 'ended', status, reason } : { kind: 'waiting', status, reason };
+    },
+  };
+}
+
+const post = (url: string, payload?: object) =>
+  service.app.inject({
+    method: 'POST',
+    url,
+    headers: { authorization },
+    ...(payload === undefined ? {} : { payload }),
+  });
+
+async function waiting(id: string): Promise<void> {
+  await post('/v1/withdrawals', { id, ...terms });
+  await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('awaiting_confirmation');
+}
+
+async function statusOf(id: string): Promise<string> {
+  const answer = await service.app.inject({ url: `/v1/withdrawals/${id}`, headers: { authorization } });
+  return answer.json().status;
+}
+
+test('confirm reaches the waiting workflow, which goes on', async () => {
+  await waiting('confirmed');
+  const answer = await post('/v1/withdrawals/confirmed/confirm');
+  expect([answer.statusCode, answer.json().confirmedByCustomer]).toEqual([200, true]);
+  await expect.poll(() => statusOf('confirmed'), { timeout: 20_000 }).toBe('rejected');
+});
+
+test('cancel ends the waiting workflow, and again is success', async () => {
+  await waiting('cancelled');
+  const answer = await post('/v1/withdrawals/cancelled/cancel');
+  expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
+  await service.temporal.workflow.getHandle('withdrawal/cancelled').result();
+  const again = await post('/v1/withdrawals/cancelled/cancel');
+  expect([again.statusCode, again.json().status]).toEqual([200, 'cancelled']);
+});
+
+test('confirm of one that has ended is 409 with its state', async () => {
+  await waiting('too-late');
+  await post('/v1/withdrawals/too-late/cancel');
+  const answer = await post('/v1/withdrawals/too-late/confirm');
+  expect(answer.json()).toMatchObject({ status: 409, code: 'NotAwaitingConfirmation' });
+});
+
+test('where no workflow runs, cancel is decided by the record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'unstarted', ...terms });
+  const answer = await post('/v1/withdrawals/unstarted/cancel');
+  expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
+});
+
+test('where no workflow runs, confirm is recorded and starts one', async () => {
+  await waiting('terminated');
+  await service.temporal.workflow.getHandle('withdrawal/terminated').terminate('by a test');
+  expect((await post('/v1/withdrawals/terminated/confirm')).statusCode).toBe(200);
+  await expect.poll(() => statusOf('terminated'), { timeout: 20_000 }).toBe('rejected');
+});
+
+test('what the workflow refuses comes back with its own code', async () => {
+  await waiting('refused');
+  const handle = service.temporal.workflow.getHandle('withdrawal/refused');
+  await service.ledger.withdrawals.move('refused', 'awaiting_funds');
+  const answer = await post('/v1/withdrawals/refused/confirm');
+  expect([answer.statusCode, answer.json().code]).toEqual([409, 'NotAwaitingConfirmation']);
+  await handle.terminate('by a test');
+});

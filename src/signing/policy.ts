@@ -7,6 +7,7 @@ import {
   SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
 } from '../solana/programs.ts';
+import { readTokenTransfer } from '../solana/token-transfer.ts';
 import { deriveAta } from '../solana/tokens.ts';
 import { composeTransfer, type TokenTransfer } from '../solana/transactions.ts';
 
@@ -102,7 +103,9 @@ function checkNative(transfer: DecodedInstruction, asked: SigningRequest): null 
 function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createAta: boolean): TokenTransfer {
   const { program, accounts } = transfer;
   if (!isTokenProgram(program)) throw refused('its last instruction is not a token transfer');
-  const { amount, decimals, expectedFee } = readTokenTransfer(transfer);
+  const read = readTokenTransfer(transfer);
+  if (read === null) throw refused('its last instruction is not a checked transfer');
+  const { amount, decimals, expectedFee } = read;
   if (amount !== BigInt(asked.amount)) throw refused('the amount is another one');
   const [source, mint, destination, owner, ...extra] = accounts.map((account) => account.address);
   if (mint !== asked.asset) throw refused('the mint is another one');
@@ -116,19 +119,6 @@ function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createA
   if (createAta && asked.maxRentLamports === '0') throw refused('it makes a token account');
   const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
   return { mint: asked.asset, program, decimals, createAta, expectedFee, hookAccounts };
-}
-
-/** TransferChecked (12), or Token-2022's TransferCheckedWithFee (26, 1). */
-function readTokenTransfer({ program, data }: DecodedInstruction) {
-  const view = viewOf(data);
-  if (data[0] === 12 && data.length === 10) {
-    return { amount: view.getBigUint64(1, true), decimals: view.getUint8(9), expectedFee: null };
-  }
-  if (program === TOKEN_2022_PROGRAM && data[0] === 26 && data[1] === 1 && data.length === 19) {
-    const expectedFee = view.getBigUint64(11, true);
-    return { amount: view.getBigUint64(2, true), decimals: view.getUint8(10), expectedFee };
-  }
-  throw refused('its last instruction is not a checked transfer');
 }
 
 function viewOf(data: Uint8Array): DataView {

@@ -1,0 +1,267 @@
+import { base58 } from '@scure/base';
+import {
+  ComputeBudgetProgram,
+  Keypair,
+  MessageV0,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+} from '@solana/web3.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkMessage, type SigningRequest } from '../../src/signing/policy.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import { verifySignature } from '../../src/signing/verify.ts';
+import { priorityLamports } from '../../src/solana/fees.ts';
+import { decodeMessage } from '../../src/solana/message.ts';
+import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';
+
+const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
+const SIGNER = wallet(1);
+const OTHER = wallet(9);
+
+const someWallet = fc.integer({ min: 20, max: 200 }).map(wallet);
+const token = fc
+  .record({
+    mint: someWallet,
+    program: fc.constantFrom(TOKEN_PROGRAM, TOKEN_2022_PROGRAM),
+    decimals: fc.integer({ min: 0, max: 18 }),
+    createAta: fc.boolean(),
+    fee: fc.option(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })),
+  })
+  .map(({ fee, ...rest }) => ({
+    ...rest,
+    expectedFee: rest.program === TOKEN_2022_PROGRAM ? fee : null,
+    hookAccounts: [],
+  }));
+const spec: fc.Arbitrary<TransferSpec> = fc
+  .record({
+    amount: fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
+    destination: someWallet,
+    memo: fc.option(fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' })),
+    token: fc.option(token),
+    computeUnitLimit: fc.integer({ min: 1, max: 1_400_000 }),
+    computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: 10_000_000n }),
+    blockhash: someWallet,
+  })
+  .map((rest) => ({ ...rest, source: SIGNER, asset: rest.token?.mint ?? 'SOL' }));
+
+function requestFor(transfer: TransferSpec): SigningRequest {
+  const fee = priorityLamports(transfer.computeUnitLimit, transfer.computeUnitPriceMicroLamports);
+  return {
+    withdrawalId: 'w-1',
+    signer: SIGNER,
+    asset: transfer.asset,
+    amount: transfer.amount.toString(),
+    destination: transfer.destination,
+    memo: transfer.memo,
+    maxFeeLamports: fee.toString(),
+  };
+}
+
+const refusal = expect.objectContaining({ code: 'SigningRefused' });
+const refuses = (message: Uint8Array, request: SigningRequest): void => {
+  expect(() => checkMessage(message, request)).toThrow(refusal);
+};
+
+describe('what may be signed', () => {
+  it('accepts every transfer that was composed for the request', () => {
+    fc.assert(
+      fc.property(spec, (transfer) => {
+        const { message } = composeTransfer(transfer);
+        checkMessage(message, requestFor(transfer));
+        const decoded = decodeMessage(message);
+        expect(decoded.signers).toEqual([SIGNER]);
+        expect(decoded.computeUnitLimit).toBe(transfer.computeUnitLimit);
+        expect(decoded.computeUnitPriceMicroLamports).toBe(transfer.computeUnitPriceMicroLamports);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  const changes: Record<string, (transfer: TransferSpec) => TransferSpec> = {
+    'another destination': (transfer) => ({ ...transfer, destination: OTHER }),
+    'another amount': (transfer) => ({
+      ...transfer,
+      amount: transfer.amount === 1n ? 2n : transfer.amount - 1n,
+    }),
+    'another payer': (transfer) => ({ ...transfer, source: OTHER }),
+    'another memo': (transfer) => ({ ...transfer, memo: `${transfer.memo ?? ''}!` }),
+    'a higher priority fee': (transfer) => ({
+      ...transfer,
+      computeUnitPriceMicroLamports: transfer.computeUnitPriceMicroLamports + 1_000_000_000_000n,
+    }),
+    'another asset': (transfer) =>
+      transfer.token === null
+        ? { ...transfer, token: { ...TOKEN, mint: OTHER } }
+        : { ...transfer, token: { ...transfer.token, mint: OTHER } },
+  };
+  const TOKEN = {
+    mint: OTHER,
+    program: TOKEN_PROGRAM,
+    decimals: 6,
+    createAta: false,
+    expectedFee: null,
+    hookAccounts: [],
+  };
+
+  it.each(Object.entries(changes))('refuses %s', (_name, change) => {
+    fc.assert(
+      fc.property(spec, (transfer) =>
+        refuses(composeTransfer(change(transfer)).message, requestFor(transfer)),
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('refuses every message with one byte changed, but for the blockhash and lower limits', () => {
+    fc.assert(
+      fc.property(spec, fc.nat(), fc.integer({ min: 1, max: 255 }), (transfer, at, mask) => {
+        const { message } = composeTransfer(transfer);
+        const changed = Uint8Array.from(message);
+        changed[at % message.length] = (changed[at % message.length] ?? 0) ^ mask;
+        const harmless = readable(changed) && sameButLimits(changed, transfer);
+        if (!harmless) refuses(changed, requestFor(transfer));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('refuses hook accounts, unless the request allows them', () => {
+    const hooked = {
+      ...TOKEN,
+      program: TOKEN_2022_PROGRAM,
+      hookAccounts: [{ address: wallet(77), writable: true }],
+    };
+    const transfer: TransferSpec = { ...native(), asset: OTHER, token: hooked };
+    const { message } = composeTransfer(transfer);
+    refuses(message, requestFor(transfer));
+    checkMessage(message, { ...requestFor(transfer), allowHookAccounts: true });
+  });
+
+  it('gives a Token-2022 account that demands a memo the withdrawal id, and nothing else', () => {
+    const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, program: TOKEN_2022_PROGRAM } };
+    const request = requestFor(transfer);
+    checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }).message, request);
+    refuses(composeTransfer({ ...transfer, memo: 'w-2' }).message, request);
+    refuses(composeTransfer({ ...native(), memo: 'w-1' }).message, requestFor(native()));
+  });
+
+  it('refuses an account to be made where no rent may be spent', () => {
+    const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
+    const { message } = composeTransfer(transfer);
+    checkMessage(message, requestFor(transfer));
+    refuses(message, { ...requestFor(transfer), maxRentLamports: '0' });
+  });
+
+  it('refuses extra instructions, extra signers, lookup tables and trailing bytes', () => {
+    const payer = new PublicKey(SIGNER);
+    const pay = (to: string, from = payer): TransactionInstruction =>
+      SystemProgram.transfer({ fromPubkey: from, toPubkey: new PublicKey(to), lamports: 5n });
+    const limits = [
+      ComputeBudgetProgram.setComputeUnitLimit({ units: 450 }),
+      ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000 }),
+    ];
+    const build = (instructions: TransactionInstruction[]): Uint8Array =>
+      MessageV0.compile({ payerKey: payer, instructions, recentBlockhash: wallet(3) }).serialize();
+    const request = requestFor(native());
+    const good = [...limits, pay(native().destination)];
+    checkMessage(build(good), request);
+    refuses(build([...limits, pay(OTHER), pay(native().destination)]), request);
+    refuses(build([...good, pay(OTHER)]), request);
+    refuses(build([...good, ...limits]), request);
+    refuses(build([pay(native().destination), ...limits]), request);
+    refuses(build([pay(native().destination)]), request);
+    refuses(build([...limits, pay(native().destination, new PublicKey(OTHER))]), request);
+    const memo = { programId: new PublicKey(MEMO_PROGRAM), data: Buffer.from('x') };
+    const cosigned = new TransactionInstruction({
+      ...memo,
+      keys: [{ pubkey: new PublicKey(OTHER), isSigner: true, isWritable: false }],
+    });
+    refuses(build([...limits, cosigned, pay(native().destination)]), { ...request, memo: 'x' });
+    const tabled = MessageV0.deserialize(build(good));
+    tabled.addressTableLookups.push({
+      accountKey: new PublicKey(OTHER),
+      writableIndexes: [0],
+      readonlyIndexes: [],
+    });
+    refuses(tabled.serialize(), request);
+    refuses(Uint8Array.from([...build(good), 0]), request);
+    refuses(new Uint8Array(), request);
+  });
+});
+
+describe('a key', () => {
+  it('signs what its address verifies, and its file is checked', async () => {
+    const pair = Keypair.fromSeed(new Uint8Array(32).fill(1));
+    const signer = await loadKeypair(JSON.stringify([...pair.secretKey]));
+    expect(signer.address).toBe(SIGNER);
+    const { message } = composeTransfer(native());
+    const signature = await signer.sign(message);
+    expect(verifySignature(SIGNER, message, signature)).toBe(true);
+    expect(verifySignature(OTHER, message, signature)).toBe(false);
+    expect(assembleTransaction(message, signature).signature).toBe(base58.encode(signature));
+  });
+
+  it('never shows in an error', async () => {
+    const secret = [...Keypair.fromSeed(new Uint8Array(32).fill(213)).secretKey];
+    const bad = [
+      '[213, 213, 213',
+      '["213213"]',
+      JSON.stringify([...secret.slice(0, 63), 0]),
+      '/no/such/213213',
+    ];
+    for (const text of bad) {
+      const error: unknown = await loadKeypair(text).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'InvalidRequest' });
+      expect(error).not.toHaveProperty('cause');
+      expect(String(error)).not.toContain('213');
+    }
+  });
+});
+
+function native(): TransferSpec {
+  return {
+    asset: 'SOL',
+    amount: 5n,
+    source: SIGNER,
+    destination: wallet(30),
+    memo: null,
+    token: null,
+    computeUnitLimit: 450,
+    computeUnitPriceMicroLamports: 1_000n,
+    blockhash: wallet(3),
+  };
+}
+
+function readable(message: Uint8Array): boolean {
+  try {
+    decodeMessage(message);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The customer gets the same whatever the blockhash, the declared decimals or fee (the chain refuses false ones) and cheaper limits. */
+function sameButLimits(message: Uint8Array, transfer: TransferSpec): boolean {
+  const { blockhash, computeUnitLimit, computeUnitPriceMicroLamports, instructions } = decodeMessage(message);
+  if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) return false;
+  const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+  if (priority > BigInt(requestFor(transfer).maxFeeLamports)) return false;
+  const data = instructions.at(-1)?.data ?? new Uint8Array();
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const withFee = transfer.token !== null && transfer.token.expectedFee !== null;
+  const said =
+    transfer.token === null || data.length < 10
+      ? null
+      : {
+          ...transfer.token,
+          decimals: data[withFee ? 10 : 9] ?? 0,
+          expectedFee:
+            withFee && data.length === 19 ? view.getBigUint64(11, true) : transfer.token.expectedFee,
+        };
+  const again = { ...transfer, token: said, blockhash, computeUnitLimit, computeUnitPriceMicroLamports };
+  return Buffer.from(composeTransfer(again).message).equals(message);
+}

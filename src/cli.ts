@@ -2,6 +2,8 @@
 import { Command } from '@commander-js/extra-typings';
 import { registerCancel } from './cli/cancel.ts';
 import { registerConfirm } from './cli/confirm.ts';
+import { registerDemo } from './cli/demo.ts';
+import { registerDev } from './cli/dev.ts';
 import { EXIT } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
@@ -28,6 +30,8 @@ registerList(program);
 registerConfirm(program);
 registerCancel(program);
 registerKeys(program);
+registerDev(program);
+registerDemo(program);
 
 try {
   await program.parseAsync();

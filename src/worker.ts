@@ -26,31 +26,28 @@ export interface ChainRooms {
 
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
-/** Runs the workers of one process until `stop` is aborted: workflows and chain steps, the signer, or both. */
-export async function runWorker(
-  config: Config<'all'>,
-  stop: AbortSignal,
-  decorate: Decorate = (rooms) => rooms,
-): Promise<void> {
+/** Makes the workers of a role: one for `chain` or `signer`, both for `all`. */
+export type Staff = (connection: NativeConnection, closers: Closers) => Promise<readonly Worker[]>;
+
+/** Runs workers until `stop` is aborted, then lets them finish and closes what they opened. */
+export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
   const closers = new Closers();
   try {
     const connection = await NativeConnection.connect({ address: config.temporalAddress });
     closers.add('temporal', () => connection.close());
-    const workers: Worker[] = [];
-    if (config.workerRole !== 'signer')
-      workers.push(await chainWorker(config, connection, closers, decorate));
-    if (config.workerRole !== 'chain') workers.push(await signerWorker(config, connection));
+    const workers = await staff(connection, closers);
     await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
   } finally {
     await closers.close();
   }
 }
 
-async function chainWorker(
-  config: Config<'all'>,
+/** Workflows and every step but signing. `decorate` wraps the rooms. */
+export async function chainWorker(
+  config: Config<'chain'>,
   connection: NativeConnection,
   closers: Closers,
-  decorate: Decorate,
+  decorate: Decorate = (rooms) => rooms,
 ): Promise<Worker> {
   await registerSearchAttributes(connection, config.temporalNamespace);
   const ledger = await openLedger(config.databaseUrl);
@@ -77,7 +74,8 @@ async function chainWorker(
   });
 }
 
-async function signerWorker(config: Config<'all'>, connection: NativeConnection): Promise<Worker> {
+/** The only worker with keys; it needs no chain and no database. */
+export async function signerWorker(config: Config<'signer'>, connection: NativeConnection): Promise<Worker> {
   const signer = await loadKeypair(config.signerKey ?? config.signerKeyFile ?? '');
   return Worker.create({
     ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
@@ -85,11 +83,7 @@ async function signerWorker(config: Config<'all'>, connection: NativeConnection)
   });
 }
 
-function workerOptions(
-  config: Config<'all'>,
-  connection: NativeConnection,
-  taskQueue: string,
-): WorkerOptions {
+function workerOptions(config: Config, connection: NativeConnection, taskQueue: string): WorkerOptions {
   const converter = dataConverter(config.payloadKeys);
   return {
     connection,
@@ -110,11 +104,24 @@ function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath
     : { workflowBundle: { codePath: path('./workflow-bundle.js') } };
 }
 
+/** Reads the settings that the role needs, and no others. */
+function readStaff(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
+  const { workerRole } = readConfigOrExit(env, 'tool');
+  if (workerRole === 'signer') {
+    const config = readConfigOrExit(env, 'signer');
+    return { config, staff: async (connection) => [await signerWorker(config, connection)] };
+  }
+  const config = readConfigOrExit(env, workerRole);
+  const chain: Staff = async (connection, closers) => [await chainWorker(config, connection, closers)];
+  const both: Staff = async (connection, closers) => [
+    ...(await chain(connection, closers)),
+    await signerWorker(config, connection),
+  ];
+  return { config, staff: workerRole === 'chain' ? chain : both };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const config = readConfigOrExit(
-    process.env,
-    process.env['SLUICE_WORKER_ROLE'] === 'signer' ? 'signer' : 'all',
-  );
+  const { config, staff } = readStaff(process.env);
   installRuntime(createLogger({ level: config.logLevel, name: 'worker' }), config.metricsAddress);
-  await runWorker(config as Config<'all'>, shutdownSignal().signal);
+  await runWorkers(config, staff, shutdownSignal().signal);
 }

@@ -1,3 +1,5 @@
+import { rpc } from './rpc.ts';
+
 /** One payment that left a wallet, as the finalized blocks show it. Amounts in base units that arrived. */
 export interface ChainPayment {
   readonly signature: string;
@@ -83,20 +85,4 @@ function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot
       : [];
   });
   return [...lamports, ...tokens];
-}
-
-async function rpc<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  });
-  const answer = (await response.json()) as {
-    readonly result?: T;
-    readonly error?: { readonly message: string };
-  };
-  if (answer.error !== undefined || answer.result === undefined)
-    throw new Error(`${method}: ${answer.error?.message ?? 'no result'}`);
-  return answer.result;
 }

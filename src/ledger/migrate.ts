@@ -11,5 +11,6 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 export async function migrate(db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
   const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
+  if (error === undefined) return;
+  throw error instanceof Error ? error : new Error('a migration failed', { cause: error });
 }

@@ -153,6 +153,14 @@ describe('an attempt has landed or failed', () => {
     expect(kind(single)).toBe('landed');
   });
 
+  it('also where the linked blocks hold it, which alone tell no outcome', () => {
+    const blocks = coverage({ containsSignature: true });
+    expect(kind(deathEvidence({ coverage: blocks, statuses: witness, outcomeConfirmedBy: ['scan'] }))).toBe(
+      'landed',
+    );
+    expect(kind(deathEvidence({ coverage: blocks }))).toBe('unknown');
+  });
+
   it('never by contradicting nodes', () => {
     const statuses = [...witness, said('b', 2, seen('finalized', 'error'))];
     expect(kind(deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { mayFollow, WITHDRAWAL_STATUSES, type WithdrawalStatus } from '../../src/domain/withdrawal.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -143,6 +145,22 @@ describe('the customer', () => {
     expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
     await use.ledger.attempts.settle(started, 1, DEAD);
     expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
+  });
+
+  it('cannot cancel past an attempt that is being written at that moment', async () => {
+    const id = await inStatus('requested');
+    let cancelling: Promise<string> = Promise.resolve('not asked');
+    await use.ledger.db.transaction().execute(async (trx) => {
+      await sql`select id from withdrawal where id = ${id} for update`.execute(trx);
+      await trx
+        .insertInto('attempt')
+        .values({ ...attempt(id), state: 'prepared' })
+        .execute();
+      cancelling = codeOf(use.ledger.withdrawals.cancel(id, REASON));
+      await setTimeout(200);
+    });
+    expect(await cancelling).toBe('NotCancellable');
+    expect((await use.ledger.withdrawals.get(id)).status).toBe('requested');
   });
 
   it('either cancels or gets an attempt when both happen at once, never both', async () => {

@@ -37,7 +37,7 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest): void {
   if (decoded.signers.length !== 1 || decoded.feePayer !== asked.signer)
     throw refused('it has another signer');
   const limits = checkLimits(decoded, asked);
-  const rest = [...decoded.instructions.slice(2)];
+  const rest = decoded.instructions.slice(2);
   const transfer = rest.pop();
   if (transfer === undefined) throw refused('it holds no transfer');
   const memo = checkMemo(rest, transfer.program, asked);

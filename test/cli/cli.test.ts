@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { API_KEY, openService, type Service } from '../http/service.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+const terms = ['--asset', 'SOL', '--amount', '1500000000', '--to', WALLET];
+
+let service: Service;
+let directory: string;
+let apiUrl: string;
+
+beforeAll(async () => {
+  service = await openService();
+  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  directory = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  mkdirSync(join(directory, '.sluice'));
+  writeFileSync(join(directory, '.sluice/dev.json'), JSON.stringify({ apiUrl, apiKey: API_KEY }));
+});
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+afterAll(async () => {
+  await service?.close();
+  if (directory !== undefined) rmSync(directory, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the real command in a directory with a `.sluice/dev.json`. */
+function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = spawn(process.execPath, ['--import', TSX, CLI, ...args], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+
+test('withdraw asks, and prints one JSON object', async () => {
+  const asked = await sluice(['withdraw', '--id', 'cli-1', ...terms, '--memo', 'hello', '--json']);
+  expect(asked).toMatchObject({ code: 0, stderr: '' });
+  expect(lastLine(asked.stdout)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
+});
+
+test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
+  const waiting = sluice(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
+  await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 30_000 }).toBeDefined();
+  await service.ledger.withdrawals.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
+  const ended = await waiting;
+  expect(ended.code).toBe(4);
+  expect(ended.stderr).toContain('rejected  it is a mint');
+  expect(lastLine(ended.stdout)).toMatchObject({ id: 'cli-2', status: 'rejected' });
+});
+
+test('status, list and cancel show what is on record', async () => {
+  for (const id of ['cli-3', 'cli-4']) {
+    await service.ledger.withdrawals.reserve({
+      id,
+      asset: 'SOL',
+      amount: '1500000000',
+      destination: 'CliWa11et',
+    });
+  }
+  const [status, list] = await Promise.all([
+    sluice(['status', 'cli-3']),
+    sluice(['list', '--to', 'CliWa11et', '--limit', '1']),
+  ]);
+  expect(status).toMatchObject({ code: 0 });
+  expect(status.stdout).toContain('cli-3  requested\n  pays       1.5 SOL to CliWa11et');
+  expect(list.stdout).toMatch(/^\S+ {2}requested +cli-4 {2}1\.5 SOL\n$/);
+  const cancelled = await sluice(['cancel', 'cli-3', '--json']);
+  expect(lastLine(cancelled.stdout)).toMatchObject({ status: 'cancelled' });
+  const confirmed = await sluice(['confirm', 'cli-3', '--json']);
+  expect(confirmed.code).toBe(3);
+  expect(lastLine(confirmed.stdout)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
+});
+
+test('exit codes tell usage, refusal and absence apart', async () => {
+  const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
+    sluice(['withdraw', '--id', 'x']),
+    sluice(['withdraw', '--id', 'x', '--asset', 'SOL', '--amount', '1.5', '--to', WALLET]),
+    sluice(['status', 'nobody']),
+    sluice(['status', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
+    sluice(['keys', 'create', 'bot']),
+    sluice(['--help']),
+  ]);
+  expect([wrongOption.code, badAmount.code, unknown.code, wrongKey.code, away.code, help.code]).toEqual([
+    2, 2, 3, 3, 2, 0,
+  ]);
+  expect(badAmount.stderr).toContain('amount must be a whole number of base units');
+  expect(away.stderr).toContain('DATABASE_URL');
+});
+
+test('an API that is away is exit code 5', async () => {
+  const ended = await sluice(['status', 'cli-1'], { SLUICE_API_URL: 'http://127.0.0.1:1' });
+  expect(ended.code).toBe(5);
+  expect(ended.stderr).toContain('no answer from http://127.0.0.1:1');
+});

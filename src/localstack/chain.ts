@@ -1,0 +1,71 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ManagedProcess } from './process.ts';
+import { sourceProgram } from './program.ts';
+
+/** How the development chain runs; see `src/localnet/main.ts`. */
+export interface ChainOptions {
+  /** Default 400. */
+  readonly slotMs?: number;
+  /** Slots from processed to finalized. Default 32. */
+  readonly finalityLag?: number;
+  /** Views of the chain, each a node of its own port. Default 2. */
+  readonly nodes?: number;
+  /** Port of the first node. Default: a free one. */
+  readonly rpcPort?: number;
+}
+
+/** What the chain said when it was ready. */
+export interface ChainInfo {
+  readonly rpcUrls: readonly string[];
+  /** Everything else of its ready line: websocket addresses, mints. */
+  readonly [key: string]: unknown;
+}
+
+export interface LocalChain {
+  readonly process: ManagedProcess;
+  readonly info: ChainInfo;
+}
+
+function readInfo(file: string): ChainInfo | null {
+  if (!existsSync(file)) return null;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ChainInfo;
+  } catch {
+    return null;
+  }
+}
+
+/** Starts the development chain as a process of its own, with `hotWallet` funded. */
+export async function startChain(
+  options: ChainOptions & {
+    readonly hotWallet: string;
+    readonly stateDir: string;
+    readonly env: NodeJS.ProcessEnv;
+  },
+): Promise<LocalChain> {
+  const readyFile = join(options.stateDir, 'localnet.json');
+  rmSync(readyFile, { force: true });
+  const flags = {
+    '--port': options.rpcPort ?? 0,
+    '--slot-ms': options.slotMs ?? 400,
+    '--finality-lag': options.finalityLag ?? 32,
+    '--nodes': options.nodes ?? 2,
+    '--hot-wallet': options.hotWallet,
+    '--ready-file': readyFile,
+  };
+  const chain = new ManagedProcess({
+    name: 'localnet',
+    ...sourceProgram(
+      'localnet/main.ts',
+      Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]),
+    ),
+    env: options.env,
+    logFile: join(options.stateDir, 'logs', 'localnet.log'),
+    ready: async () => readInfo(readyFile) !== null,
+  });
+  await chain.start();
+  const info = readInfo(readyFile);
+  if (info === null) throw new Error('localnet took its ready file back');
+  return { process: chain, info };
+}

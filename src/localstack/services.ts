@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import type { Connection } from '@temporalio/client';
+import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { ManagedProcess } from './process.ts';
+import { sourceProgram } from './program.ts';
+
+const ACTIVITY_QUEUE = 2;
+
+export interface ServiceContext {
+  readonly connection: Connection;
+  readonly namespace: string;
+  /** Settings of all services. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly logDir: string;
+}
+
+/** True when the worker process `pid` polls `taskQueue`; the SDK names a worker `<pid>@<host>`. */
+async function polls(context: ServiceContext, taskQueue: string, pid: number | undefined): Promise<boolean> {
+  const { pollers } = await context.connection.workflowService.describeTaskQueue({
+    namespace: context.namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: ACTIVITY_QUEUE,
+  });
+  return (pollers ?? []).some(({ identity }) => identity?.startsWith(`${pid}@`));
+}
+
+/** A worker process of one role, ready when Temporal sees it poll. */
+export function workerProcess(
+  context: ServiceContext,
+  name: string,
+  role: 'chain' | 'signer' | 'all',
+): ManagedProcess {
+  const queue = role === 'signer' ? SIGNER_TASK_QUEUE : WORKFLOW_TASK_QUEUE;
+  const worker: ManagedProcess = new ManagedProcess({
+    name,
+    ...sourceProgram('worker.ts'),
+    env: { ...context.env, SLUICE_WORKER_ROLE: role },
+    logFile: join(context.logDir, `${name}.log`),
+    readyTimeoutMs: 90_000,
+    stopTimeoutMs: 25_000,
+    ready: () => polls(context, queue, worker.pid),
+  });
+  return worker;
+}
+
+/** The API process, ready when it answers. */
+export function apiProcess(context: ServiceContext, apiUrl: string): ManagedProcess {
+  return new ManagedProcess({
+    name: 'api',
+    ...sourceProgram('server.ts'),
+    env: context.env,
+    logFile: join(context.logDir, 'api.log'),
+    ready: async () => {
+      const answer = await fetch(`${apiUrl}/healthz`, { signal: AbortSignal.timeout(2_000) }).catch(
+        () => null,
+      );
+      return answer?.ok ?? false;
+    },
+  });
+}

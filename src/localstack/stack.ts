@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { openLedger } from '../ledger/ledger.ts';
+import { Closers } from '../platform/shutdown.ts';
+import { type ChainInfo, type ChainOptions, startChain } from './chain.ts';
+import { keypairFile } from './keypair.ts';
+import { freePort } from './ports.ts';
+import { startPostgres } from './postgres.ts';
+import type { ManagedProcess } from './process.ts';
+import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
+import { startTemporal } from './temporal.ts';
+
+export interface StackOptions extends ChainOptions {
+  /** Keys, logs and the chain's ready file. Default `.sluice`. */
+  readonly stateDir?: string;
+  /** Default: a free one. */
+  readonly httpPort?: number;
+  /** Default: a free one. */
+  readonly uiPort?: number;
+  /** Temporal's Web UI. Default true. */
+  readonly ui?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Gets one line a step. */
+  readonly say?: (line: string) => void;
+}
+
+/** A whole running Sluice. Every process can be killed and started again on its own. */
+export interface Stack {
+  readonly temporal: { readonly address: string; readonly namespace: string; readonly uiUrl: string | null };
+  readonly databaseUrl: string;
+  readonly rpcUrls: readonly string[];
+  /** What the development chain said of itself; null on a chain of `SLUICE_RPC_URLS`. */
+  readonly chainInfo: ChainInfo | null;
+  readonly hotWallet: string;
+  readonly signerKeyFile: string;
+  readonly apiUrl: string;
+  readonly apiKey: string;
+  readonly logDir: string;
+  readonly chain: ManagedProcess | null;
+  readonly worker: ManagedProcess;
+  readonly signer: ManagedProcess;
+  readonly api: ManagedProcess;
+  /** One more chain worker, started. */
+  addWorker(name: string): Promise<ManagedProcess>;
+  /** Stops everything that was started, in reverse order. */
+  close(): Promise<void>;
+}
+
+interface Base {
+  readonly temporal: Stack['temporal'];
+  readonly databaseUrl: string;
+  readonly chain: Awaited<ReturnType<typeof startChain>> | null;
+  readonly key: ReturnType<typeof keypairFile>;
+}
+
+async function startBase(options: StackOptions, dir: string, closers: Closers): Promise<Base> {
+  const env = options.env ?? process.env;
+  const say = options.say ?? (() => undefined);
+  const logDir = join(dir, 'logs');
+  const started = <T extends { stop(): Promise<void> }>(name: string) => {
+    return (service: T): T => {
+      closers.add(name, () => service.stop());
+      say(`${name} is up`);
+      return service;
+    };
+  };
+  const key = keypairFile(env.SLUICE_SIGNER_KEY_FILE || join(dir, 'keys', 'hot-wallet.json'));
+  const chainStart = env.SLUICE_RPC_URLS
+    ? null
+    : startChain({ ...options, hotWallet: key.address, stateDir: dir, env }).then((chain) => {
+        started('chain')(chain.process);
+        return chain;
+      });
+  const results = await Promise.allSettled([
+    startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),
+    startPostgres({ env, logDir }).then(started('PostgreSQL')),
+    chainStart,
+  ]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  const [temporal, postgres, chain] = results.map(
+    (result) => (result as PromiseFulfilledResult<unknown>).value,
+  ) as [Stack['temporal'], { url: string }, Base['chain']];
+  return { temporal, databaseUrl: postgres.url, chain, key };
+}
+
+async function giveKey(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const key = env.SLUICE_API_KEY || `sluice_${randomBytes(32).toString('base64url')}`;
+  const ledger = await openLedger(databaseUrl);
+  try {
+    if (!(await ledger.apiKeys.known(key))) await ledger.apiKeys.add(`localstack-${Date.now()}`, key);
+  } finally {
+    await ledger.close();
+  }
+  return key;
+}
+
+/** Settings of the services. Only the signer learns where the key is, and nothing else of the database. */
+function serviceEnvironments(
+  base: Base,
+  env: NodeJS.ProcessEnv,
+  rpcUrls: readonly string[],
+  httpPort: number,
+) {
+  const { SLUICE_SIGNER_KEY: _key, SLUICE_SIGNER_KEY_FILE: _file, SLUICE_API_KEY: _apiKey, ...rest } = env;
+  const common: NodeJS.ProcessEnv = {
+    ...rest,
+    TEMPORAL_ADDRESS: base.temporal.address,
+    TEMPORAL_NAMESPACE: base.temporal.namespace,
+  };
+  const { DATABASE_URL: _database, ...withoutDatabase } = common;
+  return {
+    signer: { ...withoutDatabase, SLUICE_SIGNER_KEY_FILE: base.key.path },
+    others: {
+      ...common,
+      DATABASE_URL: base.databaseUrl,
+      SLUICE_RPC_URLS: rpcUrls.join(','),
+      SLUICE_HOT_WALLET: base.key.address,
+      SLUICE_HTTP_PORT: String(httpPort),
+    },
+  };
+}
+
+function nodesOf(base: Base, env: NodeJS.ProcessEnv): readonly string[] {
+  return base.chain?.info.rpcUrls ?? (env.SLUICE_RPC_URLS ?? '').split(',').map((url) => url.trim());
+}
+
+/** Starts Temporal, PostgreSQL, the chain, the signer, one chain worker and the API. Whatever started is stopped when one fails. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const closers = new Closers();
+  try {
+    return await assemble(options, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
+  const env = options.env ?? process.env;
+  const dir = resolve(options.stateDir ?? '.sluice');
+  const logDir = join(dir, 'logs');
+  const base = await startBase(options, dir, closers);
+  const rpcUrls = nodesOf(base, env);
+  const connection = await Connection.connect({ address: base.temporal.address });
+  closers.add('Temporal connection', () => connection.close());
+  const apiKey = await giveKey(base.databaseUrl, env);
+  const httpPort = options.httpPort ?? (await freePort());
+  const apiUrl = `http://127.0.0.1:${httpPort}`;
+  const environments = serviceEnvironments(base, env, rpcUrls, httpPort);
+  const context: ServiceContext = {
+    connection,
+    namespace: base.temporal.namespace,
+    env: environments.others,
+    logDir,
+  };
+  const run = async (service: ManagedProcess): Promise<ManagedProcess> => {
+    closers.add(service.name, () => service.stop());
+    await service.start();
+    options.say?.(`${service.name} is up`);
+    return service;
+  };
+  const [signer, worker, api] = await Promise.all([
+    run(workerProcess({ ...context, env: environments.signer }, 'signer', 'signer')),
+    run(workerProcess(context, 'worker', 'chain')),
+    run(apiProcess(context, apiUrl)),
+  ]);
+  return {
+    temporal: base.temporal,
+    databaseUrl: base.databaseUrl,
+    rpcUrls,
+    chainInfo: base.chain?.info ?? null,
+    hotWallet: base.key.address,
+    signerKeyFile: base.key.path,
+    apiUrl,
+    apiKey,
+    logDir,
+    signer,
+    worker,
+    api,
+    chain: base.chain?.process ?? null,
+    addWorker: (name) => run(workerProcess(context, name, 'chain')),
+    close: () => closers.close(),
+  };
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { ManagedProcess } from '../../src/localstack/process.ts';
+import { sourceProgram } from '../../src/localstack/program.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-process-'));
+const module = fileURLToPath(new URL('../../src/localstack/process.ts', import.meta.url));
+
+function node(name: string, script: string, ready: () => Promise<boolean>): ManagedProcess {
+  return new ManagedProcess({
+    name,
+    command: process.execPath,
+    args: ['-e', script],
+    logFile: join(dir, `${name}.log`),
+    ready,
+    readyTimeoutMs: 2_000,
+    stopTimeoutMs: 300,
+  });
+}
+
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('a process that ends before it is ready fails with the end of its log', async () => {
+  const broken = node('broken', 'console.error("no such setting"); process.exit(2)', async () => false);
+  await expect(broken.start()).rejects.toThrow(
+    /broken ended before it was ready \(exit code 2\).*\n.*no such setting/s,
+  );
+});
+
+test('a process that is never ready is killed', async () => {
+  const slow = node('slow', 'setInterval(() => {}, 1000)', async () => false);
+  await expect(slow.start()).rejects.toThrow(/slow was not ready in time/);
+  expect(slow.running).toBe(false);
+});
+
+test('one that ignores the polite signal is killed, and can be started again', async () => {
+  const stubborn = node(
+    'stubborn',
+    'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)',
+    async () => sleep(300, true),
+  );
+  await stubborn.start();
+  const { pid } = stubborn;
+  await stubborn.restart();
+  expect(stubborn.pid).not.toBe(pid);
+  await stubborn.stop();
+  expect(stubborn.running).toBe(false);
+});
+
+test('children end when their parent is killed', async () => {
+  const script = join(dir, 'parent.mts');
+  writeFileSync(
+    script,
+    `import { ManagedProcess } from ${JSON.stringify(module)};
+     const child = new ManagedProcess({ name: 'child', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'],
+       logFile: ${JSON.stringify(join(dir, 'child.log'))}, ready: async () => true });
+     await child.start();
+     console.log(child.pid);
+     setInterval(() => {}, 1000);`,
+  );
+  const { command, args } = sourceProgram('x.ts');
+  const parent = spawn(command, [...args.slice(0, -1), script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const pid = await new Promise<number>((resolve) =>
+    parent.stdout.once('data', (chunk) => resolve(Number(chunk))),
+  );
+  expect(alive(pid)).toBe(true);
+  parent.kill('SIGKILL');
+  for (let waited = 0; alive(pid) && waited < 50; waited += 1) await sleep(100);
+  expect(alive(pid)).toBe(false);
+});

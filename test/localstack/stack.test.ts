@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeDevFile } from '../../src/localstack/dev-file.ts';
+import { type Stack, startStack } from '../../src/localstack/stack.ts';
+
+const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
+let stack: Stack;
+
+beforeAll(async () => {
+  const { PATH, HOME } = process.env;
+  stack = await startStack({ stateDir, slotMs: 50, finalityLag: 4, ui: false, env: { PATH, HOME } });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+function alive(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('the API answers to its key only', async () => {
+  const list = (key: string) =>
+    fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${key}` } });
+  expect((await list(stack.apiKey)).status).toBe(200);
+  expect((await list('wrong-key-wrong-key')).status).toBe(401);
+});
+
+test('the hot wallet is funded on the chain', async () => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getBalance', params: [stack.hotWallet] });
+  const [url] = stack.rpcUrls;
+  const answer = await fetch(url ?? '', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  const { result } = (await answer.json()) as { result: { value: number } };
+  expect(result.value).toBeGreaterThan(1_000_000_000);
+});
+
+test('a worker killed with SIGKILL is gone at once and can be started again', async () => {
+  const before = stack.worker.pid;
+  await stack.worker.kill('SIGKILL');
+  expect(alive(before)).toBe(false);
+  expect(stack.worker.running).toBe(false);
+  await stack.worker.start();
+  expect(stack.worker.pid).not.toBe(before);
+  expect(alive(stack.worker.pid)).toBe(true);
+});
+
+test('the dev file tells where everything is, to its owner only', () => {
+  const path = join(stateDir, 'dev.json');
+  const remove = writeDevFile(stack, path);
+  const facts = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  expect(facts).toMatchObject({
+    apiUrl: stack.apiUrl,
+    apiKey: stack.apiKey,
+    signerKeyFile: stack.signerKeyFile,
+  });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, 'utf8')).not.toContain(readFileSync(stack.signerKeyFile, 'utf8'));
+  remove();
+});

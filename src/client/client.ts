@@ -77,7 +77,7 @@ export class SluiceClient {
     for (const [name, value] of Object.entries({ ...filter, cursor: options.cursor })) {
       if (typeof value === 'string') query.set(name, value);
     }
-    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals?${query}` });
+    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals?${query.toString()}` });
   }
 
   /**

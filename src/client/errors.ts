@@ -1,8 +1,5 @@
 import type { Problem } from './types.ts';
 
-/** Codes that the client itself gives; all others come from the API's problem documents. */
-export type LocalCode = 'Unreachable' | 'BadAnswer';
-
 /** HTTP answers after which the same call may succeed; every call of this API is idempotent, so asking again is safe. */
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 /** What the server does with one request: answer, or break the connection. */
 export type Step =
@@ -16,16 +16,11 @@ export interface Seen {
 export async function playServer(steps: readonly Step[]) {
   const left = [...steps];
   const seen: Seen[] = [];
-  const server = createServer(async (request, response) => {
-    seen.push(await describe(request));
-    const step = left.shift();
-    if (step === 'break') return void request.socket.destroy();
-    const { status, body, headers } = step ?? {
-      status: 500,
-      body: { code: 'Untold', detail: 'not scripted' },
-    };
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
+  const server = createServer((request, response) => {
+    void describe(request).then((call) => {
+      seen.push(call);
+      play(left.shift(), request, response);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -38,6 +33,16 @@ export async function playServer(steps: readonly Step[]) {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function play(step: Step | undefined, request: IncomingMessage, response: ServerResponse): void {
+  if (step === 'break') {
+    request.socket.destroy();
+    return;
+  }
+  const { status, body, headers } = step ?? { status: 500, body: { code: 'Untold', detail: 'not scripted' } };
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
 }
 
 async function describe(request: IncomingMessage): Promise<Seen> {

@@ -137,6 +137,18 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   }
 }
 
+function starter(
+  options: StackOptions,
+  closers: Closers,
+): (service: ManagedProcess) => Promise<ManagedProcess> {
+  return async (service) => {
+    closers.add(service.name, () => service.stop());
+    await service.start();
+    options.say?.(`${service.name} is up`);
+    return service;
+  };
+}
+
 async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
   const env = options.env ?? process.env;
   const dir = resolve(options.stateDir ?? '.sluice');
@@ -155,12 +167,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     env: environments.others,
     logDir,
   };
-  const run = async (service: ManagedProcess): Promise<ManagedProcess> => {
-    closers.add(service.name, () => service.stop());
-    await service.start();
-    options.say?.(`${service.name} is up`);
-    return service;
-  };
+  const run = starter(options, closers);
   const [signer, worker, api] = await Promise.all([
     run(workerProcess({ ...context, env: environments.signer }, 'signer', 'signer')),
     run(workerProcess(context, 'worker', 'chain')),

@@ -1,0 +1,22 @@
+# One image for worker, signer and API; the command chooses. glibc: the Temporal SDK does not run on musl.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts scripts
+COPY src src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:24-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends ca-certificates \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
+COPY --from=build --chown=node:node /app/package.json ./
+COPY --from=build --chown=node:node /app/node_modules node_modules
+COPY --from=build --chown=node:node /app/scripts scripts
+COPY --from=build --chown=node:node /app/dist dist
+USER node
+CMD ["npm", "run", "worker"]

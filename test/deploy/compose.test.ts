@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { SETTING_NAMES } from '../../src/platform/config.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+interface Service {
+  readonly build?: string;
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly restart?: string;
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly ports?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly network_mode?: string;
+  readonly secrets?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { condition: string }>>;
+  readonly healthcheck?: unknown;
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: Readonly<Record<string, { internal?: boolean }>>;
+}
+
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
+const services = Object.entries(compose.services);
+const own = services.filter(([, service]) => service.build !== undefined);
+const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+describe('docker-compose.yml', () => {
+  test('follows the Compose Specification', () => {
+    const ajv = new Ajv({ allowUnionTypes: true });
+    const valid = ajv.validate(JSON.parse(read('test/deploy/compose.schema.json')) as object, compose);
+    expect(ajv.errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+  });
+
+  test('every service restarts, and all but the Web UI say how they feel', () => {
+    for (const [name, service] of services) {
+      expect(service.restart, name).toBe('unless-stopped');
+      if (name !== 'temporal-ui') expect(service.healthcheck, name).toBeDefined();
+    }
+  });
+
+  test('waits only for services that exist and have a health check', () => {
+    for (const [, { depends_on: waits }] of services) {
+      for (const [name, { condition }] of Object.entries(waits ?? {})) {
+        if (condition === 'service_healthy') expect(compose.services[name]?.healthcheck, name).toBeDefined();
+      }
+    }
+  });
+
+  test('publishes the API and the Web UI, on loopback, and nothing else', () => {
+    const published = services.flatMap(([name, { ports }]) => (ports ?? []).map((port) => `${name} ${port}`));
+    expect(published).toEqual(['temporal-ui 127.0.0.1:8233:8080', 'api 127.0.0.1:3402:3402']);
+    for (const [name, { ports, networks }] of services) {
+      expect(
+        (networks ?? []).some((network) => compose.networks[network]?.internal !== true),
+        name,
+      ).toBe(ports !== undefined);
+    }
+  });
+
+  test('the signer shares a network with Temporal alone, and only it has the key', () => {
+    const network = compose.services['signer']?.networks ?? [];
+    expect(network).toEqual(['signing']);
+    expect(
+      services.filter(([, { networks }]) => networks?.includes('signing')).map(([name]) => name),
+    ).toEqual(['temporal', 'signer']);
+    expect(services.filter(([, { secrets }]) => secrets !== undefined).map(([name]) => name)).toEqual([
+      'signer',
+    ]);
+  });
+
+  test('runs commands that are package scripts, with settings that exist', () => {
+    expect(own.map(([name]) => name)).toEqual(['worker-1', 'worker-2', 'signer', 'api']);
+    for (const [name, { command, environment }] of own) {
+      expect(command?.slice(0, 2), name).toEqual(['npm', 'run']);
+      expect(manifest.scripts, name).toHaveProperty(command?.[2] ?? '');
+      for (const setting of Object.keys(environment ?? {})) expect(SETTING_NAMES).toContain(setting);
+    }
+  });
+
+  test('Prometheus scrapes workers and API at their metrics ports', () => {
+    const { scrape_configs: jobs } = parse(read('deploy/prometheus.yml')) as {
+      scrape_configs: { static_configs: { targets: string[] }[] }[];
+    };
+    const targets = jobs.flatMap((job) => job.static_configs.flatMap((config) => config.targets));
+    expect(targets).toEqual(['validator:9464', 'validator:9465', 'api:9464']);
+    const served = own.flatMap(([name, { environment, network_mode: mode }]) => {
+      const [host, port] = String(environment?.['SLUICE_METRICS_ADDRESS']).split(':');
+      return host === '0.0.0.0' ? [`${mode?.replace('service:', '') ?? name}:${port}`] : [];
+    });
+    expect(served).toEqual(targets);
+  });
+});
+
+describe('Dockerfile', () => {
+  const lines = read('Dockerfile')
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+
+  test('copies what exists, and ends as an unprivileged user with a package script', () => {
+    for (const line of lines.filter((text) => text.startsWith('COPY ') && !text.includes('--from'))) {
+      const sources = line.split(/\s+/).slice(1, -1);
+      for (const source of sources)
+        expect(existsSync(new URL(`../../${source}`, import.meta.url)), source).toBe(true);
+    }
+    const user = lines.findIndex((line) => line === 'USER node');
+    expect(user).toBe(lines.length - 2);
+    const [, script = ''] = /^CMD \["npm", "run", "(\w+)"\]$/.exec(lines.at(-1) ?? '') ?? [];
+    expect(manifest.scripts).toHaveProperty(script);
+  });
+
+  test('runs only package scripts that exist', () => {
+    const scripts = lines.flatMap((line) =>
+      [...line.matchAll(/npm run (\w+)/g)].map((match) => match[1] ?? ''),
+    );
+    for (const script of scripts) expect(manifest.scripts).toHaveProperty(script);
+  });
+});
+
+test('.env.example lists every setting and no other', () => {
+  const listed = [...read('.env.example').matchAll(/^# ([A-Z_]+)=/gm)].map((match) => match[1] ?? '');
+  expect([...listed].sort()).toEqual([...SETTING_NAMES].sort());
+});

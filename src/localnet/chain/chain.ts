@@ -74,6 +74,11 @@ export class Chain {
     return old === undefined ? this.vm.account(address) : old;
   }
 
+  /** Accounts of which an older state is still remembered. */
+  changedAddresses(): Iterable<string> {
+    return this.#history.changedAddresses();
+  }
+
   /** Every account that the program owned as of `block`. */
   programAccounts(program: string, block: Block): { address: string; account: StoredAccount }[] {
     const addresses = new Set(this.vm.programAccounts(program).map((item) => item.address));

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Bench, someone } from './support.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await Bench.start();
+});
+afterAll(() => bench.localnet.close());
+
+describe('commitments', () => {
+  it('follow a block from processed over confirmed to finalized', async () => {
+    const { controls } = bench.localnet;
+    const { signature } = await bench.land(someone());
+    const seen = [await bench.status(signature)];
+    for (let block = 0; block < 4; block += 1) {
+      controls.produceSlot();
+      seen.push(await bench.status(signature));
+    }
+    expect(seen).toEqual(['processed', 'confirmed', 'confirmed', 'confirmed', 'finalized']);
+  });
+
+  it('show balances as of their own block', async () => {
+    const to = someone();
+    await bench.land(to, 1_000_000);
+    bench.localnet.controls.produceSlot();
+    await bench.land(to, 2_000_000);
+    const balances = (['finalized', 'confirmed', 'processed'] as const).map((commitment) =>
+      bench.connection.getBalance(to, commitment),
+    );
+    expect(await Promise.all(balances)).toEqual([0, 1_000_000, 3_000_000]);
+  });
+});
+
+describe('slots', () => {
+  it('run ahead of block heights by the skipped ones, and blocks still link', async () => {
+    const { controls } = bench.localnet;
+    const before = await bench.connection.getSlot('processed');
+    const height = await bench.connection.getBlockHeight('processed');
+    controls.skipSlots(3);
+    const slot = controls.produceSlot();
+    for (let block = 0; block < 4; block += 1) controls.produceSlot();
+    expect(slot).toBe(before + 4);
+    expect(await bench.connection.getBlockHeight('processed')).toBe(height + 5);
+    const options = { transactionDetails: 'none', rewards: false } as const;
+    const block = await bench.connection.getBlock(slot, { ...options, commitment: 'confirmed' });
+    const parent = await bench.connection.getBlock(before, { ...options, commitment: 'confirmed' });
+    expect(block).toMatchObject({
+      parentSlot: before,
+      previousBlockhash: parent?.blockhash,
+      blockHeight: height + 1,
+    });
+    expect(await bench.connection.getBlocks(before, slot, 'confirmed')).toEqual([before, slot]);
+    await expect(bench.connection.getBlock(before + 1, { commitment: 'confirmed' })).rejects.toMatchObject({
+      code: -32007,
+    });
+  });
+});
+
+describe('a blockhash', () => {
+  it('lets a transaction in up to 150 heights after its block, then never', async () => {
+    const { controls } = bench.localnet;
+    const last = await bench.sign(bench.pay(someone(), 1_000_000));
+    const late = await bench.sign(bench.pay(someone(), 1_000_001));
+    controls.produceSlots(150);
+    await bench.send(last);
+    controls.produceSlot();
+    expect(await bench.status(last.signature)).toBe('processed');
+    await bench.send(late);
+    controls.produceSlots(2);
+    expect(await bench.status(late.signature)).toBeNull();
+  });
+});
+
+describe('a fork', () => {
+  it('takes transactions and balances back, and the slots are never used again', async () => {
+    const { controls } = bench.localnet;
+    const to = someone();
+    const kept = await bench.connection.getSlot('processed');
+    const { signature } = await bench.land(to);
+    controls.produceSlot();
+    expect(await bench.status(signature)).toBe('confirmed');
+    expect(controls.fork(2)).toBe(kept);
+    expect(await bench.status(signature)).toBeNull();
+    expect(await bench.connection.getBalance(to, 'processed')).toBe(0);
+    expect(controls.produceSlot()).toBe(kept + 3);
+  });
+
+  it('lets the same bytes land again while their blockhash lives', async () => {
+    const { controls } = bench.localnet;
+    const to = someone();
+    controls.produceSlot();
+    const signed = await bench.land(to);
+    controls.fork(1);
+    await bench.send(signed);
+    controls.produceSlot();
+    expect(await bench.connection.getBalance(to, 'processed')).toBe(1_000_000);
+  });
+
+  it('cannot reach what is finalized', () => {
+    expect(() => bench.localnet.controls.fork(4)).toThrow(/a fork takes back/);
+  });
+});
+
+describe('memory', () => {
+  it('holds old states of accounts only as far back as a reader may lag', async () => {
+    const { controls } = bench.localnet;
+    const to = someone();
+    await bench.land(to);
+    const history = () => [...controls.chain.changedAddresses()].includes(to.toBase58());
+    expect(history()).toBe(true);
+    controls.produceSlots(200);
+    expect(history()).toBe(false);
+    expect(await bench.connection.getBalance(to, 'finalized')).toBe(1_000_000);
+  });
+});

@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Bench, someone } from './support.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await Bench.start({ legacy: true });
+});
+afterEach(() => bench.localnet.controls.clearFaults());
+afterAll(() => bench.localnet.close());
+
+async function post(node: number, method: string, params: unknown = [], timeoutMs = 2000): Promise<Response> {
+  return fetch(bench.localnet.rpcUrls[node] ?? '', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+}
+
+describe('a node with faults', () => {
+  it('lags while the other does not', async () => {
+    const { controls } = bench.localnet;
+    const to = someone();
+    controls.setFault(1, '*', { kind: 'lag', blocks: 10 });
+    const { signature } = await bench.land(to);
+    controls.produceSlots(5);
+    const lagging = bench.node(1);
+    expect(await lagging.getSlot('processed')).toBe((await bench.connection.getSlot('processed')) - 10);
+    expect(await lagging.getBalance(to, 'processed')).toBe(0);
+    expect(await bench.status(signature, lagging)).toBeNull();
+    expect(await bench.status(signature)).toBe('finalized');
+  });
+
+  it('answers 429 with Retry-After, and 503, as often as told', async () => {
+    const { controls } = bench.localnet;
+    controls.setFault(0, 'getSlot', { kind: 'http', status: 429, retryAfterSeconds: 2 }, 1);
+    controls.setFault(1, '*', { kind: 'http', status: 503 });
+    const limited = await post(0, 'getSlot');
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '2']);
+    expect((await post(0, 'getSlot')).status).toBe(200);
+    expect((await post(1, 'getHealth')).status).toBe(503);
+  });
+
+  it('keeps silent, or answers null or an error of its own', async () => {
+    const { controls } = bench.localnet;
+    controls.setFault(0, 'getHealth', { kind: 'no-answer' }, 1);
+    controls.setFault(0, 'getBlock', { kind: 'null' });
+    controls.setFault(0, 'getBlocks', {
+      kind: 'error',
+      code: -32005,
+      message: 'Node is behind',
+      data: { numSlotsBehind: 9 },
+    });
+    await expect(post(0, 'getHealth', [], 200)).rejects.toThrow();
+    expect(await (await post(0, 'getBlock', [1])).json()).toMatchObject({ result: null });
+    expect(await (await post(0, 'getBlocks', [1])).json()).toMatchObject({
+      error: { code: -32005, data: { numSlotsBehind: 9 } },
+    });
+  });
+
+  it('loses the answer after the work was done', async () => {
+    const { controls } = bench.localnet;
+    const to = someone();
+    const signed = await bench.sign(bench.pay(to, 1_000_000));
+    controls.setFault(0, 'sendTransaction', { kind: 'lost-answer' }, 1);
+    const params = [signed.raw.toString('base64'), { encoding: 'base64', skipPreflight: true }];
+    await expect(post(0, 'sendTransaction', params)).rejects.toThrow();
+    controls.produceSlot();
+    expect(await bench.status(signed.signature)).toBe('processed');
+  });
+
+  it('has no history before a slot', async () => {
+    const { controls } = bench.localnet;
+    const { signature } = await bench.land(someone());
+    controls.produceSlots(10);
+    const start = (await bench.connection.getSlot('finalized')) - 1;
+    controls.setFault(1, '*', { kind: 'history-from', slot: start });
+    const young = bench.node(1);
+    expect(await young.getFirstAvailableBlock()).toBe(start);
+    expect(await bench.status(signature, young)).toBeNull();
+    expect(
+      await young.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 0 }),
+    ).toBeNull();
+    expect(await young.getBlocks(1, start + 1, 'finalized')).toEqual([start, start + 1]);
+    await expect(young.getBlock(1, { commitment: 'finalized' })).rejects.toMatchObject({ code: -32001 });
+  });
+
+  it('takes its faults over JSON-RPC too', async () => {
+    const fault = { kind: 'error', code: -32004, message: 'Block not available' };
+    await post(0, 'localnet_setFault', [1, 'getSlot', fault, 1]);
+    expect(await (await post(1, 'getSlot')).json()).toMatchObject({ error: { code: -32004 } });
+    expect(await (await post(1, 'getSlot')).json()).toMatchObject({ result: expect.any(Number) });
+    expect(
+      await (await post(0, 'localnet_setFault', [1, 'getSlot', { kind: 'nonsense' }])).json(),
+    ).toMatchObject({
+      error: { code: -32602 },
+    });
+  });
+});
+
+describe('a legacy node', () => {
+  it('serves what Agave 2.0 removed', async () => {
+    const call = async (method: string, params: unknown = []): Promise<{ result: { value: never } }> =>
+      (await post(0, method, params)).json() as Promise<{ result: { value: never } }>;
+    const fees: { blockhash: string } = (await call('getFees', [{ commitment: 'processed' }])).result.value;
+    const params = [fees.blockhash, { commitment: 'processed' }];
+    expect((await call('getFeeCalculatorForBlockhash', params)).result.value).toEqual({
+      feeCalculator: { lamportsPerSignature: 5000 },
+    });
+    bench.localnet.controls.produceSlots(151);
+    expect((await call('getFeeCalculatorForBlockhash', params)).result.value).toBeNull();
+    expect((await call('getRecentBlockhash')).result.value).toMatchObject({ blockhash: expect.any(String) });
+  });
+});

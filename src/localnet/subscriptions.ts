@@ -31,9 +31,9 @@ class Session {
       if (typeof request !== 'object' || request === null) throw new RpcFailure(-32600, 'Invalid request');
       const { id: requestId, method, params } = Object.fromEntries(Object.entries(request));
       id = requestId ?? null;
-      const { result, then } = this.#call(String(method), new Params(params));
+      const { result, afterwards } = this.#call(String(method), new Params(params));
       this.#send({ jsonrpc: '2.0', result, id });
-      then?.();
+      afterwards?.();
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure(-32700, 'Parse error');
       this.#send({ jsonrpc: '2.0', error: { code: failure.code, message: failure.message }, id });
@@ -48,7 +48,7 @@ class Session {
     for (const [subscription, watcher] of this.#watchers) if (watcher()) this.#watchers.delete(subscription);
   }
 
-  #call(method: string, params: Params): { result: unknown; then?: () => void } {
+  #call(method: string, params: Params): { result: unknown; afterwards?: () => void } {
     switch (method) {
       case 'signatureSubscribe':
         return this.#watchSignature(params);
@@ -70,7 +70,7 @@ class Session {
     throw new RpcFailure(-32602, 'Invalid subscription id.');
   }
 
-  #watchSignature(params: Params): { result: unknown; then: () => void } {
+  #watchSignature(params: Params): { result: unknown; afterwards: () => void } {
     const signature = checkSignature(params.string(0));
     const config = params.config(1);
     const commitment = commitmentOf(config);
@@ -87,10 +87,10 @@ class Session {
       return true;
     };
     // A notification may not overtake the number of its subscription.
-    const then = (): void => {
+    const afterwards = (): void => {
       if (!watcher()) this.#watchers.set(subscription, watcher);
     };
-    return { result: subscription, then };
+    return { result: subscription, afterwards };
   }
 
   #notifySignature(subscription: number, commitment: Commitment, value: unknown): void {
@@ -122,7 +122,7 @@ export function serveSubscriptions(chain: Chain, servers: readonly Server[]): { 
   sockets.on('connection', (client: WebSocket) => {
     const session = new Session(chain, client);
     sessions.set(client, session);
-    client.on('message', (data) => session.receive(String(data)));
+    client.on('message', (data) => session.receive(Buffer.isBuffer(data) ? data.toString('utf8') : ''));
     client.on('close', () => sessions.delete(client));
     client.on('error', () => client.terminate());
   });

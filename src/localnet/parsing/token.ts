@@ -86,33 +86,11 @@ function setAuthority(accounts: readonly string[], data: ByteReader): Parsed {
   };
 }
 
-/** Transfers, approvals, mints and burns, in plain and checked form. */
-function moving(kind: number, accounts: readonly string[], data: ByteReader): Parsed | null {
+/** The checked forms, which name the mint and its decimals. */
+function movingChecked(kind: number, accounts: readonly string[], data: ByteReader): Parsed | null {
   const at: At = (index) => accountAt(accounts, index);
   const signer = (index: number, role: string): Info => signerInfo(accounts, index, role);
   switch (kind) {
-    case 3:
-      return {
-        type: 'transfer',
-        info: { amount: data.u64().toString(), destination: at(1), source: at(0), ...signer(2, 'authority') },
-      };
-    case 4:
-      return {
-        type: 'approve',
-        info: { amount: data.u64().toString(), delegate: at(1), source: at(0), ...signer(2, 'owner') },
-      };
-    case 5:
-      return { type: 'revoke', info: { source: at(0), ...signer(1, 'owner') } };
-    case 7:
-      return {
-        type: 'mintTo',
-        info: { account: at(1), amount: data.u64().toString(), mint: at(0), ...signer(2, 'mintAuthority') },
-      };
-    case 8:
-      return {
-        type: 'burn',
-        info: { account: at(0), amount: data.u64().toString(), mint: at(1), ...signer(2, 'authority') },
-      };
     case 12:
       return {
         type: 'transferChecked',
@@ -152,6 +130,38 @@ function moving(kind: number, accounts: readonly string[], data: ByteReader): Pa
       };
     default:
       return null;
+  }
+}
+
+/** Transfers, approvals, mints and burns, in plain and checked form. */
+function moving(kind: number, accounts: readonly string[], data: ByteReader): Parsed | null {
+  const at: At = (index) => accountAt(accounts, index);
+  const signer = (index: number, role: string): Info => signerInfo(accounts, index, role);
+  switch (kind) {
+    case 3:
+      return {
+        type: 'transfer',
+        info: { amount: data.u64().toString(), destination: at(1), source: at(0), ...signer(2, 'authority') },
+      };
+    case 4:
+      return {
+        type: 'approve',
+        info: { amount: data.u64().toString(), delegate: at(1), source: at(0), ...signer(2, 'owner') },
+      };
+    case 5:
+      return { type: 'revoke', info: { source: at(0), ...signer(1, 'owner') } };
+    case 7:
+      return {
+        type: 'mintTo',
+        info: { account: at(1), amount: data.u64().toString(), mint: at(0), ...signer(2, 'mintAuthority') },
+      };
+    case 8:
+      return {
+        type: 'burn',
+        info: { account: at(0), amount: data.u64().toString(), mint: at(1), ...signer(2, 'authority') },
+      };
+    default:
+      return movingChecked(kind, accounts, data);
   }
 }
 

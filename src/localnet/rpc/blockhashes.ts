@@ -27,7 +27,7 @@ function feeForMessage(params: Params, view: NodeView): unknown {
   const block = view.bank(params.config(1));
   const nonce = nonceAccountOf(message);
   const known =
-    view.chain.lifetimes.isValid(message.blockhash, block.height) ||
+    (view.chain.lifetimes.heightOf(message.blockhash) ?? Number.POSITIVE_INFINITY) <= block.height ||
     (nonce !== null && readNonce(view.chain.account(nonce, block))?.nonce === message.blockhash);
   const { base, priority } = transactionFee(message);
   return withContext(block, known ? base + priority : null);

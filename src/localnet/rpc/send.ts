@@ -30,7 +30,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
   if (encoding === 'base64') {
-    const wrong = [...text].findIndex((item) => !/[A-Za-z0-9+/=]/.test(item));
+    const wrong = text.search(/[^A-Za-z0-9+/=]/);
     if (wrong >= 0)
       throw invalidParams(`invalid base64 encoding: InvalidByte(${wrong}, ${text.charCodeAt(wrong)})`);
     if (!BASE64.test(text)) throw invalidParams('invalid base64 encoding: InvalidPadding');

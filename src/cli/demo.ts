@@ -1,6 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import { startStack } from '../localstack/stack.ts';
-import { runScenario } from './demo/scenario.ts';
 import { renderTable } from './demo/table.ts';
 import { EXIT } from './exit.ts';
 import { run } from './output.ts';
@@ -15,6 +13,11 @@ export function registerDemo(program: Command): void {
     .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
     .action((options) =>
       run(options.json ?? false, async (output) => {
+        // Loaded here, so that the other commands start without the whole stack.
+        const [{ startStack }, { runScenario }] = await Promise.all([
+          import('../localstack/stack.ts'),
+          import('./demo/scenario.ts'),
+        ]);
         output.progress(
           'starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …',
         );

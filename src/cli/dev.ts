@@ -17,6 +17,8 @@ export function registerDev(program: Command): void {
     .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
     .action((options) =>
       run(options.json ?? false, async (output) => {
+        // Loaded here, so that the other commands start without the whole stack.
+        const { startStack } = await import('../localstack/stack.ts');
         const { signal } = shutdownSignal();
         const httpPort = Number(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
         const stack = await startStack({ httpPort, uiPort: UI_PORT, say: (line) => output.progress(line) });

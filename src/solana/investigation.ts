@@ -67,7 +67,7 @@ export async function investigate(
   const lastHeight = deathHeight(attempt);
   const heights = await askHeights(chain, 1);
   const past = heights.filter((height) => height.answer > lastHeight).length;
-  const sequence = heights.length + 1;
+  const sequence = chain.pool.nodes.length + 1;
   const coverage = past < chain.pool.quorum ? null : await cover(chain, attempt, sequence, cache);
   const statuses = await askStatuses(chain, attempt.signature, sequence + 1);
   const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');

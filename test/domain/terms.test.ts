@@ -76,6 +76,8 @@ describe('checkTerms', () => {
     expect(faultOf({ ...TERMS, id: 'a b' })).toBe('id');
     expect(faultOf({ ...TERMS, id: 'x'.repeat(129) })).toBe('id');
     expect(faultOf({ ...TERMS, asset: 'sol' })).toBe('asset');
+    for (const id of ['.', '..']) expect(faultOf({ ...TERMS, id })).toBe('id');
+    expect(faultOf({ ...TERMS, id: '...' })).toBe('none');
     expect(faultOf({ ...TERMS, amount: 5 })).toBe('amount');
     expect(faultOf({ ...TERMS, amount: '0' })).toBe('amount');
     expect(faultOf({ ...TERMS, destination: '' })).toBe('destination');

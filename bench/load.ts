@@ -1,0 +1,47 @@
+/** What a closed loop of requests did. */
+export interface Load {
+  readonly count: number;
+  /** From the first start to the last end, ramp and drain included. */
+  readonly seconds: number;
+  readonly latenciesMs: readonly number[];
+}
+
+/** Runs `one` for 0..count-1 and keeps `inFlight` of them under way until none is left to start. Rejects with the first failure. */
+export async function drive(
+  count: number,
+  inFlight: number,
+  one: (index: number) => Promise<unknown>,
+): Promise<Load> {
+  const latenciesMs: number[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < count) {
+      const index = next++;
+      const startedAt = performance.now();
+      await one(index);
+      latenciesMs.push(performance.now() - startedAt);
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, lane));
+  return { count, seconds: (performance.now() - startedAt) / 1_000, latenciesMs };
+}
+
+/** Several rounds as one. */
+export function merge(loads: readonly Load[]): Load {
+  return {
+    count: loads.reduce((sum, load) => sum + load.count, 0),
+    seconds: loads.reduce((sum, load) => sum + load.seconds, 0),
+    latenciesMs: loads.flatMap((load) => load.latenciesMs),
+  };
+}
+
+export function perSecond({ count, seconds }: Load): number {
+  return count / seconds;
+}
+
+/** The latency in milliseconds that the share `quantile` (0..1) of the requests did not exceed. */
+export function latencyMs({ latenciesMs }: Load, quantile: number): number {
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * quantile) - 1)] ?? Number.NaN;
+}

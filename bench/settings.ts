@@ -1,0 +1,15 @@
+/** Names the port on which a worker of the benchmark tells its tally. */
+export const TALLY_PORT = 'BENCH_TALLY_PORT';
+
+/**
+ * A developer's own settings stay outside: withdrawals of a benchmark must never reach a Temporal server whose workers
+ * hold real keys, nor a real chain. Where the Temporal CLI is found stays.
+ */
+export function benchEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) =>
+      !['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE'].includes(name) &&
+      (!name.startsWith('SLUICE_') || name === 'SLUICE_CACHE_DIR'),
+  );
+  return Object.fromEntries(kept);
+}

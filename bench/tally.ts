@@ -1,0 +1,32 @@
+import { createServer } from 'node:http';
+
+/** Counts by name. */
+export type Tally = Readonly<Record<string, number>>;
+
+/** Answers every request on `port` of loopback with the present tally as JSON. */
+export async function serveTally(port: number, read: () => Tally): Promise<{ close(): void }> {
+  const server = createServer((_request, response) => response.end(JSON.stringify(read())));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return server;
+}
+
+export async function readTally(port: number): Promise<Tally> {
+  const answer = await fetch(`http://127.0.0.1:${port}`);
+  return (await answer.json()) as Tally;
+}
+
+/** What was counted from `before` to `after`. */
+export function difference(before: Tally, after: Tally): Tally {
+  return Object.fromEntries(
+    Object.entries(after)
+      .map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
+      .filter(([, count]) => count > 0),
+  );
+}
+
+export function total(tally: Tally): number {
+  return Object.values(tally).reduce((sum, count) => sum + count, 0);
+}

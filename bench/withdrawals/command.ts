@@ -1,0 +1,45 @@
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { EXIT } from '../../src/cli/exit.ts';
+import { run } from '../../src/cli/output.ts';
+import { startStack } from '../../src/localstack/stack.ts';
+import { benchEnvironment } from '../settings.ts';
+import { measure } from './measure.ts';
+import { renderReport } from './report.ts';
+
+/** `bench withdrawals`: what a withdrawal costs next to a bare workflow of three activities on the same server. */
+export function registerWithdrawals(program: Command): void {
+  program
+    .command('withdrawals')
+    .description('withdrawals per second, compared with a bare three-activity workflow on the same server')
+    .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
+    .option('--count <n>', 'withdrawals in each round', positive, 300)
+    .option('--rounds <n>', 'rounds of withdrawals, each followed by one of the bare workflow', positive, 3)
+    .option('--in-flight <n>', 'withdrawals, or bare workflows, under way at a time', positive, 100)
+    .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 50)
+    .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 4)
+    .action(({ json = false, ...plan }) =>
+      run(json, async (output) => {
+        output.progress('starting Temporal, PostgreSQL, a chain with two nodes, signer, worker and API …');
+        const stack = await startStack({
+          ...plan,
+          stateDir: '.sluice/bench',
+          ui: false,
+          env: benchEnvironment(),
+          say: (line) => output.progress(`  ${line}`),
+        });
+        try {
+          const report = await measure(stack, plan, (line) => output.progress(line));
+          output.result(report, renderReport(report));
+          return report.transfersOnChain === report.withdrawals ? EXIT.ok : EXIT.failure;
+        } finally {
+          await stack.close();
+        }
+      }),
+    );
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
+  return value;
+}

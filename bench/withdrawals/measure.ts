@@ -1,0 +1,149 @@
+import type { Client } from '@temporalio/client';
+import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { startWithdrawal } from '../../src/http/start-withdrawal.ts';
+import { newWallet } from '../../src/localnet/wallet.ts';
+import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import type { Stack } from '../../src/localstack/stack.ts';
+import { connectTemporal } from '../../src/platform/temporal.ts';
+import { BASELINE_TASK_QUEUE, BASELINE_WORKFLOW } from '../baseline/names.ts';
+import { drive, type Load } from '../load.ts';
+import { difference, readTally, type Tally } from '../tally.ts';
+import { type BenchWorker, startBenchWorker } from '../workers.ts';
+import { type Report, reportOf } from './report.ts';
+
+/** What to measure. */
+export interface Plan {
+  readonly count: number;
+  readonly rounds: number;
+  readonly inFlight: number;
+  readonly slotMs: number;
+  readonly finalityLag: number;
+}
+
+/** One round of withdrawals and what it asked of the nodes. */
+interface WithdrawalRound {
+  readonly load: Load;
+  readonly rpc: Tally;
+}
+
+/** Everything that was seen; {@link reportOf} makes figures of it. */
+export interface Measurement {
+  readonly plan: Plan;
+  readonly withdrawals: readonly WithdrawalRound[];
+  readonly baselines: readonly Load[];
+  /** Events of each measured withdrawal's history. */
+  readonly historyEvents: readonly number[];
+  /** Measured withdrawals that finalized blocks show, each exactly once. */
+  readonly transfersOnChain: number;
+}
+
+const WARM_UP = 50;
+const AMOUNT_LAMPORTS = '1000000';
+
+/** Rounds of withdrawals and of the bare workflow in turn, so that noise of the machine meets both. */
+export async function measure(stack: Stack, plan: Plan, say: (line: string) => void): Promise<Report> {
+  await stack.worker.stop();
+  const workers = await Promise.all([
+    startBenchWorker(stack, 'bench-worker', './withdrawals/chain-worker.ts'),
+    startBenchWorker(stack, 'bench-baseline', './baseline/worker.ts'),
+  ]);
+  const { address, namespace } = stack.temporal;
+  const { connection, client } = await connectTemporal({ address, namespace });
+  try {
+    return reportOf(await measureRounds(stack, client, workers[0], plan, say));
+  } finally {
+    await connection.close();
+    await Promise.all(workers.map((worker) => worker.process.stop()));
+  }
+}
+
+async function measureRounds(
+  stack: Stack,
+  client: Client,
+  worker: BenchWorker,
+  plan: Plan,
+  say: (line: string) => void,
+): Promise<Measurement> {
+  const run = Date.now().toString(36);
+  const withdrawals: WithdrawalRound[] = [];
+  const baselines: Load[] = [];
+  const paid = new Map<string, string>();
+  say(`warming up with ${WARM_UP} of each`);
+  await payRound(client, `${run}-warm`, WARM_UP, plan.inFlight);
+  await baselineRound(client, `${run}-warm`, WARM_UP, plan.inFlight);
+  for (let round = 1; round <= plan.rounds; round += 1) {
+    const before = await readTally(worker.tallyPort);
+    const { load, destinations } = await payRound(client, `${run}-${round}`, plan.count, plan.inFlight);
+    withdrawals.push({ load, rpc: difference(before, await readTally(worker.tallyPort)) });
+    for (const [id, destination] of destinations) paid.set(id, destination);
+    const baseline = await baselineRound(client, `${run}-${round}`, plan.count, plan.inFlight);
+    baselines.push(baseline);
+    say(`round ${round}: ${speed(load)} withdrawals/s, ${speed(baseline)} bare workflows/s`);
+  }
+  say('reading histories and blocks');
+  const historyEvents = await historyLengths(client, [...paid.keys()], plan.inFlight);
+  const transfersOnChain = await countTransfers(stack, new Set(paid.values()));
+  return { plan, withdrawals, baselines, historyEvents, transfersOnChain };
+}
+
+/** Withdrawals as the API starts them, each to a new wallet; a withdrawal ends when it is finalized. */
+async function payRound(
+  client: Client,
+  name: string,
+  count: number,
+  inFlight: number,
+): Promise<{ readonly load: Load; readonly destinations: ReadonlyMap<string, string> }> {
+  const all = Array.from({ length: count }, (_, index) => ({
+    id: `bench-${name}-${index}`,
+    asset: 'SOL',
+    amount: AMOUNT_LAMPORTS,
+    destination: newWallet().address,
+    acceptEmptyWallet: true,
+  }));
+  const load = await drive(count, inFlight, async (index) => {
+    const terms = all[index];
+    if (terms === undefined) throw new Error(`no withdrawal ${index}`);
+    await startWithdrawal(client, terms);
+    const { status } = await client.workflow.getHandle(withdrawalWorkflowId(terms.id)).result();
+    if (status !== 'finalized') throw new Error(`withdrawal ${terms.id} ended as ${status}`);
+  });
+  return { load, destinations: new Map(all.map(({ id, destination }) => [id, destination])) };
+}
+
+function baselineRound(client: Client, name: string, count: number, inFlight: number): Promise<Load> {
+  return drive(count, inFlight, (index) =>
+    client.workflow.execute(BASELINE_WORKFLOW, {
+      workflowId: `bench-baseline/${name}-${index}`,
+      taskQueue: BASELINE_TASK_QUEUE,
+      args: [AMOUNT_LAMPORTS],
+    }),
+  );
+}
+
+async function historyLengths(
+  client: Client,
+  ids: readonly string[],
+  inFlight: number,
+): Promise<readonly number[]> {
+  const lengths: number[] = [];
+  await drive(ids.length, inFlight, async (index) => {
+    const handle = client.workflow.getHandle(withdrawalWorkflowId(ids[index] ?? ''));
+    lengths.push((await handle.describe()).historyLength);
+  });
+  return lengths;
+}
+
+/** From finalized blocks alone. Throws when a destination was paid other than once, or not the amount. */
+async function countTransfers(stack: Stack, destinations: ReadonlySet<string>): Promise<number> {
+  const payments = await paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet);
+  const mine = payments.filter(({ wallet }) => destinations.has(wallet));
+  const wallets = new Set(mine.map(({ wallet }) => wallet));
+  const wrong = mine.find(({ received }) => received !== BigInt(AMOUNT_LAMPORTS));
+  if (wallets.size !== mine.length || wrong !== undefined)
+    throw new Error(`${mine.length} transfers to ${wallets.size} wallets: something was paid wrongly`);
+  return mine.length;
+}
+
+function speed({ count, seconds }: Load): string {
+  return (count / seconds).toFixed(1);
+}

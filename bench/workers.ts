@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../src/localstack/ports.ts';
+import { ManagedProcess } from '../src/localstack/process.ts';
+import { sourceProgram } from '../src/localstack/program.ts';
+import type { Stack } from '../src/localstack/stack.ts';
+import { benchEnvironment, TALLY_PORT } from './settings.ts';
+import { readTally } from './tally.ts';
+
+/** A worker process of the benchmark and the port of its tally. */
+export interface BenchWorker {
+  readonly process: ManagedProcess;
+  readonly tallyPort: number;
+}
+
+/** Starts `program` (a path below `bench/`) with the settings of the stack's chain worker; ready when its tally answers. */
+export async function startBenchWorker(stack: Stack, name: string, program: string): Promise<BenchWorker> {
+  const tallyPort = await freePort();
+  const { command, args } = sourceProgram('worker.ts');
+  const own = fileURLToPath(new URL(program, import.meta.url));
+  const worker = new ManagedProcess({
+    name,
+    command,
+    args: [...args.slice(0, -1), own],
+    env: {
+      ...benchEnvironment(),
+      TEMPORAL_ADDRESS: stack.temporal.address,
+      TEMPORAL_NAMESPACE: stack.temporal.namespace,
+      DATABASE_URL: stack.databaseUrl,
+      SLUICE_RPC_URLS: stack.rpcUrls.join(','),
+      SLUICE_HOT_WALLET: stack.hotWallet,
+      [TALLY_PORT]: String(tallyPort),
+    },
+    logFile: join(stack.logDir, `${name}.log`),
+    ready: () =>
+      readTally(tallyPort).then(
+        () => true,
+        () => false,
+      ),
+  });
+  await worker.start();
+  return { process: worker, tallyPort };
+}

@@ -89,7 +89,7 @@ async function download(dir, env) {
   const giveUp = () => silence.abort(new Error(`no byte for ${SILENCE_MS / 1000} s`));
   let timer = setTimeout(giveUp, SILENCE_MS);
   try {
-    const response = await fetch(env.SLUICE_TEMPORAL_CLI_URL || archiveUrl(), { signal: silence.signal });
+    const response = await fetch(archiveUrl(), { signal: silence.signal });
     if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
     const archive = join(dir, 'archive');
     const body = Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (response.body));

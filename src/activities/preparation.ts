@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
+import type { Refusal } from './payee.ts';
 import { preparedAttempt } from './prepared-attempt.ts';
 
 export interface PreparationDeps {
@@ -19,17 +20,6 @@ const FUNDS_RETRY_MS = 5_000;
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer }: PreparationDeps) {
-  async function turnAway(
-    row: WithdrawalRow,
-    refusal: Exclude<Composition, { kind: 'composed' }>,
-  ): Promise<Preparation> {
-    const { kind, reason } = refusal;
-    await ledger.withdrawals.move(row.id, kind, reason);
-    return kind === 'rejected'
-      ? { kind: 'ended', status: kind, reason }
-      : { kind: 'waiting', status: kind, reason };
-  }
-
   async function compose(row: WithdrawalRow): Promise<Preparation> {
     const attempts = await ledger.attempts.of(row.id);
     const live = attempts.find((attempt) => attempt.state !== 'dead');
@@ -37,24 +27,14 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
     const n = attempts.length + 1;
     for (let turn = 0; ; turn += 1) {
       const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
-      if (composition.kind !== 'composed') return turnAway(row, composition);
-      const written = await write(composition);
+      if (composition.kind !== 'composed') return turnAway(ledger, row, composition);
+      const written = await write(ledger, composition);
       if (written === 'taken') continue;
       if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
-      return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
-    }
-  }
-
-  /** `taken`: another attempt has this very message, so it must be composed with another price. */
-  async function write({
-    attempt,
-    reservation,
-  }: Extract<Composition, { kind: 'composed' }>): Promise<PrepareResult | 'taken'> {
-    try {
-      return await ledger.attempts.prepare(attempt, reservation);
-    } catch (error) {
-      if (isDomainError(error, 'MessageTaken')) return 'taken';
-      throw error;
+      return turnAway(ledger, row, {
+        kind: 'awaiting_funds',
+        reason: shortOf(written.asset, written.missing),
+      });
     }
   }
 
@@ -73,6 +53,27 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
       return preparation;
     },
   };
+}
+
+async function turnAway(ledger: Ledger, row: WithdrawalRow, refusal: Refusal): Promise<Preparation> {
+  const { kind, reason } = refusal;
+  await ledger.withdrawals.move(row.id, kind, reason);
+  return kind === 'rejected'
+    ? { kind: 'ended', status: kind, reason }
+    : { kind: 'waiting', status: kind, reason };
+}
+
+/** `taken`: another attempt has this very message, so it must be composed with another price. */
+async function write(
+  ledger: Ledger,
+  { attempt, reservation }: Extract<Composition, { kind: 'composed' }>,
+): Promise<PrepareResult | 'taken'> {
+  try {
+    return await ledger.attempts.prepare(attempt, reservation);
+  } catch (error) {
+    if (isDomainError(error, 'MessageTaken')) return 'taken';
+    throw error;
+  }
 }
 
 function shortOf(asset: string, missing: bigint): StatusReason {

@@ -1,6 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
-import { type Stack, startStack } from '../localstack/stack.ts';
+import type { Stack } from '../localstack/stack.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { DEV_FILE } from './connection.ts';
 import { EXIT } from './exit.ts';
@@ -18,19 +17,20 @@ export function registerDev(program: Command): void {
     .action((options) =>
       run(options.json ?? false, async (output) => {
         // Loaded here, so that the other commands start without the whole stack.
-        const { startStack } = await import('../localstack/stack.ts');
+        const [{ startStack }, { devFacts, writeDevFile }] = await Promise.all([
+          import('../localstack/stack.ts'),
+          import('../localstack/dev-file.ts'),
+        ]);
         const { signal } = shutdownSignal();
         const httpPort = Number(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
         const stack = await startStack({ httpPort, uiPort: UI_PORT, say: (line) => output.progress(line) });
+        const removeDevFile = writeDevFile(stack, DEV_FILE);
         try {
-          const addresses = addressesOf(stack);
-          mkdirSync('.sluice', { recursive: true });
-          writeFileSync(DEV_FILE, `${JSON.stringify(addresses, null, 2)}\n`, { mode: 0o600 });
-          output.result(addresses, describe(addresses));
+          output.result(devFacts(stack), describe(stack));
           await aborted(signal);
           output.progress('stopping');
         } finally {
-          rmSync(DEV_FILE, { force: true });
+          removeDevFile();
           await stack.close();
         }
         return EXIT.ok;
@@ -38,34 +38,14 @@ export function registerDev(program: Command): void {
     );
 }
 
-type Addresses = ReturnType<typeof addressesOf>;
-
-/** What `.sluice/dev.json` holds. */
-function addressesOf(stack: Stack) {
-  return {
-    apiUrl: stack.apiUrl,
-    apiKey: stack.apiKey,
-    temporalUi: stack.temporal.uiUrl,
-    temporalAddress: stack.temporal.address,
-    databaseUrl: stack.databaseUrl,
-    rpcUrls: stack.rpcUrls,
-    hotWallet: stack.hotWallet,
-    signerKeyFile: stack.signerKeyFile,
-    ...(stack.chainInfo === null
-      ? {}
-      : { mint: stack.chainInfo['mint'], feeMint: stack.chainInfo['feeMint'] }),
-    logDir: stack.logDir,
-  };
-}
-
-function describe(addresses: Addresses): string {
+function describe(stack: Stack): string {
   return [
     '',
-    `  API          ${addresses.apiUrl}   (key in ${DEV_FILE})`,
-    `  Temporal UI  ${addresses.temporalUi ?? 'not started here'}`,
-    `  Solana RPC   ${addresses.rpcUrls.join('  ')}`,
-    `  hot wallet   ${addresses.hotWallet}`,
-    `  logs         ${addresses.logDir}`,
+    `  API          ${stack.apiUrl}   (key in ${DEV_FILE})`,
+    `  Temporal UI  ${stack.temporal.uiUrl ?? 'not started here'}`,
+    `  Solana RPC   ${stack.rpcUrls.join('  ')}`,
+    `  hot wallet   ${stack.hotWallet}`,
+    `  logs         ${stack.logDir}`,
     '',
     '  Ctrl-C stops everything.',
   ].join('\n');

@@ -1,11 +1,14 @@
 import { base64 } from '@scure/base';
 import { checkNativeSides } from '../domain/balance-guard.ts';
+import { type ErrorCode, isDomainError } from '../domain/errors.ts';
+import type { StatusReason } from '../domain/withdrawal.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { FeePlanner, TransferDraft } from '../solana/fees.ts';
-import { composeTransfer, type TransferSpec } from '../solana/transactions.ts';
+import { type FeePlanner, type TransferDraft, TransferWouldFail } from '../solana/fees.ts';
+import { composeTransfer } from '../solana/transactions.ts';
 import { type Payee, type PayeeRules, type Refusal, readPayee } from './payee.ts';
+import { describeFailure } from './program-errors.ts';
 
 /** An attempt ready to be written, with the money it needs, or why there is none. */
 export type Composition =
@@ -32,6 +35,16 @@ export class Composer {
 
   /** `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages. */
   async compose(row: WithdrawalRow, n: number, salt: bigint): Promise<Composition> {
+    try {
+      return await this.#compose(row, n, salt);
+    } catch (error) {
+      const reason = refusalOf(error);
+      if (reason === null) throw error;
+      return { kind: 'rejected', reason };
+    }
+  }
+
+  async #compose(row: WithdrawalRow, n: number, salt: bigint): Promise<Composition> {
     const { chain, fees, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
     if (payee.kind !== 'payable') return payee;
@@ -75,6 +88,21 @@ export class Composer {
       blockhash,
     };
   }
+}
+
+/** Errors about the withdrawal itself, which no retry heals. */
+const REFUSALS: Partial<Record<ErrorCode, string>> = {
+  InvalidRequest: 'invalid_request',
+  AssetRejected: 'asset_rejected',
+  DestinationRejected: 'destination_rejected',
+  AmountRejected: 'amount_rejected',
+};
+
+function refusalOf(error: unknown): StatusReason | null {
+  if (error instanceof TransferWouldFail)
+    return { code: 'would_fail', message: describeFailure(error.error, error.tried) };
+  const code = isDomainError(error) ? REFUSALS[error.code] : undefined;
+  return code === undefined || !isDomainError(error) ? null : { code, message: error.message };
 }
 
 function nativeRefusal(

@@ -9,6 +9,7 @@ import type { LandingOutcome, LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
+import { describeFailure } from './program-errors.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
@@ -102,7 +103,10 @@ async function close(ledger: Ledger, attempt: AttemptRow): Promise<Landing> {
     await ledger.withdrawals.move(withdrawalId, 'finalized', null, { amountReceived });
     return { kind: 'finalized', signature, slot };
   }
-  const reason = { code: 'failed_on_chain', message: attempt.error ?? 'the transaction failed on chain' };
+  const reason = {
+    code: 'failed_on_chain',
+    message: describeFailure(attempt.error ?? 'no error is on record', base64.decode(attempt.message)),
+  };
   await ledger.withdrawals.move(withdrawalId, 'failed', reason);
   return { kind: 'failed', signature, slot, reason };
 }

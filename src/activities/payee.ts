@@ -1,7 +1,8 @@
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
-import { classifyDestination } from '../solana/addresses.ts';
+import { classifyDestination, decodeAddress } from '../solana/addresses.ts';
 import type { Chain } from '../solana/chain.ts';
+import { resolveHookAccounts } from '../solana/hooks.ts';
 import type { AccountInfo } from '../solana/rpc/schemas.ts';
 import { type ExtensionRule, tokenPolicy } from '../solana/token-policy.ts';
 import {
@@ -56,6 +57,7 @@ export async function readPayee(
   const malformed = classifyDestination(row.destination, null, { ours: new Set([rules.hotWallet]) });
   if (malformed.kind === 'rejected' && UNREADABLE.has(malformed.reason.code))
     return refused(malformed.reason);
+  if (row.asset !== 'SOL' && 'reason' in decodeAddress(row.asset)) return refused(NO_MINT);
   const { slot, accounts } = await chain.accounts([row.destination, ...wallets]);
   const [destination = null, hot = null, mint = null] = accounts;
   const refusal = destinationRefusal(rules, row, destination);
@@ -74,6 +76,11 @@ export async function readPayee(
 
 /** Faults of the text itself: such an address cannot even be asked for. */
 const UNREADABLE: ReadonlySet<string> = new Set(['not_base58', 'wrong_length']);
+
+const NO_MINT: StatusReason = {
+  code: 'asset_rejected',
+  message: 'the asset is not the address of a mint: it does not decode to 32 bytes',
+};
 
 function destinationRefusal(
   rules: PayeeRules,
@@ -109,6 +116,11 @@ async function readTokenSide(
   if (!verdict.ok) return refused(verdict.reason);
   const expectedFee = mint.transferFee === null ? null : transferFee(mint, row.amount, await chain.epoch());
   const rentLamports = verdict.createAta ? ataRent(toAccount, await chain.rentMinimum(mint.ataSize)) : 0n;
+  const hookAccounts = await resolveHookAccounts(chain, mint, {
+    source: rules.hotWallet,
+    destination: row.destination,
+    amount: row.amount,
+  });
   const { address, program, decimals } = mint;
   const transfer = {
     mint: address,
@@ -116,7 +128,7 @@ async function readTokenSide(
     decimals,
     createAta: verdict.createAta,
     expectedFee,
-    hookAccounts: [],
+    hookAccounts,
   };
   return {
     slot,

@@ -43,7 +43,8 @@ export class FeePlanner {
 
   /**
    * Limits for the n-th attempt (1 = first). `salt` (micro-lamports) keeps equal transfers from being one message.
-   * Throws DomainError NodeFault where the chain says that the transfer would fail for another reason than money.
+   * Throws {@link TransferWouldFail} where a program refuses the transfer for another reason than money, and DomainError NodeFault
+   * where the simulation failed for a reason that may pass.
    */
   async plan(draft: TransferDraft, n: number, salt: bigint): Promise<FeePlan> {
     const [recent, computeUnitLimit] = await Promise.all([this.#recentPrice(draft), this.#limitFor(draft)]);
@@ -75,9 +76,11 @@ export class FeePlanner {
 
   async #simulate(draft: TransferDraft): Promise<bigint> {
     const spec = { ...draft, computeUnitLimit: MOST_UNITS, computeUnitPriceMicroLamports: 0n };
-    const { raw } = assembleTransaction(composeTransfer(spec).message, new Uint8Array(64));
+    const { message } = composeTransfer(spec);
+    const { raw } = assembleTransaction(message, new Uint8Array(64));
     const { error, logs, unitsConsumed } = await this.#chain.simulate(raw);
     if (error !== null && isShortage(error)) throw new ShortOfMoney(error);
+    if (error !== null && isRefusal(error)) throw new TransferWouldFail(error, message, logs);
     if (error !== null) throw new DomainError('NodeFault', `the transfer would fail: ${error}`, { logs });
     if (unitsConsumed === null)
       throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');
@@ -121,6 +124,21 @@ function bumpUnits({ token, destination }: TransferDraft): bigint {
 
 const UNITS_PER_BUMP = 1_500n;
 
+/** A program of the transfer refuses it, as simulated: `error` is the chain's text, `tried` the message. */
+export class TransferWouldFail extends Error {
+  override readonly name = 'TransferWouldFail';
+  readonly error: string;
+  readonly tried: Uint8Array;
+  readonly logs: readonly string[];
+
+  constructor(error: string, tried: Uint8Array, logs: readonly string[]) {
+    super(`the transfer would fail: ${error}`);
+    this.error = error;
+    this.tried = tried;
+    this.logs = logs;
+  }
+}
+
 class ShortOfMoney extends Error {}
 
 // The System and the token programs say 1 for "insufficient funds"; a token account that does not exist holds nothing.
@@ -128,6 +146,13 @@ const SHORTAGES =
   /^(AccountNotFound|InsufficientFundsForFee|\{"InsufficientFundsForRent".*|InvalidAccountForFee)$/;
 const SHORT_INSTRUCTION =
   /^\{"InstructionError":\[[0-9]+,(\{"Custom":1\}|"InvalidAccountData"|"IncorrectProgramId"|"UninitializedAccount"|"InsufficientFunds")\]\}$/;
+
+// Token-2022's FeeMismatch: the epoch changed between reading the mint's fee and trying the transfer.
+const FEE_OF_ANOTHER_EPOCH = /^\{"InstructionError":\[[0-9]+,\{"Custom":32\}\]\}$/;
+
+function isRefusal(error: string): boolean {
+  return error.startsWith('{"InstructionError":') && !FEE_OF_ANOTHER_EPOCH.test(error);
+}
 
 function isShortage(error: string): boolean {
   return SHORTAGES.test(error) || SHORT_INSTRUCTION.test(error);

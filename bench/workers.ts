@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../src/localstack/ports.ts';
 import { ManagedProcess } from '../src/localstack/process.ts';
@@ -13,15 +13,24 @@ export interface BenchWorker {
   readonly tallyPort: number;
 }
 
-/** Starts `program` (a path below `bench/`) with the settings of the stack's chain worker; ready when its tally answers. */
-export async function startBenchWorker(stack: Stack, name: string, program: string): Promise<BenchWorker> {
+/**
+ * Starts `program` (a path below `bench/`) with the settings of the stack's chain worker; ready when its tally answers.
+ * With `profileDir` Node.js leaves a CPU profile there when the worker ends.
+ */
+export async function startBenchWorker(
+  stack: Stack,
+  name: string,
+  program: string,
+  profileDir?: string,
+): Promise<BenchWorker> {
   const tallyPort = await freePort();
   const { command, args } = sourceProgram('worker.ts');
   const own = fileURLToPath(new URL(program, import.meta.url));
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`];
   const worker = new ManagedProcess({
     name,
     command,
-    args: [...args.slice(0, -1), own],
+    args: [...profiling, ...args.slice(0, -1), own],
     env: {
       ...benchEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

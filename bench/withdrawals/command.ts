@@ -17,6 +17,7 @@ export function registerWithdrawals(program: Command): void {
     .option('--in-flight <n>', 'withdrawals, or bare workflows, under way at a time', positive, 100)
     .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 50)
     .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 4)
+    .option('--profile <dir>', 'leave CPU profiles of both workers in this directory')
     .action(({ json = false, ...plan }) =>
       run(json, async (output) => {
         output.progress('starting Temporal, PostgreSQL, a chain with two nodes, signer, worker and API …');

@@ -18,6 +18,8 @@ export interface Plan {
   readonly inFlight: number;
   readonly slotMs: number;
   readonly finalityLag: number;
+  /** Directory for CPU profiles of both workers. */
+  readonly profile?: string | undefined;
 }
 
 /** One round of withdrawals and what it asked of the nodes. */
@@ -44,8 +46,8 @@ const AMOUNT_LAMPORTS = '1000000';
 export async function measure(stack: Stack, plan: Plan, say: (line: string) => void): Promise<Report> {
   await stack.worker.stop();
   const workers = await Promise.all([
-    startBenchWorker(stack, 'bench-worker', './withdrawals/chain-worker.ts'),
-    startBenchWorker(stack, 'bench-baseline', './baseline/worker.ts'),
+    startBenchWorker(stack, 'bench-worker', './withdrawals/chain-worker.ts', plan.profile),
+    startBenchWorker(stack, 'bench-baseline', './baseline/worker.ts', plan.profile),
   ]);
   const { address, namespace } = stack.temporal;
   const { connection, client } = await connectTemporal({ address, namespace });

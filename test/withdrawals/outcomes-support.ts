@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Keypair,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
+import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
+import type { Stack } from '../../src/localstack/stack.ts';
+
+/** What a test does to the chain under a running stack, and what it reads of it past Sluice. */
+export class ChainHand {
+  readonly #stack: Stack;
+
+  constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  get url(): string {
+    return this.#stack.rpcUrls[0] ?? '';
+  }
+
+  /** The address of a mint that the chain made at its start. */
+  mint(name: 'mint' | 'feeMint'): string {
+    const mint = this.#stack.chainInfo?.[name];
+    if (typeof mint === 'object' && mint !== null && 'address' in mint) return String(mint.address);
+    throw new Error(`the chain has no ${name}`);
+  }
+
+  /** The hot wallet's own key, which only the signer should have: for what a thief or a mistake could do. */
+  hotKey(): Keypair {
+    const bytes: number[] = JSON.parse(readFileSync(this.#stack.signerKeyFile, 'utf8'));
+    return Keypair.fromSecretKey(Uint8Array.from(bytes));
+  }
+
+  /** Gives lamports, and waits until that is final. */
+  async airdrop(address: string, lamports: number): Promise<void> {
+    const before = await this.lamports(address);
+    await rpc(this.url, 'requestAirdrop', [address, lamports]);
+    await until(async () => (await this.lamports(address)) !== before);
+  }
+
+  async lamports(address: string): Promise<number> {
+    const params = [address, { commitment: 'finalized' }];
+    return (await rpc<{ value: number }>(this.url, 'getBalance', params)).value;
+  }
+
+  /** Signs and sends; resolves with the signature as soon as a node took the bytes. */
+  async send(signer: Keypair, instructions: TransactionInstruction[]): Promise<string> {
+    const { value } = await rpc<{ value: { blockhash: string } }>(this.url, 'getLatestBlockhash', []);
+    const message = new TransactionMessage({
+      payerKey: signer.publicKey,
+      recentBlockhash: value.blockhash,
+      instructions,
+    });
+    const signed = new VersionedTransaction(message.compileToV0Message());
+    signed.sign([signer]);
+    const raw = Buffer.from(signed.serialize()).toString('base64');
+    return rpc(this.url, 'sendTransaction', [raw, { encoding: 'base64', skipPreflight: true }]);
+  }
+
+  /** Every node takes bytes for sending and loses them, until {@link heal}. */
+  async swallowSends(): Promise<void> {
+    const lie = { kind: 'result', result: '1'.repeat(64) };
+    for (const node of this.#stack.rpcUrls.keys())
+      await rpc(this.url, 'localnet_setFault', [node, 'sendTransaction', lie]);
+  }
+
+  async heal(): Promise<void> {
+    await rpc(this.url, 'localnet_clearFaults', []);
+  }
+
+  /** What reached a wallet from the hot wallet, by the finalized blocks. */
+  async paymentsTo(wallet: string): Promise<readonly ChainPayment[]> {
+    const payments = await paymentsOnChain(this.url, this.#stack.hotWallet);
+    return payments.filter((payment) => payment.wallet === wallet);
+  }
+
+  /** The parsed memos of a transaction. */
+  async memosOf(signature: string): Promise<readonly unknown[]> {
+    const options = { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
+    const { transaction } = await rpc<{
+      transaction: { message: { instructions: { program?: string; parsed?: unknown }[] } };
+    }>(this.url, 'getTransaction', [signature, options]);
+    const memos = transaction.message.instructions.filter(({ program }) => program === 'spl-memo');
+    return memos.map(({ parsed }) => parsed);
+  }
+}
+
+/** Rows of a query on the stack's own database. */
+export async function query<T extends pg.QueryResultRow>(
+  stack: Stack,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<T[]> {
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<T>(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The withdrawal as soon as it has this status. */
+export async function reaches(
+  sluice: SluiceClient,
+  id: string,
+  status: WithdrawalStatus,
+): Promise<Withdrawal> {
+  let seen = await sluice.get(id);
+  await until(async () => {
+    seen = await sluice.get(id);
+    return seen.status === status;
+  });
+  return seen;
+}
+
+/** The history of a withdrawal's workflow, as text with every payload decoded. */
+export async function historyText(stack: Stack, id: string): Promise<string> {
+  const connection = await Connection.connect({ address: stack.temporal.address });
+  try {
+    const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
+    const history = await handle.fetchHistory();
+    return textOf(history.events ?? []);
+  } finally {
+    await connection.close();
+  }
+}
+
+// Payloads are bytes in objects of any depth; nothing of them may be overlooked.
+function textOf(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.values(value).map(textOf).join('\n');
+}
+
+/** Everything that the processes of the stack wrote, by file name. */
+export function logsOf(stack: Stack): readonly (readonly [name: string, text: string])[] {
+  return readdirSync(stack.logDir).map((name) => [name, readFileSync(join(stack.logDir, name), 'utf8')]);
+}
+
+export async function until(met: () => Promise<boolean>, patienceMs = 90_000): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!(await met())) {
+    if (performance.now() > end) throw new Error(`it did not come to pass in ${patienceMs} ms`);
+    await sleep(50);
+  }
+}

@@ -92,11 +92,7 @@ describe('a destination that must never be paid', () => {
         return address;
       },
     ],
-    [
-      'a point of small order',
-      'small_order',
-      () => base58.encode(Uint8Array.from([1, ...new Array(31).fill(0)])),
-    ],
+    ['a point of small order', 'small_order', () => base58.encode(Uint8Array.of(1, ...new Uint8Array(31)))],
     ['the hot wallet itself', 'own_address', () => stack.hotWallet],
     ['text that is not base58', 'not_base58', () => '0OIl'.repeat(10)],
     ['text of another length', 'wrong_length', () => 'abc'],

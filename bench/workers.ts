@@ -14,23 +14,22 @@ export interface BenchWorker {
 }
 
 /**
- * Starts `program` (a path below `bench/`) with the settings of the stack's chain worker; ready when its tally answers.
+ * Starts `program` with the settings of the stack's chain worker; ready when its tally answers.
  * With `profileDir` Node.js leaves a CPU profile there when the worker ends.
  */
 export async function startBenchWorker(
   stack: Stack,
   name: string,
-  program: string,
+  program: URL,
   profileDir?: string,
 ): Promise<BenchWorker> {
   const tallyPort = await freePort();
   const { command, args } = sourceProgram('worker.ts');
-  const own = fileURLToPath(new URL(program, import.meta.url));
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`];
   const worker = new ManagedProcess({
     name,
     command,
-    args: [...profiling, ...args.slice(0, -1), own],
+    args: [...profiling, ...args.slice(0, -1), fileURLToPath(program)],
     env: {
       ...benchEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

@@ -46,8 +46,13 @@ const AMOUNT_LAMPORTS = '1000000';
 export async function measure(stack: Stack, plan: Plan, say: (line: string) => void): Promise<Report> {
   await stack.worker.stop();
   const workers = await Promise.all([
-    startBenchWorker(stack, 'bench-worker', './withdrawals/chain-worker.ts', plan.profile),
-    startBenchWorker(stack, 'bench-baseline', './baseline/worker.ts', plan.profile),
+    startBenchWorker(stack, 'bench-worker', new URL('./chain-worker.ts', import.meta.url), plan.profile),
+    startBenchWorker(
+      stack,
+      'bench-baseline',
+      new URL('../baseline/worker.ts', import.meta.url),
+      plan.profile,
+    ),
   ]);
   const { address, namespace } = stack.temporal;
   const { connection, client } = await connectTemporal({ address, namespace });

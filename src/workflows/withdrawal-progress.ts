@@ -22,11 +22,12 @@ export class WithdrawalProgress {
   readonly terms: WithdrawalTerms;
   status: WithdrawalStatus = 'requested';
   attempt: PreparedAttempt | null = null;
+  /** How often the customer has confirmed; one that comes while an attempt is being prepared must not be missed. */
+  answers = 0;
   private reason: StatusReason | null = null;
   private signature: string | null = null;
   private attempts = 0;
   private admitted = false;
-  private confirmations = 0;
 
   constructor(terms: WithdrawalTerms) {
     this.terms = terms;
@@ -70,10 +71,9 @@ export class WithdrawalProgress {
     ]);
   }
 
-  /** Resolves when the customer confirms the destination or cancels. */
-  async customerAnswered(): Promise<void> {
-    const seen = this.confirmations;
-    await condition(() => this.confirmations > seen || isTerminal(this.status));
+  /** Resolves when the customer has confirmed more than `heard` times, or cancels. */
+  async customerAnswered(heard: number): Promise<void> {
+    await condition(() => this.answers > heard || isTerminal(this.status));
   }
 
   view(): WithdrawalView {
@@ -83,7 +83,7 @@ export class WithdrawalProgress {
   private async confirm(): Promise<WithdrawalView> {
     await condition(() => this.admitted);
     await act.confirm({ id: this.terms.id });
-    this.confirmations += 1;
+    this.answers += 1;
     return this.view();
   }
 

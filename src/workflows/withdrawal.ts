@@ -37,12 +37,13 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView
 /** Composes the next attempt, waiting for the customer's word or for funds as long as that takes; null where there is none to pay. */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
   const { id } = progress.terms;
+  const answers = progress.answers;
   const prepared = await progress.unlessCancelled(
     act.prepareAttempt({ id, waitForFunds: progress.status === 'awaiting_funds' }),
   );
   if (prepared === 'cancelled') return null;
   progress.prepared(prepared);
-  if (progress.status === 'awaiting_confirmation') await progress.customerAnswered();
+  if (progress.status === 'awaiting_confirmation') await progress.customerAnswered(answers);
   return progress.attempt;
 }
 

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import proto from '@temporalio/proto';
+import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const HISTORIES = new URL('../histories/', import.meta.url);
+const files = readdirSync(HISTORIES).filter((file) => file.endsWith('.bin'));
+let workflowBundle: WorkflowBundleWithSourceMap;
+
+beforeAll(async () => {
+  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+  workflowBundle = await bundleWorkflowCode({ workflowsPath });
+});
+
+/** Saved by `test/histories/record.ts`: runs that are open in production must replay with the code of today. */
+describe('a saved history', () => {
+  it('exists for each kind of run', () => {
+    expect(files).toEqual([
+      'cancelled.bin',
+      'confirmed-by-customer.bin',
+      'finalized.bin',
+      'rejected.bin',
+      'waited-for-funds.bin',
+    ]);
+  });
+
+  it.each(files)('%s replays', async (file) => {
+    const history = proto.temporal.api.history.v1.History.decode(readFileSync(new URL(file, HISTORIES)));
+    await Worker.runReplayHistory({ workflowBundle }, history, `withdrawal/${file.replace('.bin', '')}`);
+  });
+});

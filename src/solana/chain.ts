@@ -29,9 +29,9 @@ export interface SendAnswer {
   readonly error: string | null;
 }
 
-const BLOCKHASH_SHARED_MS = 1_000;
+const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
-const ACCOUNT_WINDOW_MS = 10;
+const ACCOUNT_WINDOW_MS = 100;
 const ACCOUNTS_PER_CALL = 100;
 const HIGHEST_READABLE_VERSION = 1;
 
@@ -51,12 +51,12 @@ export class Chain {
     this.#accounts = new Batcher(ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, (keys) => this.#readAccounts(keys));
   }
 
-  /** A confirmed blockhash, shared between callers for one second. */
+  /** A confirmed blockhash, shared between callers for three seconds. */
   latestBlockhash(): Promise<LatestBlockhash> {
     return this.#blockhash.get('', () => this.pool.read(readLatestBlockhash));
   }
 
-  /** Finalized accounts, in the order asked; callers within 10 ms share one call. `slot` is the lowest that any was read at. */
+  /** Finalized accounts, in the order asked; callers within 100 ms share one call. `slot` is the lowest that any was read at. */
   async accounts(addresses: readonly string[]): Promise<{ slot: bigint; accounts: (AccountInfo | null)[] }> {
     const answers = await Promise.all(addresses.map((address) => this.#accounts.get(address)));
     const slots = answers.map((answer) => answer.slot);

@@ -19,10 +19,15 @@ export const RECORD: LocalActivityOptions = {
 };
 
 /** Reads the chain, then commits one Postgres transaction. */
-export const PREPARE: ActivityOptions = { startToCloseTimeout: '15 seconds', retry };
+export const PREPARE: ActivityOptions = {
+  summary: 'check, compose, reserve',
+  startToCloseTimeout: '15 seconds',
+  retry,
+};
 
 /** Waits for one signature; no chain and no database on that side. */
 export const SIGN: ActivityOptions = {
+  summary: 'sign',
   taskQueue: SIGNER_TASK_QUEUE,
   startToCloseTimeout: '30 seconds',
   retry,
@@ -30,6 +35,7 @@ export const SIGN: ActivityOptions = {
 
 /** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
 export const LAND: ActivityOptions = {
+  summary: 'send until it has landed or is proved dead',
   startToCloseTimeout: '30 days',
   heartbeatTimeout: '10 seconds',
   retry,

@@ -49,11 +49,17 @@ export class WithdrawalProgress {
     this.take(preparation.attempt);
     this.status = 'preparing';
     this.reason = null;
+    // The card alone: a search attribute for a state of milliseconds would be a history event more.
+    this.describe();
   }
 
   signed(signature: string): void {
     this.signature = signature;
     this.show('sending', null);
+  }
+
+  held(reason: StatusReason): void {
+    this.show('held', reason);
   }
 
   landed(landing: Landing): void {
@@ -104,8 +110,12 @@ export class WithdrawalProgress {
   private show(status: WithdrawalStatus, reason: StatusReason | null): void {
     this.status = status;
     this.reason = reason;
-    setCurrentDetails(progressCard(this.terms, this.view()));
+    this.describe();
     this.upsert();
+  }
+
+  private describe(): void {
+    setCurrentDetails(progressCard(this.terms, this.view()));
   }
 
   /** Only what changed, because each upsert is a history event. */

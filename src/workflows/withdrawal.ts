@@ -52,28 +52,34 @@ async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt
   const { id, asset, amount, destination, memo } = progress.terms;
   const { n, message, maxFeeLamports } = attempt;
   const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, maxFeeLamports };
-  const signature = attempt.signature ?? (await signOrHold(task));
+  const signature = attempt.signature ?? (await signOrHold(progress, task));
   progress.signed(signature);
   return act.landAttempt({ id, n, signature });
 }
 
 /** A refusal of the signer means tampering or a defect: the withdrawal is held on record and the run fails for people to see. */
-async function signOrHold(task: SigningTask): Promise<string> {
+async function signOrHold(progress: WithdrawalProgress, task: SigningTask): Promise<string> {
   try {
     return (await act.signTransaction(task)).signature;
   } catch (error) {
-    if (!isCancellation(error))
-      await act.hold({
-        id: task.withdrawalId,
-        reason: { code: 'signing_refused', message: rootCause(error) ?? 'the signer refused' },
-      });
+    if (isCancellation(error)) throw error;
+    const reason = { code: 'signing_refused', message: rootCause(error) ?? 'the signer refused' };
+    await act.hold({ id: task.withdrawalId, reason });
+    progress.held(reason);
     throw error;
   }
 }
 
-function refuseForeignId(terms: WithdrawalTerms): void {
-  const expected = withdrawalWorkflowId(terms.id);
+/** A start without terms must fail the run, not the task: a task is tried again for ever. */
+function refuseForeignId(terms: WithdrawalTerms | undefined): void {
   const { workflowId } = workflowInfo();
+  if (typeof terms?.id !== 'string') {
+    throw ApplicationFailure.nonRetryable(
+      'id must be a string: the one argument is the terms',
+      'InvalidRequest',
+    );
+  }
+  const expected = withdrawalWorkflowId(terms.id);
   if (workflowId === expected) return;
   const message = `workflow id ${workflowId} is not ${expected}: a withdrawal has one workflow id for ever`;
   throw ApplicationFailure.nonRetryable(message, 'ForeignWorkflowId');

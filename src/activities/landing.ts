@@ -2,6 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing } from '../domain/steps.ts';
+import type { StatusReason } from '../domain/withdrawal.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
@@ -34,15 +35,7 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
     const { signature, raw } = attempt;
     if (signature === null || raw === null)
       throw new DomainError('IllegalTransition', `attempt ${id}/${attempt.n} has no bytes`);
-    const beat = setInterval(() => heartbeat({ signature }), HEARTBEAT_EVERY_MS);
-    try {
-      return await watcher.watch(
-        { ...attempt, signature, raw },
-        { ...follow(id), signal: cancellationSignal() },
-      );
-    } finally {
-      clearInterval(beat);
-    }
+    return watcher.watch({ ...attempt, signature, raw }, { ...follow(id), signal: cancellationSignal() });
   }
 
   return {
@@ -52,11 +45,16 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
       readonly n: number;
       readonly signature: string;
     }): Promise<Landing> {
-      const { id, n } = input;
-      const prepared = await ledger.attempts.get(id, n);
-      const attempt = prepared.raw === null ? await storeBytes(ledger, prepared, input.signature) : prepared;
-      const settled = isSettled(attempt) ? attempt : await settle(ledger, attempt, await judged(id, attempt));
-      return close(ledger, settled);
+      const { id, n, signature } = input;
+      const beat = setInterval(() => heartbeat({ signature }), HEARTBEAT_EVERY_MS);
+      try {
+        const stored = await ledger.attempts.get(id, n);
+        if (isSettled(stored)) return landingOf(stored);
+        const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
+        return landingOf(await settle(ledger, attempt, await judged(id, attempt)));
+      } finally {
+        clearInterval(beat);
+      }
     },
   };
 }
@@ -83,30 +81,29 @@ async function settle(
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
-    ...(verdict.kind === 'failed' ? { error: verdict.error } : {}),
+    ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
+    ...(verdict.kind === 'landed' ? { amountReceived: await received(ledger, attempt) } : {}),
     ...(feeLamports === null ? {} : { feeLamports }),
     proof: evidence,
   });
 }
 
-/** Moves the withdrawal to where its settled attempt puts it. */
-async function close(ledger: Ledger, attempt: AttemptRow): Promise<Landing> {
-  const { withdrawalId, signature, state } = attempt;
-  if (state === 'dead' || signature === null) {
-    await ledger.withdrawals.move(withdrawalId, 'preparing');
-    return { kind: 'dead', signature };
-  }
+/** What a settled attempt made of its withdrawal; the record has it already. */
+function landingOf(attempt: AttemptRow): Landing {
+  const { signature, state } = attempt;
+  if (state === 'dead' || signature === null) return { kind: 'dead', signature };
   const slot = (attempt.slot ?? 0n).toString();
-  if (state === 'landed') {
-    const { amount } = await ledger.withdrawals.get(withdrawalId);
-    const amountReceived = amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
-    await ledger.withdrawals.move(withdrawalId, 'finalized', null, { amountReceived });
-    return { kind: 'finalized', signature, slot };
-  }
-  const reason = {
-    code: 'failed_on_chain',
-    message: describeFailure(attempt.error ?? 'no error is on record', base64.decode(attempt.message)),
-  };
-  await ledger.withdrawals.move(withdrawalId, 'failed', reason);
-  return { kind: 'failed', signature, slot, reason };
+  if (state === 'landed') return { kind: 'finalized', signature, slot };
+  return { kind: 'failed', signature, slot, reason: failureOf(attempt, attempt.error) };
+}
+
+function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
+  const text = describeFailure(error ?? 'no error is on record', base64.decode(message));
+  return { code: 'failed_on_chain', message: text };
+}
+
+/** Base units that reached the destination: the chain fails a transfer whose declared fee is not what it withholds. */
+async function received(ledger: Ledger, attempt: AttemptRow): Promise<bigint> {
+  const { amount } = await ledger.withdrawals.get(attempt.withdrawalId);
+  return amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
 }

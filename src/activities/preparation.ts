@@ -27,15 +27,22 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
     const n = attempts.length + 1;
     for (let turn = 0; ; turn += 1) {
       const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
-      if (composition.kind !== 'composed') return turnAway(ledger, row, composition);
+      if (composition.kind !== 'composed') return turnAway(row, composition);
       const written = await write(ledger, composition);
       if (written === 'taken') continue;
       if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
-      return turnAway(ledger, row, {
-        kind: 'awaiting_funds',
-        reason: shortOf(written.asset, written.missing),
-      });
+      return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
     }
+  }
+
+  async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal): Promise<Preparation> {
+    const moved = await ledger.withdrawals.move(row.id, kind, reason);
+    // The customer's word may have come after the row was read; nobody would say it again.
+    if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
+      return compose(moved);
+    return kind === 'rejected'
+      ? { kind: 'ended', status: kind, reason }
+      : { kind: 'waiting', status: kind, reason };
   }
 
   return {
@@ -46,7 +53,7 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
     }): Promise<Preparation> {
       const row = await ledger.withdrawals.get(input.id);
       if (isTerminal(row.status)) return { kind: 'ended', status: row.status, reason: row.reason };
-      const preparation = await compose(row);
+      const preparation = await compose(row).catch((error: unknown) => whatIsThere(ledger, row.id, error));
       const short = preparation.kind === 'waiting' && preparation.status === 'awaiting_funds';
       if (short && input.waitForFunds)
         throw notYet('AwaitingFunds', preparation.reason.message, retryDelay());
@@ -55,12 +62,14 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
   };
 }
 
-async function turnAway(ledger: Ledger, row: WithdrawalRow, refusal: Refusal): Promise<Preparation> {
-  const { kind, reason } = refusal;
-  await ledger.withdrawals.move(row.id, kind, reason);
-  return kind === 'rejected'
-    ? { kind: 'ended', status: kind, reason }
-    : { kind: 'waiting', status: kind, reason };
+/** Where another run was faster, what it left counts; any other error stands. */
+async function whatIsThere(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
+  if (!isDomainError(error, 'IllegalTransition')) throw error;
+  const { status, reason } = await ledger.withdrawals.get(id);
+  if (isTerminal(status)) return { kind: 'ended', status, reason };
+  const live = (await ledger.attempts.of(id)).find((attempt) => attempt.state !== 'dead');
+  if (live === undefined) throw error;
+  return { kind: 'prepared', attempt: preparedAttempt(live) };
 }
 
 /** `taken`: another attempt has this very message, so it must be composed with another price. */

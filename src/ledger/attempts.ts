@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { mayFollow } from '../domain/withdrawal.ts';
+import { mayFollow, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
 import {
   landFee,
@@ -31,6 +31,10 @@ export interface AttemptOutcome {
   /** What the chain charged, where it is known. */
   readonly feeLamports?: bigint;
   readonly proof: unknown;
+  /** Why, for `failed`. */
+  readonly reason?: StatusReason;
+  /** Base units that reached the destination, for `landed`. */
+  readonly amountReceived?: bigint;
 }
 
 const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
@@ -80,7 +84,8 @@ export class Attempts {
   }
 
   /**
-   * Records the verdict. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
+   * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
+   * `preparing`. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
    * for the next attempt. Throws IllegalTransition where another verdict is on record.
    */
   async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
@@ -103,7 +108,7 @@ export class Attempts {
         .returningAll()
         .executeTakeFirst();
       if (stored === undefined) throw illegal(row, `become ${outcome.state}`);
-      await afterSettlement(trx, withdrawal, stored);
+      await afterSettlement(trx, withdrawal, stored, outcome);
       return stored;
     });
   }
@@ -164,16 +169,23 @@ async function afterSettlement(
   trx: Transaction<Tables>,
   withdrawal: WithdrawalRow,
   settled: AttemptRow,
+  { reason, amountReceived }: AttemptOutcome,
 ): Promise<void> {
   const { id } = withdrawal;
   if (settled.state === 'dead') {
     // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
     if (withdrawal.status === 'confirmed') await enterStatus(trx, id, 'sending');
+    await enterStatus(trx, id, 'preparing');
     return;
   }
   if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
-  if (settled.state === 'landed') await landReservations(trx, id, settled.slot);
-  else await landFee(trx, id, settled.slot, settled.feeLamports);
+  if (settled.state === 'landed') {
+    await landReservations(trx, id, settled.slot);
+    await enterStatus(trx, id, 'finalized', null, amountReceived);
+  } else {
+    await landFee(trx, id, settled.slot, settled.feeLamports);
+    await enterStatus(trx, id, 'failed', reason ?? null);
+  }
 }
 
 async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {

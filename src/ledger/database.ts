@@ -74,6 +74,8 @@ export type Database = Kysely<Tables>;
 const INT8 = 20;
 const NUMERIC = 1700;
 const POOL_SIZE = 16;
+// A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
+const STATEMENT_TIMEOUT_MS = 8_000;
 
 /** A lazy pool of connections; every whole number of the database arrives as bigint. */
 export function connect(databaseUrl: string): Database {
@@ -81,6 +83,10 @@ export function connect(databaseUrl: string): Database {
     connectionString: databaseUrl,
     max: POOL_SIZE,
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
     types: {
       getTypeParser: (oid, format) =>
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),

@@ -34,7 +34,14 @@ export interface WithdrawalPage {
   readonly nextCursor: string | null;
 }
 
-const UNPAID: readonly WithdrawalStatus[] = ['rejected', 'cancelled', 'failed'];
+/** A slow step that found no payable attempt must not write over one that a faster step has prepared. */
+const BEFORE_ANY_ATTEMPT: readonly WithdrawalStatus[] = [
+  'awaiting_confirmation',
+  'awaiting_funds',
+  'rejected',
+  'cancelled',
+  'failed',
+];
 const CURSOR = /^[1-9][0-9]{0,17}$/;
 
 /** Customers' requests: one row an id for ever. Every step may be repeated and is then a success without effect. */
@@ -109,7 +116,8 @@ export class Withdrawals {
   }
 
   /**
-   * Compare-and-set along the table of states; throws IllegalTransition, also for an end without payment while an attempt is live.
+   * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
+   * attempt is not dead.
    * Such an end releases what was reserved. A repeated end keeps its first reason.
    */
   async move(
@@ -121,16 +129,14 @@ export class Withdrawals {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
       if (row.status === to && isTerminal(to)) return row;
-      if (UNPAID.includes(to)) {
-        if (await hasAttempt(trx, id, ['prepared', 'signed'])) {
-          throw new DomainError(
-            'IllegalTransition',
-            `withdrawal ${id} may not become ${to}: an attempt is live`,
-            { id, to },
-          );
-        }
-        await releaseReservations(trx, id);
+      if (
+        BEFORE_ANY_ATTEMPT.includes(to) &&
+        (await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']))
+      ) {
+        const message = `withdrawal ${id} may not become ${to}: an attempt is not dead`;
+        throw new DomainError('IllegalTransition', message, { id, to });
       }
+      if (to === 'rejected' || to === 'cancelled' || to === 'failed') await releaseReservations(trx, id);
       return enterStatus(trx, id, to, reason, extra.amountReceived);
     });
   }

@@ -14,7 +14,7 @@ const retry = {
 /** One short Postgres transaction, run in the worker that has the workflow task: one history event instead of six. */
 export const RECORD: LocalActivityOptions = {
   startToCloseTimeout: '10 seconds',
-  localRetryThreshold: '1 minute',
+  localRetryThreshold: '5 seconds',
   retry,
 };
 

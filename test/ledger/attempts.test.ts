@@ -155,6 +155,30 @@ describe('settling an attempt', () => {
     }
   });
 
+  it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
+    const { attempts, withdrawals } = use.ledger;
+    const id = await signed();
+    await attempts.settle(id, 1, DEAD);
+    expect((await withdrawals.get(id)).status).toBe('preparing');
+    await attempts.prepare(attempt(id, 2), PLENTY);
+    await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
+    await attempts.settle(id, 1, DEAD);
+    expect((await withdrawals.get(id)).status).toBe('sending');
+    await attempts.settle(id, 2, { state: 'landed', slot: 9n, proof: {}, amountReceived: 5n });
+    expect(await withdrawals.get(id)).toMatchObject({ status: 'finalized', amountReceived: 5n });
+  });
+
+  it('forbids every wait and every end without payment while an attempt is not dead', async () => {
+    const { attempts, withdrawals } = use.ledger;
+    const id = await reserved();
+    await attempts.prepare(attempt(id), PLENTY);
+    const reason = { code: 'late', message: 'a slow step found no money' };
+    for (const to of ['awaiting_funds', 'awaiting_confirmation', 'rejected'] as const) {
+      expect(await codeOf(withdrawals.move(id, to, reason))).toBe('IllegalTransition');
+    }
+    expect((await withdrawals.get(id)).status).toBe('preparing');
+  });
+
   it('needs a slot for a landing and a proof for a death', async () => {
     const id = await signed();
     for (const bad of [

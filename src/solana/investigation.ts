@@ -22,9 +22,10 @@ export interface Investigation {
 /** An attempt that has a signature. */
 export type SignedAttempt = CoveredAttempt & { readonly signature: string };
 
-/** The finalized block height of one node; the lowest that any may claim to have finalized. */
-export function finalizedHeight(chain: Chain): Promise<bigint> {
-  return chain.pool.read((node) => node.call('getBlockHeight', [{ commitment: 'finalized' }], u64));
+/** The highest finalized block height that any node reports: a reason to look closer, never a proof. */
+export async function finalizedHeight(chain: Chain): Promise<bigint> {
+  const heights = await askHeights(chain, 1);
+  return heights.reduce((highest, { answer }) => (answer > highest ? answer : highest), 0n);
 }
 
 /** The outcome of a signature as a node other than `witness` shows it at finalized; null where it does not show one. */
@@ -33,9 +34,14 @@ export async function secondOutcome(
   witness: string,
   signature: string,
 ): Promise<Outcome | null> {
-  const { node, answer } = await chain.pool.second(witness, (other) => readTransaction(other, signature));
-  if (answer === null || answer.meta === null) return null;
-  return { node, slot: answer.slot, error: errorText(answer.meta.err), feeLamports: answer.meta.fee };
+  const shown = await chain.pool.second(
+    witness,
+    (other) => readTransaction(other, signature),
+    (answer) => answer !== null && answer.meta !== null,
+  );
+  if (shown === null || shown.answer === null || shown.answer.meta === null) return null;
+  const { slot, meta } = shown.answer;
+  return { node: shown.node, slot, error: errorText(meta.err), feeLamports: meta.fee };
 }
 
 /** Evidence for an outcome: what one node reports as finalized, and who agrees. */

@@ -12,8 +12,8 @@ const STEPS = [
   'attempts.prepare',
   'attempts.storeSignature',
   'chain.send',
+  'withdrawals.note',
   'attempts.settle',
-  'withdrawals.move',
 ];
 const CRASHES = STEPS.flatMap((step) => [`before ${step}`, `after ${step}`]);
 

@@ -69,12 +69,22 @@ export class NodePool {
     return results.map((result, index) => ({ node: this.#members[index]?.node.name ?? '', result }));
   }
 
-  /** Ask one node other than `name`; with a single node, that node. */
-  async second<T>(name: string, ask: (node: SolanaNode) => Promise<T>): Promise<{ node: string; answer: T }> {
-    const others = this.#ranked().filter((member) => member.node.name !== name);
-    const member = others[0] ?? this.#ranked()[0];
-    if (member === undefined) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
-    return { node: member.node.name, answer: await this.#observed(member, ask) };
+  /**
+   * Ask the nodes other than `name`, one after the other, until one gives what is wanted; with a single node, that node.
+   * A node that lags or lost its history must not hide what another one knows. Null where none gives it.
+   */
+  async second<T>(
+    name: string,
+    ask: (node: SolanaNode) => Promise<T>,
+    wanted: (answer: T) => boolean,
+  ): Promise<{ node: string; answer: T } | null> {
+    const ranked = this.#ranked();
+    const others = ranked.length === 1 ? ranked : ranked.filter((member) => member.node.name !== name);
+    for (const member of others) {
+      const answer = await this.#observed(member, ask).catch(() => null);
+      if (answer !== null && wanted(answer)) return { node: member.node.name, answer };
+    }
+    return null;
   }
 
   /** Requests sent to all nodes since the start. */

@@ -23,13 +23,18 @@ describe('readConfig', () => {
       {
         ...CHAIN,
         SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '18446744073709551615',
-        SLUICE_TOKEN_POLICY: 'transferHook=allow',
+        SLUICE_TOKEN_POLICY: 'permanentDelegate=reject',
       },
       'chain',
     );
     expect(config.rpcUrls).toEqual(['http://127.0.0.1:8899', 'http://127.0.0.1:8901']);
     expect(config.priorityCapMicroLamports).toBe(2n ** 64n - 1n);
-    expect(config.tokenPolicy).toEqual({ transferHook: 'allow' });
+    expect(config.tokenPolicy).toEqual({ permanentDelegate: 'reject' });
+  });
+
+  test('refuses a policy that the signer would not follow', () => {
+    const env = { ...CHAIN, SLUICE_TOKEN_POLICY: 'permanentDelegate=allow,transferHook=allow' };
+    expect(() => readConfig(env, 'chain')).toThrow('SLUICE_TOKEN_POLICY may not allow transferHook');
   });
 
   test.each([

@@ -2,15 +2,13 @@ import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
 import type { StatusReason, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { preparedAttempt } from './prepared-attempt.ts';
+import { currentAttempt } from './prepared-attempt.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
     const { status, reason } = await ledger.withdrawals.get(id);
-    const attempts = await ledger.attempts.of(id);
-    const current = attempts.findLast((attempt) => attempt.state !== 'dead');
-    return { status, reason, attempt: current === undefined ? null : preparedAttempt(current) };
+    return { status, reason, attempt: currentAttempt(await ledger.attempts.of(id)) };
   }
 
   return {

@@ -9,7 +9,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
 import type { Refusal } from './payee.ts';
-import { preparedAttempt } from './prepared-attempt.ts';
+import { currentAttempt, preparedAttempt } from './prepared-attempt.ts';
 
 export interface PreparationDeps {
   readonly ledger: Ledger;
@@ -22,8 +22,8 @@ const FUNDS_RETRY_MS = 5_000;
 export function createPreparation({ ledger, composer }: PreparationDeps) {
   async function compose(row: WithdrawalRow): Promise<Preparation> {
     const attempts = await ledger.attempts.of(row.id);
-    const live = attempts.find((attempt) => attempt.state !== 'dead');
-    if (live !== undefined) return { kind: 'prepared', attempt: preparedAttempt(live) };
+    const current = currentAttempt(attempts);
+    if (current !== null) return { kind: 'prepared', attempt: current };
     const n = attempts.length + 1;
     for (let turn = 0; ; turn += 1) {
       const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
@@ -67,9 +67,9 @@ async function whatIsThere(ledger: Ledger, id: string, error: unknown): Promise<
   if (!isDomainError(error, 'IllegalTransition')) throw error;
   const { status, reason } = await ledger.withdrawals.get(id);
   if (isTerminal(status)) return { kind: 'ended', status, reason };
-  const live = (await ledger.attempts.of(id)).find((attempt) => attempt.state !== 'dead');
-  if (live === undefined) throw error;
-  return { kind: 'prepared', attempt: preparedAttempt(live) };
+  const attempt = currentAttempt(await ledger.attempts.of(id));
+  if (attempt === null) throw error;
+  return { kind: 'prepared', attempt };
 }
 
 /** `taken`: another attempt has this very message, so it must be composed with another price. */

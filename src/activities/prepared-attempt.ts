@@ -10,3 +10,9 @@ export function preparedAttempt(row: AttemptRow): PreparedAttempt {
     maxFeeLamports: row.feeLamports.toString(),
   };
 }
+
+/** The attempt that counts: of all attempts of a withdrawal at most one is not dead. */
+export function currentAttempt(rows: readonly AttemptRow[]): PreparedAttempt | null {
+  const row = rows.find((attempt) => attempt.state !== 'dead');
+  return row === undefined ? null : preparedAttempt(row);
+}

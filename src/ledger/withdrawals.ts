@@ -120,12 +120,7 @@ export class Withdrawals {
    * attempt is not dead.
    * Such an end releases what was reserved. A repeated end keeps its first reason.
    */
-  async move(
-    id: string,
-    to: WithdrawalStatus,
-    reason: StatusReason | null = null,
-    extra: { readonly amountReceived?: bigint } = {},
-  ): Promise<WithdrawalRow> {
+  async move(id: string, to: WithdrawalStatus, reason: StatusReason | null = null): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
       if (row.status === to && isTerminal(to)) return row;
@@ -137,7 +132,7 @@ export class Withdrawals {
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (to === 'rejected' || to === 'cancelled' || to === 'failed') await releaseReservations(trx, id);
-      return enterStatus(trx, id, to, reason, extra.amountReceived);
+      return enterStatus(trx, id, to, reason);
     });
   }
 

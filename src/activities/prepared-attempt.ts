@@ -8,6 +8,7 @@ export function preparedAttempt(row: AttemptRow): PreparedAttempt {
     message: row.message,
     signature: row.signature,
     maxFeeLamports: row.feeLamports.toString(),
+    maxRentLamports: row.rentLamports.toString(),
   };
 }
 

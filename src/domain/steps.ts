@@ -9,6 +9,8 @@ export interface PreparedAttempt {
   readonly signature: string | null;
   /** The most that this attempt may cost in fees, decimal lamports. */
   readonly maxFeeLamports: string;
+  /** The most that it may cost in rent of accounts that it makes, decimal lamports. */
+  readonly maxRentLamports: string;
 }
 
 /** Where a withdrawal stands in Postgres, and its newest attempt that is not dead. */
@@ -48,4 +50,5 @@ export interface SigningTask {
   readonly destination: string;
   readonly memo: string | null;
   readonly maxFeeLamports: string;
+  readonly maxRentLamports: string;
 }

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { FAULT_KINDS, FAULT_NAMES, type FaultName } from './kinds.ts';
+
+/** One fault: when it strikes and when it is healed, in milliseconds since the start. */
+export interface Injection {
+  readonly kind: FaultName;
+  readonly atMs: number;
+  readonly untilMs: number;
+  /** Which node, for faults of a node; 0 for others. */
+  readonly node: number;
+  /** 0 to 999,999: the free choice inside a kind (how many slots, which way). */
+  readonly draw: number;
+}
+
+export interface SchedulePlan {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly nodes: number;
+}
+
+const MEAN_GAP_MS = 8_000;
+const LAST_SHARE = 0.92;
+const DRAWS = 1_000_000;
+
+/** The faults of a run: the same plan gives the same schedule, and every kind occurs. Nothing is injected after `minutes`. */
+export function drawSchedule(plan: SchedulePlan): readonly Injection[] {
+  const endMs = plan.minutes * 60_000;
+  const rounds = Math.max(1, Math.round(endMs / MEAN_GAP_MS / FAULT_NAMES.length));
+  const gapMs = (endMs * LAST_SHARE) / (rounds * FAULT_NAMES.length);
+  const drawn = sample(plan.seed, roundsOf(rounds));
+  const lanes = new Map<string, number>();
+  const placed = drawn.map(({ kind, jitter, length, node, draw }, index) => {
+    const { lane, seconds } = FAULT_KINDS[kind];
+    const struck = { kind, node: isNodeLane(lane) ? node % plan.nodes : 0, draw };
+    const lengthMs = lengthOf(seconds, length / DRAWS, endMs);
+    const keys = lanesOf(lane, struck.node, plan.nodes);
+    const freeMs = Math.max(0, ...keys.map((key) => lanes.get(key) ?? 0));
+    const atMs = Math.max(Math.round((index + jitter / DRAWS) * gapMs), freeMs);
+    for (const key of keys) lanes.set(key, atMs + lengthMs);
+    return { ...struck, atMs, untilMs: atMs + lengthMs };
+  });
+  return squeeze(placed, endMs).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/** Faults that had to wait for their lane may end late: then the whole schedule runs a little faster, in the same order. */
+function squeeze(placed: readonly Injection[], endMs: number): readonly Injection[] {
+  const lastMs = Math.max(...placed.map(({ untilMs }) => untilMs));
+  if (lastMs <= endMs) return placed;
+  const scaled = (ms: number): number => Math.floor((ms * endMs) / lastMs);
+  return placed.map((one) => ({ ...one, atMs: scaled(one.atMs), untilMs: scaled(one.untilMs) }));
+}
+
+interface Draw {
+  readonly kind: FaultName;
+  readonly jitter: number;
+  readonly length: number;
+  readonly node: number;
+  readonly draw: number;
+}
+
+function roundsOf(rounds: number): fc.Arbitrary<readonly Draw[]> {
+  const number = fc.nat({ max: DRAWS - 1 });
+  const choices = fc.record({ jitter: number, length: number, node: number, draw: number });
+  const round = fc
+    .tuple(
+      fc.shuffledSubarray([...FAULT_NAMES], { minLength: FAULT_NAMES.length }),
+      fc.array(choices, { minLength: FAULT_NAMES.length, maxLength: FAULT_NAMES.length }),
+    )
+    .map(([kinds, all]) => all.flatMap((one, index) => withKind(kinds[index], one)));
+  return fc.array(round, { minLength: rounds, maxLength: rounds }).map((all) => all.flat());
+}
+
+function withKind(kind: FaultName | undefined, choices: Omit<Draw, 'kind'>): Draw[] {
+  return kind === undefined ? [] : [{ kind, ...choices }];
+}
+
+function sample<T>(seed: number, arbitrary: fc.Arbitrary<T>): T {
+  const [drawn] = fc.sample(arbitrary, { seed, numRuns: 1, unbiased: true });
+  if (drawn === undefined) throw new Error('nothing was drawn');
+  return drawn;
+}
+
+/** A short run shortens its faults too: none lasts longer than a sixth of it. */
+function lengthOf([shortest, longest]: readonly [number, number], share: number, endMs: number): number {
+  const wished = (shortest + (longest - shortest) * share) * 1_000;
+  return Math.round(Math.min(wished, endMs / 6));
+}
+
+function isNodeLane(lane: string): boolean {
+  return lane === 'node' || lane === 'lie';
+}
+
+/** What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them. */
+function lanesOf(lane: string, node: number, nodes: number): readonly string[] {
+  if (lane === 'node') return [`node ${node}`];
+  if (lane === 'lie') return ['lie', `node ${node}`];
+  if (lane === 'all-nodes') return Array.from({ length: nodes }, (_, index) => `node ${index}`);
+  return [lane];
+}

@@ -50,8 +50,9 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
 /** Has the attempt signed where it is not yet, then keeps its bytes on the way until the chain has judged it. */
 async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<Landing> {
   const { id, asset, amount, destination, memo } = progress.terms;
-  const { n, message, maxFeeLamports } = attempt;
-  const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, maxFeeLamports };
+  const { n, message, maxFeeLamports, maxRentLamports } = attempt;
+  const bounds = { maxFeeLamports, maxRentLamports };
+  const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, ...bounds };
   const signature = attempt.signature ?? (await signOrHold(progress, task));
   progress.signed(signature);
   return act.landAttempt({ id, n, signature });

@@ -12,6 +12,8 @@ import { ManagedProcess } from './process.ts';
 export interface LocalPostgres {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
+  /** The server, to be killed and started again; null where it is somebody else's. */
+  readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
 
@@ -87,7 +89,7 @@ async function createDatabase(url: string, name: string): Promise<void> {
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
   const given = (options.env ?? process.env).DATABASE_URL;
-  if (given !== undefined && given !== '') return { url: given, stop: async () => undefined };
+  if (given !== undefined && given !== '') return { url: given, process: null, stop: async () => undefined };
 
   const binaries = postgresBinaries();
   const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-data-'));
@@ -117,6 +119,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
     await createDatabase(url('postgres'), DATABASE);
     return {
       url: url(DATABASE),
+      process: server,
       stop: async () => {
         await server.stop();
         removeFiles();

@@ -6,10 +6,10 @@ import { Closers } from '../platform/shutdown.ts';
 import { type ChainInfo, type ChainOptions, startChain } from './chain.ts';
 import { keypairFile } from './keypair.ts';
 import { freePort } from './ports.ts';
-import { startPostgres } from './postgres.ts';
+import { type LocalPostgres, startPostgres } from './postgres.ts';
 import type { ManagedProcess } from './process.ts';
 import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
-import { startTemporal } from './temporal.ts';
+import { type LocalTemporal, startTemporal } from './temporal.ts';
 
 export interface StackOptions extends ChainOptions {
   /** Keys, logs and the chain's ready file. Default `.sluice`. */
@@ -20,6 +20,8 @@ export interface StackOptions extends ChainOptions {
   readonly uiPort?: number;
   /** Temporal's Web UI. Default true. */
   readonly ui?: boolean;
+  /** Lets Temporal survive a restart; the SQLite file of its server. */
+  readonly dbFile?: string;
   readonly env?: NodeJS.ProcessEnv;
   /** Gets one line a step. */
   readonly say?: (line: string) => void;
@@ -37,6 +39,10 @@ export interface Stack {
   readonly apiUrl: string;
   readonly apiKey: string;
   readonly logDir: string;
+  /** Null where the server is not of this stack. */
+  readonly temporalServer: ManagedProcess | null;
+  /** Null where the server is not of this stack. */
+  readonly postgres: ManagedProcess | null;
   readonly chain: ManagedProcess | null;
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
@@ -48,8 +54,8 @@ export interface Stack {
 }
 
 interface Base {
-  readonly temporal: Stack['temporal'];
-  readonly databaseUrl: string;
+  readonly temporal: LocalTemporal;
+  readonly postgres: LocalPostgres;
   readonly chain: Awaited<ReturnType<typeof startChain>> | null;
   readonly key: ReturnType<typeof keypairFile>;
 }
@@ -81,8 +87,8 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   if (failed !== undefined) throw failed.reason;
   const [temporal, postgres, chain] = results.map(
     (result) => (result as PromiseFulfilledResult<unknown>).value,
-  ) as [Stack['temporal'], { url: string }, Base['chain']];
-  return { temporal, databaseUrl: postgres.url, chain, key };
+  ) as [LocalTemporal, LocalPostgres, Base['chain']];
+  return { temporal, postgres, chain, key };
 }
 
 async function giveKey(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<string> {
@@ -114,7 +120,7 @@ function serviceEnvironments(
     signer: { ...withoutDatabase, SLUICE_SIGNER_KEY_FILE: base.key.path },
     others: {
       ...common,
-      DATABASE_URL: base.databaseUrl,
+      DATABASE_URL: base.postgres.url,
       SLUICE_RPC_URLS: rpcUrls.join(','),
       SLUICE_HOT_WALLET: base.key.address,
       SLUICE_HTTP_PORT: String(httpPort),
@@ -157,7 +163,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const rpcUrls = nodesOf(base, env);
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
-  const apiKey = await giveKey(base.databaseUrl, env);
+  const apiKey = await giveKey(base.postgres.url, env);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, env, rpcUrls, httpPort);
@@ -175,7 +181,9 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   ]);
   return {
     temporal: base.temporal,
-    databaseUrl: base.databaseUrl,
+    temporalServer: base.temporal.process,
+    postgres: base.postgres.process,
+    databaseUrl: base.postgres.url,
     rpcUrls,
     chainInfo: base.chain?.info ?? null,
     hotWallet: base.key.address,

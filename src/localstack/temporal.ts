@@ -12,6 +12,8 @@ export interface LocalTemporal {
   readonly namespace: string;
   /** Address of the Web UI; null when it was not asked for or the server is somebody else's. */
   readonly uiUrl: string | null;
+  /** The server, to be killed and started again; null where it is somebody else's. */
+  readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
 
@@ -22,6 +24,8 @@ export interface TemporalOptions {
   readonly uiPort?: number;
   /** Default true. */
   readonly ui?: boolean;
+  /** SQLite file that lets the server survive a restart. Default: everything in memory. */
+  readonly dbFile?: string;
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -50,11 +54,11 @@ async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<Loca
   } finally {
     await connection.close();
   }
-  return { address, namespace, uiUrl: null, stop: async () => undefined };
+  return { address, namespace, uiUrl: null, process: null, stop: async () => undefined };
 }
 
 /**
- * A Temporal server: that of `TEMPORAL_ADDRESS` where it is set (then `stop` leaves it alone), else a development server in memory,
+ * A Temporal server: that of `TEMPORAL_ADDRESS` where it is set (then `stop` leaves it alone), else a development server,
  * by a CLI that is found or made. Its search attributes are registered.
  */
 export async function startTemporal(options: TemporalOptions = {}): Promise<LocalTemporal> {
@@ -81,6 +85,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
       String(port),
       '--log-level',
       'warn',
+      ...(options.dbFile === undefined ? [] : ['--db-filename', options.dbFile]),
       ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)]),
       ...SEARCH_ATTRIBUTES.flatMap((key) => ['--search-attribute', `${key.name}=Keyword`]),
     ],
@@ -94,6 +99,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
     address,
     namespace,
     uiUrl: uiPort === null ? null : `http://127.0.0.1:${uiPort}`,
+    process: server,
     stop: () => server.stop(),
   };
 }

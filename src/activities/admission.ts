@@ -1,3 +1,4 @@
+import { isDomainError } from '../domain/errors.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
 import type { StatusReason, WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -33,9 +34,14 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       return standing(id);
     },
 
-    /** Sets the withdrawal aside with the reason; what is signed or prepared stays as it is. */
-    async hold({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<void> {
-      await ledger.withdrawals.move(id, 'held', reason);
+    /** Sets the withdrawal aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
+    async hold({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<Standing> {
+      try {
+        await ledger.withdrawals.move(id, 'held', reason);
+      } catch (error) {
+        if (!isDomainError(error, 'IllegalTransition')) throw error;
+      }
+      return standing(id);
     },
   };
 }

@@ -1,15 +1,19 @@
 import { base58, base64 } from '@scure/base';
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import { DomainError } from '../domain/errors.ts';
+import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { verifySignature } from '../signing/verify.ts';
-import type { LandingOutcome, LandingWatcher } from '../solana/landing.ts';
+import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
+import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
+import { LandingReporter } from './landing-reporter.ts';
 import { describeFailure } from './program-errors.ts';
 
 export interface LandingDeps {
@@ -17,25 +21,23 @@ export interface LandingDeps {
   readonly watcher: LandingWatcher;
 }
 
-const HEARTBEAT_EVERY_MS = 3_000;
-
 /** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
 export function createLanding({ ledger, watcher }: LandingDeps) {
-  /** Follows what the nodes see: `confirmed` may fall back to `sending`; what cannot be told is `held`. */
-  function follow(id: string) {
-    return {
-      onCommitment: (seen: 'processed' | 'confirmed' | 'lost') =>
-        ledger.withdrawals.note(id, seen === 'confirmed' ? 'confirmed' : 'sending', null),
-      onUnknown: (why: string) =>
-        ledger.withdrawals.note(id, 'held', { code: 'evidence_missing', message: why }),
-    };
-  }
-
-  async function judged(id: string, attempt: AttemptRow): Promise<LandingOutcome> {
-    const { signature, raw } = attempt;
+  async function judged(attempt: AttemptRow, reporter: LandingReporter): Promise<LandingOutcome> {
+    const { withdrawalId, n, signature, raw } = attempt;
     if (signature === null || raw === null)
-      throw new DomainError('IllegalTransition', `attempt ${id}/${attempt.n} has no bytes`);
-    return watcher.watch({ ...attempt, signature, raw }, { ...follow(id), signal: cancellationSignal() });
+      throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
+    const start = outlookOf(await ledger.withdrawals.get(withdrawalId));
+    reporter.show(reportOf(n, start));
+    const hooks: LandingHooks = {
+      signal: cancellationSignal(),
+      onOutlook: async (outlook) => {
+        const report = reportOf(n, outlook);
+        const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
+        if (noted) reporter.show(report);
+      },
+    };
+    return watcher.watch({ ...attempt, signature, raw }, hooks, start);
   }
 
   return {
@@ -46,17 +48,27 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
       readonly signature: string;
     }): Promise<Landing> {
       const { id, n, signature } = input;
-      const beat = setInterval(() => heartbeat({ signature }), HEARTBEAT_EVERY_MS);
+      const reporter = new LandingReporter(n, signature);
       try {
         const stored = await ledger.attempts.get(id, n);
         if (isSettled(stored)) return landingOf(stored);
         const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
-        return landingOf(await settle(ledger, attempt, await judged(id, attempt)));
+        return landingOf(await settle(ledger, attempt, await judged(attempt, reporter)));
       } finally {
-        clearInterval(beat);
+        reporter.stop();
       }
     },
   };
+}
+
+/** What an earlier wait, perhaps of a worker that died, has left on record. */
+function outlookOf({ status, reason }: WithdrawalRow): Outlook {
+  if (status === 'held') return { status, why: reason?.message ?? 'held without a reason' };
+  return { status: status === 'confirmed' ? status : 'sending', why: null };
+}
+
+function reportOf(n: number, { status, why }: Outlook): LandingReport {
+  return { n, status, reason: why === null ? null : { code: 'evidence_missing', message: why } };
 }
 
 async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {

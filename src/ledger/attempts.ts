@@ -78,7 +78,7 @@ export class Attempts {
         .returningAll()
         .executeTakeFirst();
       if (stored === undefined) throw illegal(row, 'take another signature');
-      if (withdrawal.status === 'preparing') await enterStatus(trx, withdrawalId, 'sending');
+      if (mayFollow(withdrawal.status, 'sending')) await enterStatus(trx, withdrawalId, 'sending');
       return stored;
     });
   }

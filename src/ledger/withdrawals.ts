@@ -118,7 +118,8 @@ export class Withdrawals {
   /**
    * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
    * attempt is not dead.
-   * Such an end releases what was reserved. A repeated end keeps its first reason.
+   * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
+   * funds keeps it. A repeated end keeps its first reason.
    */
   async move(id: string, to: WithdrawalStatus, reason: StatusReason | null = null): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -131,7 +132,7 @@ export class Withdrawals {
         const message = `withdrawal ${id} may not become ${to}: an attempt is not dead`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
-      if (to === 'rejected' || to === 'cancelled' || to === 'failed') await releaseReservations(trx, id);
+      if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
       return enterStatus(trx, id, to, reason);
     });
   }

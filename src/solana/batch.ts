@@ -71,3 +71,25 @@ export class Shared<T> {
     return value;
   }
 }
+
+/** The items in order, in pieces of at most `size`. */
+export function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+}
+
+/** The results of `work` in the order of `items`, at most `atOnce` under way at a time. */
+export async function mapAtOnce<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const waiting = items.entries();
+  const lanes = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
+    for (const [index, item] of waiting) results[index] = await work(item);
+  });
+  await Promise.all(lanes);
+  return results;
+}

@@ -1,4 +1,5 @@
-import type { AttemptFacts, Coverage } from '../domain/attempt.ts';
+import type { Coverage } from '../domain/attempt.ts';
+import { mapAtOnce, Shared } from './batch.ts';
 import { RpcError } from './rpc/errors.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -14,81 +15,95 @@ export interface LinkedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
-/** What is asked about: the attempt and the slot of the block that carries its blockhash. */
-export type CoveredAttempt = AttemptFacts & { readonly blockhashSlot: bigint };
+/** The block that an attempt's blockhash comes from. */
+export interface BlockhashOrigin {
+  readonly blockhash: string;
+  readonly blockhashSlot: bigint;
+  /** Its block height. */
+  readonly blockhashHeight: bigint;
+}
+
+/** Finalized blocks without a gap, and the nodes that agree on the last of them. */
+export interface LinkedRange {
+  /** Newest first. */
+  readonly blocks: readonly LinkedBlock[];
+  readonly first: LinkedBlock;
+  readonly last: LinkedBlock;
+  readonly agreeingNodes: readonly string[];
+}
+
+/** Finalized blocks of one watcher by slot, so that attempts of the same minute share their fetches. */
+export type BlockCache = Shared<LinkedBlock>;
+
+/** Thrown inside the cache, which keeps no failures: what one node cannot give now, another may give later. */
+class NoBlock extends Error {}
 
 const FETCHES_AT_ONCE = 8;
+const BLOCKS_KEPT = 1_000;
 
-/** Finalized blocks of one watcher, so that attempts of the same minute share their fetches. Holds the newest 1,000. */
-export class BlockCache {
-  readonly #blocks = new Map<bigint, LinkedBlock>();
-
-  get(slot: bigint): LinkedBlock | undefined {
-    return this.#blocks.get(slot);
-  }
-
-  put(block: LinkedBlock): void {
-    this.#blocks.set(block.slot, block);
-    const oldest = this.#blocks.keys().next().value;
-    if (this.#blocks.size > 1_000 && oldest !== undefined) this.#blocks.delete(oldest);
-  }
+export function blockCache(): BlockCache {
+  return new Shared(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
 }
 
 /**
- * The finalized blocks from the one whose blockhash the attempt carries to the first of height above `lastHeight` (L),
- * each linked to its parent by slot and hash, their end agreed by other nodes. Null where a link is missing: then nothing is proved.
+ * The finalized blocks from the one of a blockhash to the first of height above `lastHeight` (L), each linked to its parent by
+ * slot and hash, their end agreed by other nodes. Null where a link is missing: then nothing is proved.
  * Source: DESIGN "When an attempt is dead" 3b; solana §2.3.3.
  */
-export async function linkedCoverage(
+export async function linkedRange(
   pool: NodePool,
-  attempt: CoveredAttempt,
+  origin: BlockhashOrigin,
   lastHeight: bigint,
-  cache: BlockCache = new BlockCache(),
-): Promise<Coverage | null> {
-  const top = await firstAbove(pool, attempt, lastHeight, cache);
+  cache: BlockCache = blockCache(),
+): Promise<LinkedRange | null> {
+  const top = await firstAbove(pool, origin, lastHeight, cache);
   if (top === null) return null;
-  const chain = await walkDown(pool, attempt, top, cache);
-  const last = chain?.findLast((block) => block.height > lastHeight);
-  const first = chain?.at(-1);
-  if (chain === null || last === undefined || first === undefined) return null;
-  const { signature } = attempt;
+  const blocks = await walkDown(pool, origin, top, cache);
+  const last = blocks?.findLast((block) => block.height > lastHeight);
+  const first = blocks?.at(-1);
+  if (blocks === null || last === undefined || first === undefined) return null;
+  return { blocks, first, last, agreeingNodes: await agreeing(pool, last) };
+}
+
+/** What the range says about one signature. */
+export function coverageOf(range: LinkedRange, signature: string): Coverage {
+  const { blocks, first, last, agreeingNodes } = range;
   return {
     firstBlockhash: first.blockhash,
     fromHeight: first.height,
     toHeight: last.height,
     lastSlot: last.slot,
     lastBlockhash: last.blockhash,
-    agreeingNodes: await agreeing(pool, last),
-    containsSignature: signature !== null && chain.some((block) => block.signatures.has(signature)),
+    agreeingNodes,
+    containsSignature: blocks.some((block) => block.signatures.has(signature)),
   };
 }
 
 /** A finalized block above L. The list of slots is a hint only: a hole in it makes the block higher, never the proof shorter. */
 async function firstAbove(
   pool: NodePool,
-  attempt: CoveredAttempt,
+  origin: BlockhashOrigin,
   lastHeight: bigint,
   cache: BlockCache,
 ): Promise<LinkedBlock | null> {
-  const wanted = Number(lastHeight - attempt.blockhashHeight) + 2;
-  const params = [Number(attempt.blockhashSlot), wanted, { commitment: 'finalized' }];
+  const wanted = Number(lastHeight - origin.blockhashHeight) + 2;
+  const params = [Number(origin.blockhashSlot), wanted, { commitment: 'finalized' }];
   const slots = await pool.read((node) => node.call('getBlocksWithLimit', params, slotsAnswer));
-  await fetchAll(pool, slots, cache);
-  const blocks = slots.flatMap((slot) => cache.get(slot) ?? []);
-  return blocks.find((block) => block.height > lastHeight) ?? null;
+  const blocks = await mapAtOnce(slots, FETCHES_AT_ONCE, (slot) => fetchBlock(pool, slot, cache));
+  return blocks.find((block) => block !== null && block.height > lastHeight) ?? null;
 }
 
 /** From `top` down to the block of the attempt's blockhash, newest first; null where a link does not fit. */
 async function walkDown(
   pool: NodePool,
-  attempt: CoveredAttempt,
+  origin: BlockhashOrigin,
   top: LinkedBlock,
   cache: BlockCache,
 ): Promise<LinkedBlock[] | null> {
   const chain = [top];
-  for (let child = top; child.blockhash !== attempt.blockhash; ) {
-    if (child.height <= attempt.blockhashHeight) return null;
-    const parent = cache.get(child.parentSlot) ?? (await fetchBlock(pool, child.parentSlot, cache));
+  for (let child = top; child.blockhash !== origin.blockhash; ) {
+    if (child.height <= origin.blockhashHeight) return null;
+    const parent = await fetchBlock(pool, child.parentSlot, cache);
     const linked = parent?.blockhash === child.previousBlockhash && parent.height + 1n === child.height;
     if (parent === null || !linked) return null;
     chain.push(parent);
@@ -97,22 +112,17 @@ async function walkDown(
   return chain;
 }
 
-async function fetchAll(pool: NodePool, slots: readonly bigint[], cache: BlockCache): Promise<void> {
-  const missing = slots.filter((slot) => cache.get(slot) === undefined).values();
-  const lanes = Array.from({ length: FETCHES_AT_ONCE }, async () => {
-    for (const slot of missing) await fetchBlock(pool, slot, cache);
-  });
-  await Promise.all(lanes);
-}
-
 /** One finalized block, or null where no node gives it: which never means that there is none. */
 async function fetchBlock(pool: NodePool, slot: bigint, cache: BlockCache): Promise<LinkedBlock | null> {
   try {
-    const block = await pool.read((node) => readBlock(node, slot, 'signatures'));
-    if (block !== null) cache.put(block);
-    return block;
+    return await cache.get(String(slot), async () => {
+      const block = await pool.read((node) => readBlock(node, slot, 'signatures'));
+      if (block === null) throw new NoBlock(`no node gives block ${slot}`);
+      return block;
+    });
   } catch (error) {
-    if (error instanceof RpcError && error.reaction !== 'stop') return null;
+    const absent = error instanceof NoBlock || (error instanceof RpcError && error.reaction !== 'stop');
+    if (absent) return null;
     throw error;
   }
 }

@@ -1,6 +1,19 @@
-import type { Evidence, NodeTestimony, SequencedCoverage, Sighting } from '../domain/attempt.ts';
+import type {
+  AttemptFacts,
+  Evidence,
+  NodeTestimony,
+  SequencedCoverage,
+  Sighting,
+} from '../domain/attempt.ts';
 import { deathHeight } from '../domain/judge.ts';
-import { type BlockCache, type CoveredAttempt, linkedCoverage } from './blocks.ts';
+import { chunksOf, mapAtOnce } from './batch.ts';
+import {
+  type BlockCache,
+  type BlockhashOrigin,
+  coverageOf,
+  type LinkedRange,
+  linkedRange,
+} from './blocks.ts';
 import { type Chain, readTransaction } from './chain.ts';
 import { errorText } from './rpc/errors.ts';
 import { u64 } from './rpc/schemas.ts';
@@ -17,18 +30,36 @@ export interface Outcome {
 export interface Investigation {
   readonly evidence: Evidence;
   readonly feeLamports: bigint | null;
+  /** The fault that kept the linked blocks from being read; null where there was none. */
+  readonly obstacle: string | null;
 }
 
-/** An attempt that has a signature. */
-export type SignedAttempt = CoveredAttempt & { readonly signature: string };
+/** An attempt that has a signature, and where its blockhash comes from. */
+export type SignedAttempt = AttemptFacts & BlockhashOrigin & { readonly signature: string };
 
-/** The highest finalized block height that any node reports: a reason to look closer, never a proof. */
-export async function finalizedHeight(chain: Chain): Promise<bigint> {
-  const heights = await askHeights(chain, 1);
-  return heights.reduce((highest, { answer }) => (answer > highest ? answer : highest), 0n);
+/** Signatures that one getSignatureStatuses takes. */
+export const STATUSES_PER_CALL = 256;
+
+const AT_ONCE = 8;
+
+/** The finalized block height of every node that tells it: the first question of every proof of death. */
+export async function askHeights(chain: Chain): Promise<readonly NodeTestimony<bigint>[]> {
+  const params = [{ commitment: 'finalized' }];
+  const answers = await chain.pool.all((node) => node.call('getBlockHeight', params, u64));
+  return answers.flatMap(({ node, result }, index) =>
+    result.status === 'fulfilled' ? [{ node, sequence: 1 + index, answer: result.value }] : [],
+  );
 }
 
-/** The outcome of a signature as a node other than `witness` shows it at finalized; null where it does not show one. */
+/** True where any node reports a finalized height above the attempt's last: a reason to look closer, never a proof. */
+export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
+  return heights.some(({ answer }) => answer > deathHeight(attempt));
+}
+
+/**
+ * The outcome of a signature as a node other than `witness` shows it at finalized. Null where none shows one now: a node that is
+ * behind, forgot its history or has a fault says nothing, and is only a reason to ask again.
+ */
 export async function secondOutcome(
   chain: Chain,
   witness: string,
@@ -42,6 +73,20 @@ export async function secondOutcome(
   if (shown === null || shown.answer === null || shown.answer.meta === null) return null;
   const { slot, meta } = shown.answer;
   return { node: shown.node, slot, error: errorText(meta.err), feeLamports: meta.fee };
+}
+
+/** Why a finalized sighting does not count yet, with the nodes named. */
+export function whyUnseconded(
+  chain: Chain,
+  { node, answer }: NodeTestimony<Sighting>,
+  outcome: Outcome | null,
+): string {
+  const told = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
+  const seen = answer.kind === 'seen' ? told(answer.slot, answer.error) : answer.kind;
+  if (outcome !== null)
+    return `${node} reports it finalized ${seen}, but ${outcome.node} ${told(outcome.slot, outcome.error)}`;
+  const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
+  return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
 }
 
 /** Evidence for an outcome: what one node reports as finalized, and who agrees. */
@@ -62,58 +107,94 @@ export function outcomeEvidence(
 }
 
 /**
- * Everything a verdict on an old attempt needs, asked in the order that a proof of death demands:
- * heights of all nodes, the linked blocks, and only then the statuses with history.
+ * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the linked
+ * blocks, and after those the statuses with history. Attempts of one blockhash share their blocks, all share the questions for
+ * statuses; still each has a proof of its own. Answers in the order of `attempts`.
  */
 export async function investigate(
   chain: Chain,
-  attempt: SignedAttempt,
+  attempts: readonly SignedAttempt[],
+  heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
-): Promise<Investigation> {
-  const lastHeight = deathHeight(attempt);
-  const heights = await askHeights(chain, 1);
-  const past = heights.filter((height) => height.answer > lastHeight).length;
+): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
-  const coverage = past < chain.pool.quorum ? null : await cover(chain, attempt, sequence, cache);
-  const statuses = await askStatuses(chain, attempt.signature, sequence + 1);
+  const ranges = await readRanges(chain, attempts, heights, cache);
+  const statuses = await askStatuses(
+    chain,
+    attempts.map((attempt) => attempt.signature),
+    sequence + 1,
+  );
+  return mapAtOnce([...attempts.entries()], AT_ONCE, async ([index, attempt]) => {
+    const { range, obstacle } = ranges.get(rangeKey(attempt)) ?? NOT_READ;
+    const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
+    const found = await gather(chain, attempt.signature, statuses[index] ?? [], heights, coverage);
+    return { ...found, obstacle };
+  });
+}
+
+async function gather(
+  chain: Chain,
+  signature: string,
+  statuses: readonly NodeTestimony<Sighting>[],
+  finalizedHeights: readonly NodeTestimony<bigint>[],
+  coverage: SequencedCoverage | null,
+): Promise<Omit<Investigation, 'obstacle'>> {
   const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
-  const outcome = witness === undefined ? null : await secondOutcome(chain, witness.node, attempt.signature);
-  const confirmed = witness === undefined ? [] : outcomeEvidence(1, witness, outcome).outcomeConfirmedBy;
-  const evidence = {
-    quorum: chain.pool.quorum,
-    finalizedHeights: heights,
-    statuses,
-    outcomeConfirmedBy: confirmed,
-    coverage,
-  };
+  const outcome = witness === undefined ? null : await secondOutcome(chain, witness.node, signature);
+  const outcomeConfirmedBy =
+    witness === undefined ? [] : outcomeEvidence(1, witness, outcome).outcomeConfirmedBy;
+  const { quorum } = chain.pool;
+  const evidence = { quorum, finalizedHeights, statuses, outcomeConfirmedBy, coverage };
   return { evidence, feeLamports: outcome?.feeLamports ?? null };
 }
 
-async function askHeights(chain: Chain, from: number): Promise<NodeTestimony<bigint>[]> {
-  const params = [{ commitment: 'finalized' }];
-  const answers = await chain.pool.all((node) => node.call('getBlockHeight', params, u64));
-  return answers.flatMap(({ node, result }, index) =>
-    result.status === 'fulfilled' ? [{ node, sequence: from + index, answer: result.value }] : [],
-  );
+interface RangeReading {
+  readonly range: LinkedRange | null;
+  readonly obstacle: string | null;
 }
 
-async function cover(
+const NOT_READ: RangeReading = { range: null, obstacle: null };
+
+/** One range for all attempts of the same blockhash and last height, where a quorum of `heights` is above that. */
+async function readRanges(
   chain: Chain,
-  attempt: SignedAttempt,
-  sequence: number,
+  attempts: readonly SignedAttempt[],
+  heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
-): Promise<SequencedCoverage | null> {
-  const coverage = await linkedCoverage(chain.pool, attempt, deathHeight(attempt), cache);
-  return coverage === null ? null : { ...coverage, sequence };
+): Promise<ReadonlyMap<string, RangeReading>> {
+  const expired = attempts.filter(
+    (attempt) => heights.filter(({ answer }) => answer > deathHeight(attempt)).length >= chain.pool.quorum,
+  );
+  const groups = new Map(expired.map((attempt) => [rangeKey(attempt), attempt]));
+  const read = async ([key, attempt]: [string, SignedAttempt]): Promise<[string, RangeReading]> => {
+    try {
+      const range = await linkedRange(chain.pool, attempt, deathHeight(attempt), cache);
+      return [key, { range, obstacle: null }];
+    } catch (error) {
+      return [key, { range: null, obstacle: error instanceof Error ? error.message : String(error) }];
+    }
+  };
+  return new Map(await mapAtOnce([...groups], AT_ONCE, read));
 }
 
+function rangeKey(attempt: SignedAttempt): string {
+  return `${attempt.blockhash}/${deathHeight(attempt)}`;
+}
+
+/** For each signature what every node says of it. */
 async function askStatuses(
   chain: Chain,
-  signature: string,
+  signatures: readonly string[],
   from: number,
-): Promise<NodeTestimony<Sighting>[]> {
-  const answers = await chain.statuses([signature]);
-  return answers.flatMap(({ node, sightings: [answer] }, index) =>
-    answer === undefined ? [] : [{ node, sequence: from + index, answer }],
-  );
+): Promise<readonly NodeTestimony<Sighting>[][]> {
+  const pieces = await mapAtOnce(chunksOf(signatures, STATUSES_PER_CALL), AT_ONCE, async (piece) => {
+    const answers = await chain.statuses(piece);
+    return piece.map((_, at) =>
+      answers.flatMap(({ node, sightings }, index) => {
+        const answer = sightings[at];
+        return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
+      }),
+    );
+  });
+  return pieces.flat();
 }

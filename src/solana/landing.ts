@@ -1,104 +1,70 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Evidence, NodeTestimony, Sighting, Verdict } from '../domain/attempt.ts';
-import { deathHeight, judgeAttempt } from '../domain/judge.ts';
-import { BlockCache } from './blocks.ts';
+import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
+import { judgeAttempt } from '../domain/judge.ts';
+import { chunksOf } from './batch.ts';
+import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import {
-  finalizedHeight,
+  askHeights,
+  type Investigation,
   investigate,
+  isDue,
   outcomeEvidence,
-  type SignedAttempt,
+  STATUSES_PER_CALL,
   secondOutcome,
+  whyUnseconded,
 } from './investigation.ts';
+import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
-/** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
-export type WatchedAttempt = SignedAttempt & { readonly raw: string };
-
-/** How an attempt ended, and what proves it. `feeLamports` is what the chain charged; null for a dead one. */
-export interface LandingOutcome {
-  readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
-  readonly evidence: Evidence;
-  readonly feeLamports: bigint | null;
-}
-
-/** What a caller hears while it waits. A hook that fails ends the wait with its error. */
-export interface LandingHooks {
-  onCommitment(seen: 'processed' | 'confirmed' | 'lost'): unknown;
-  /** The attempt is past its last height and the evidence is not complete: nothing may be signed. */
-  onUnknown?(why: string): unknown;
-  readonly signal: AbortSignal;
-}
-
-/** Rhythms in milliseconds. They set the load on the nodes; no verdict depends on them. */
+/** Rhythms in milliseconds, and after how many tries a missing second witness is worth a word. No verdict depends on them. */
 export interface LandingOptions {
   readonly pollMs?: number;
   readonly resendMs?: number;
   readonly heightMs?: number;
+  readonly secondTries?: number;
 }
 
-interface Watch {
-  readonly attempt: WatchedAttempt;
-  readonly hooks: LandingHooks;
-  readonly finish: (outcome: LandingOutcome) => void;
-  readonly fail: (error: unknown) => void;
-  seen: 'processed' | 'confirmed' | 'finalized' | null;
-  sentAt: number;
-  concluding: boolean;
-  why: string | null;
-}
+const DEFAULTS: Required<LandingOptions> = {
+  pollMs: 400,
+  resendMs: 2_000,
+  heightMs: 4_000,
+  secondTries: 50,
+};
 
-const STATUSES_PER_CALL = 256;
+const SENDING: Outlook = { status: 'sending', why: null };
 
 /**
  * Watches every attempt of this process in one loop: one status question for all, one rebroadcast of the same bytes
- * for those not yet confirmed, and past their last height the search for a proof of death. Only `judgeAttempt` ends a watch.
+ * for those not yet confirmed, and past their last height the search for proofs of death. Only `judgeAttempt` ends a watch.
  */
 export class LandingWatcher {
   readonly #chain: Chain;
   readonly #options: Required<LandingOptions>;
   readonly #watches = new Set<Watch>();
-  readonly #blocks = new BlockCache();
+  readonly #blocks = blockCache();
   #running = false;
   #burying = false;
   #heightAt = 0;
 
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
-    this.#options = { pollMs: 400, resendMs: 2_000, heightMs: 4_000, ...options };
+    this.#options = { ...DEFAULTS, ...options };
   }
 
-  /** Sends the attempt and follows it to its end. Rejects with the signal's reason when aborted; the attempt stays as it is. */
-  async watch(attempt: WatchedAttempt, hooks: LandingHooks): Promise<LandingOutcome> {
-    hooks.signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        this.#watches.delete(watch);
-        hooks.signal.removeEventListener('abort', abort);
-      };
-      const fail = (error: unknown): void => {
-        end();
-        reject(error);
-      };
-      const abort = (): void => fail(hooks.signal.reason);
-      const finish = (outcome: LandingOutcome): void => {
-        end();
-        resolve(outcome);
-      };
-      const watch: Watch = {
-        attempt,
-        hooks,
-        finish,
-        fail,
-        seen: null,
-        sentAt: 0,
-        concluding: false,
-        why: null,
-      };
-      hooks.signal.addEventListener('abort', abort, { once: true });
-      this.#watches.add(watch);
-      this.#send(watch);
-      void this.#run();
-    });
+  /**
+   * Sends the attempt and follows it to its end. `start` is what an earlier wait for it said last, so that what it said and no
+   * longer holds is told too. Rejects with the signal's reason when aborted; the attempt stays as it is.
+   */
+  async watch(
+    attempt: WatchedAttempt,
+    hooks: LandingHooks,
+    start: Outlook = SENDING,
+  ): Promise<LandingOutcome> {
+    const watch = new Watch(attempt, hooks, start);
+    this.#watches.add(watch);
+    this.#send(watch);
+    void this.#run();
+    return watch.outcome.finally(() => this.#watches.delete(watch));
   }
 
   async #run(): Promise<void> {
@@ -107,10 +73,7 @@ export class LandingWatcher {
     while (this.#watches.size > 0) {
       this.#resend();
       await sleep(this.#options.pollMs);
-      const watches = [...this.#watches];
-      for (let at = 0; at < watches.length; at += STATUSES_PER_CALL) {
-        await this.#poll(watches.slice(at, at + STATUSES_PER_CALL));
-      }
+      for (const watches of chunksOf([...this.#watches], STATUSES_PER_CALL)) await this.#poll(watches);
       void this.#bury();
     }
     this.#running = false;
@@ -135,38 +98,31 @@ export class LandingWatcher {
     if (answer === null) return;
     watches.forEach((watch, index) => {
       const sighting = answer.sightings[index];
-      if (sighting !== undefined && this.#watches.has(watch)) this.#take(watch, answer.node, sighting);
+      if (sighting === undefined || !watch.open) return;
+      watch.see(sighting.kind === 'seen' ? sighting.commitment : null);
+      if (watch.seen === 'finalized')
+        void this.#conclude(watch, { node: answer.node, sequence: 1, answer: sighting });
     });
   }
 
-  #take(watch: Watch, node: string, sighting: Sighting): void {
-    const now = sighting.kind === 'seen' ? sighting.commitment : null;
-    if (now === 'finalized') {
-      watch.seen = now;
-      void this.#conclude(watch, { node, sequence: 1, answer: sighting });
-      return;
-    }
-    if (now === watch.seen) return;
-    // Only what was confirmed and is gone or lower again is worth a word; a node that lags says less, not otherwise.
-    const lost =
-      watch.seen !== null && (now === null || watch.seen === 'confirmed' || watch.seen === 'finalized');
-    watch.seen = now;
-    const word = lost ? 'lost' : now;
-    if (word !== null) this.#tell(watch, () => watch.hooks.onCommitment(word));
-  }
-
-  /** One question at a time for each attempt; a fault of the second node is only a reason to ask again. */
+  /**
+   * Asks a second node for the finalized outcome, one question at a time for each attempt. No answer, or a fault, ends nothing:
+   * the next poll asks again, and after `secondTries` of them the attempt is held with the nodes named.
+   */
   async #conclude(watch: Watch, witness: NodeTestimony<Sighting>): Promise<void> {
     if (watch.concluding) return;
     watch.concluding = true;
-    const { signature } = watch.attempt;
-    const outcome = await secondOutcome(this.#chain, witness.node, signature).catch(() => null);
+    const outcome = await secondOutcome(this.#chain, witness.node, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
-    this.#settle(watch, evidence, outcome?.feeLamports ?? null);
+    const why = this.#settle(watch, { evidence, feeLamports: outcome?.feeLamports ?? null, obstacle: null });
+    watch.unseconded += 1;
+    if (why !== null) watch.doubt(why);
+    else if (watch.unseconded >= this.#options.secondTries)
+      watch.doubt(whyUnseconded(this.#chain, witness, outcome));
   }
 
-  /** Past its last height and not known to be finalized: look for the proof. */
+  /** One round of proofs for all attempts past their last height and not known to be finalized. */
   async #bury(): Promise<void> {
     const now = performance.now();
     if (this.#burying || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
@@ -174,40 +130,27 @@ export class LandingWatcher {
     if (waiting.length === 0) return;
     this.#burying = true;
     this.#heightAt = now;
-    const height = await finalizedHeight(this.#chain).catch(() => 0n);
-    // One after the other, so that the blocks fetched for the first serve the rest.
-    for (const watch of waiting.filter(({ attempt }) => height > deathHeight(attempt))) {
-      if (this.#watches.has(watch)) await this.#investigate(watch);
+    const heights = await askHeights(this.#chain);
+    const due = waiting.filter((watch) => watch.open && isDue(watch.attempt, heights));
+    try {
+      const attempts = due.map((watch) => watch.attempt);
+      const found = await investigate(this.#chain, attempts, heights, this.#blocks);
+      for (const [index, investigation] of found.entries()) {
+        const watch = due[index];
+        if (watch !== undefined) watch.doubt(this.#settle(watch, investigation));
+      }
+    } catch (error) {
+      for (const watch of due) watch.doubt(error instanceof Error ? error.message : String(error));
     }
     this.#burying = false;
   }
 
-  async #investigate(watch: Watch): Promise<void> {
-    try {
-      const { evidence, feeLamports } = await investigate(this.#chain, watch.attempt, this.#blocks);
-      this.#settle(watch, evidence, feeLamports);
-    } catch (error) {
-      this.#doubt(watch, error instanceof Error ? error.message : String(error));
-    }
-  }
-
-  #settle(watch: Watch, evidence: Evidence, feeLamports: bigint | null): void {
-    if (!this.#watches.has(watch)) return;
+  /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
+  #settle(watch: Watch, { evidence, feeLamports, obstacle }: Investigation): string | null {
     const verdict = judgeAttempt(watch.attempt, evidence);
-    if (verdict.kind === 'landed' || verdict.kind === 'failed' || verdict.kind === 'dead') {
-      watch.finish({ verdict, evidence, feeLamports });
-    } else if (verdict.kind === 'unknown') {
-      this.#doubt(watch, verdict.why);
-    }
-  }
-
-  #doubt(watch: Watch, why: string): void {
-    if (watch.why === why) return;
-    watch.why = why;
-    this.#tell(watch, () => watch.hooks.onUnknown?.(why));
-  }
-
-  #tell(watch: Watch, hook: () => unknown): void {
-    void (async () => hook())().catch(watch.fail);
+    if (verdict.kind === 'alive') return null;
+    if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+    if (watch.open) watch.finish({ verdict, evidence, feeLamports });
+    return null;
   }
 }

@@ -1,4 +1,5 @@
-import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
@@ -15,6 +16,9 @@ export const confirmDestination = defineUpdate<WithdrawalView>('confirmDestinati
 
 /** Ends the withdrawal if no attempt row exists yet; otherwise fails with NotCancellable. */
 export const cancelWithdrawal = defineUpdate<WithdrawalView>('cancelWithdrawal');
+
+/** The activity that waits for the newest attempt says that it is held, or no longer. */
+export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 
 /** Status, reason and newest signature. */
 export const withdrawalStatus = defineQuery<WithdrawalView>('status');

@@ -5,6 +5,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing, Preparation, PreparedAttempt, Standing } from '../domain/steps.ts';
 import {
   isTerminal,
@@ -14,7 +15,13 @@ import {
 } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
 import { progressCard } from './details.ts';
-import { cancelWithdrawal, confirmDestination, type WithdrawalView, withdrawalStatus } from './messages.ts';
+import {
+  cancelWithdrawal,
+  confirmDestination,
+  landingReport,
+  type WithdrawalView,
+  withdrawalStatus,
+} from './messages.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_SIGNATURE, SLUICE_STATUS } from './search-attributes.ts';
 
 /** What one run knows of its withdrawal, kept in step with what operators see in the Web UI. Decides nothing about money. */
@@ -35,10 +42,13 @@ export class WithdrawalProgress {
     setHandler(confirmDestination, () => this.confirm(), {
       description: 'Pay the wallet although it is empty',
     });
+    setHandler(landingReport, (report) => this.waited(report), {
+      description: 'How the wait for the newest attempt looks',
+    });
     setHandler(cancelWithdrawal, () => this.cancel(), { description: 'End it, if nothing was prepared yet' });
   }
 
-  begin(standing: Standing): void {
+  stand(standing: Standing): void {
     this.admitted = true;
     this.take(standing.attempt);
     this.show(standing.status, standing.reason);
@@ -56,10 +66,6 @@ export class WithdrawalProgress {
   signed(signature: string): void {
     this.signature = signature;
     this.show('sending', null);
-  }
-
-  held(reason: StatusReason): void {
-    this.show('held', reason);
   }
 
   landed(landing: Landing): void {
@@ -84,6 +90,11 @@ export class WithdrawalProgress {
 
   view(): WithdrawalView {
     return { status: this.status, reason: this.reason, signature: this.signature, attempts: this.attempts };
+  }
+
+  /** A report of an attempt that is settled meanwhile says nothing any more. */
+  private waited({ n, status, reason }: LandingReport): void {
+    if (this.attempt?.n === n) this.show(status, reason);
   }
 
   private async confirm(): Promise<WithdrawalView> {

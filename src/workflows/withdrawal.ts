@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import type { Landing, PreparedAttempt, SigningTask } from '../domain/steps.ts';
+import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
 import type { WithdrawalView } from './messages.ts';
@@ -22,12 +22,12 @@ import { WithdrawalProgress } from './withdrawal-progress.ts';
 export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView> {
   refuseForeignId(terms);
   const progress = new WithdrawalProgress(terms);
-  progress.begin(await act.admit(terms));
+  progress.stand(await act.admit(terms));
 
   while (!isTerminal(progress.status)) {
     const attempt = progress.attempt ?? (await prepareAttempt(progress));
     if (attempt === null) continue;
-    progress.landed(await payAttempt(progress, attempt));
+    await payAttempt(progress, attempt);
   }
 
   await condition(allHandlersFinished);
@@ -48,25 +48,29 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
 }
 
 /** Has the attempt signed where it is not yet, then keeps its bytes on the way until the chain has judged it. */
-async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<Landing> {
+async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<void> {
   const { id, asset, amount, destination, memo } = progress.terms;
   const { n, message, maxFeeLamports, maxRentLamports } = attempt;
   const bounds = { maxFeeLamports, maxRentLamports };
   const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, ...bounds };
   const signature = attempt.signature ?? (await signOrHold(progress, task));
+  if (signature === null) return;
   progress.signed(signature);
-  return act.landAttempt({ id, n, signature });
+  progress.landed(await act.landAttempt({ id, n, signature }));
 }
 
-/** A refusal of the signer means tampering or a defect: the withdrawal is held on record and the run fails for people to see. */
-async function signOrHold(progress: WithdrawalProgress, task: SigningTask): Promise<string> {
+/**
+ * A refusal of the signer means tampering or a defect: the withdrawal is held on record and the run fails for people to see.
+ * Null where the record has an end already, which then is this run's end too.
+ */
+async function signOrHold(progress: WithdrawalProgress, task: SigningTask): Promise<string | null> {
   try {
     return (await act.signTransaction(task)).signature;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    const reason = { code: 'signing_refused', message: rootCause(error) ?? 'the signer refused' };
-    await act.hold({ id: task.withdrawalId, reason });
-    progress.held(reason);
+    const message = rootCause(error) ?? 'the signer refused';
+    progress.stand(await act.hold({ id: task.withdrawalId, reason: { code: 'signing_refused', message } }));
+    if (isTerminal(progress.status)) return null;
     throw error;
   }
 }

@@ -2,9 +2,9 @@ import { base58 } from '@scure/base';
 import { expect, it } from 'vitest';
 import { judgeAttempt } from '../../src/domain/judge.ts';
 import { startLocalnet } from '../../src/localnet/localnet.ts';
-import { BlockCache } from '../../src/solana/blocks.ts';
+import { blockCache } from '../../src/solana/blocks.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { investigate } from '../../src/solana/investigation.ts';
+import { askHeights, investigate } from '../../src/solana/investigation.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 
 it('proves a death although the first of three nodes cannot tell its height', async () => {
@@ -17,9 +17,9 @@ it('proves a death although the first of three nodes cannot tell its height', as
     const attempt = { signature, ...life, blockhashSlot: slot, blockhashHeight: height };
     localnet.controls.produceSlots(170);
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 });
-    const { evidence } = await investigate(chain, attempt, new BlockCache());
-    expect(evidence.finalizedHeights).toHaveLength(2);
-    expect(judgeAttempt(attempt, evidence)).toEqual({ kind: 'dead' });
+    const [found] = await investigate(chain, [attempt], await askHeights(chain), blockCache());
+    expect(found?.evidence.finalizedHeights).toHaveLength(2);
+    expect(found && judgeAttempt(attempt, found.evidence)).toEqual({ kind: 'dead' });
   } finally {
     await pool.close();
     await localnet.close();

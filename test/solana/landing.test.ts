@@ -5,10 +5,11 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
-import { type LandingHooks, LandingWatcher, type WatchedAttempt } from '../../src/solana/landing.ts';
+import { LandingWatcher } from '../../src/solana/landing.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { deriveAta, readMint, readTokenAccount, transferFee } from '../../src/solana/tokens.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
+import type { LandingHooks, WatchedAttempt } from '../../src/solana/watch.ts';
 
 const hot = Keypair.generate();
 const HOT = hot.publicKey.toBase58();
@@ -65,8 +66,7 @@ function ears() {
   const abort = new AbortController();
   const hooks: LandingHooks = {
     signal: abort.signal,
-    onCommitment: (seen) => heard.push(seen),
-    onUnknown: (why) => heard.push(why),
+    onOutlook: ({ status, why }) => heard.push(why === null ? status : `${status}: ${why}`),
   };
   return { heard, hooks, abort };
 }
@@ -166,7 +166,7 @@ describe('an attempt on its way', () => {
       return heard.includes('confirmed');
     });
     localnet.controls.fork(3);
-    await until(() => heard.includes('lost'));
+    await until(() => heard.includes('sending'));
     expect((await withBlocks(end)).verdict.kind).toBe('landed');
   });
 

@@ -1,0 +1,114 @@
+import type { Evidence, Verdict } from '../domain/attempt.ts';
+import type { SignedAttempt } from './investigation.ts';
+
+/** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
+export type WatchedAttempt = SignedAttempt & { readonly raw: string };
+
+/** How an attempt ended, and what proves it. `feeLamports` is what the chain charged; null for a dead one. */
+export interface LandingOutcome {
+  readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
+  readonly evidence: Evidence;
+  readonly feeLamports: bigint | null;
+}
+
+/** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `why`; nothing may be signed. */
+export type Outlook =
+  | { readonly status: 'sending' | 'confirmed'; readonly why: null }
+  | { readonly status: 'held'; readonly why: string };
+
+/** What a caller hears while it waits: each change, in order, one at a time. A hook that fails ends the wait with its error. */
+export interface LandingHooks {
+  onOutlook(outlook: Outlook): unknown;
+  readonly signal: AbortSignal;
+}
+
+export type SeenAt = 'processed' | 'confirmed' | 'finalized' | null;
+
+/** One attempt being watched: what the nodes say of it, what its caller was told, and how the wait ends. Asks nothing itself. */
+export class Watch {
+  readonly attempt: WatchedAttempt;
+  /** Settles when {@link finish} or {@link fail} is called, or the caller's signal is aborted. */
+  readonly outcome: Promise<LandingOutcome>;
+  /** When the bytes were last sent, on the clock of `performance.now()`. */
+  sentAt = 0;
+  /** A second node is being asked for the outcome. */
+  concluding = false;
+  /** How often no second node has shown the outcome that the first reports. */
+  unseconded = 0;
+  readonly #hooks: LandingHooks;
+  #seen: SeenAt;
+  #doubt: string | null;
+  #told: Outlook;
+  #words: Promise<unknown> = Promise.resolve();
+  #open = true;
+  #resolve: (outcome: LandingOutcome) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(attempt: WatchedAttempt, hooks: LandingHooks, start: Outlook) {
+    hooks.signal.throwIfAborted();
+    this.attempt = attempt;
+    this.#hooks = hooks;
+    this.#seen = start.status === 'confirmed' ? 'confirmed' : null;
+    this.#doubt = start.why;
+    this.#told = start;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    hooks.signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  get seen(): SeenAt {
+    return this.#seen;
+  }
+
+  /** What a node sees now. A change takes a doubt back until the next judgement. */
+  see(now: SeenAt): void {
+    if (now === this.#seen) return;
+    this.#seen = now;
+    this.#doubt = null;
+    this.#tell();
+  }
+
+  /** Why nothing can be told; null where the last judgement found the attempt alive. */
+  doubt(why: string | null): void {
+    this.#doubt = why;
+    this.#tell();
+  }
+
+  finish(outcome: LandingOutcome): void {
+    this.#close();
+    this.#resolve(outcome);
+  }
+
+  fail(error: unknown): void {
+    this.#close();
+    this.#reject(error);
+  }
+
+  readonly #abort = (): void => this.fail(this.#hooks.signal.reason);
+
+  #close(): void {
+    this.#open = false;
+    this.#hooks.signal.removeEventListener('abort', this.#abort);
+  }
+
+  #outlook(): Outlook {
+    if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
+    const included = this.#seen === 'confirmed' || this.#seen === 'finalized';
+    return { status: included ? 'confirmed' : 'sending', why: null };
+  }
+
+  #tell(): void {
+    const outlook = this.#outlook();
+    if (outlook.status === this.#told.status && outlook.why === this.#told.why) return;
+    this.#told = outlook;
+    this.#words = this.#words
+      .then(() => (this.#open ? this.#hooks.onOutlook(outlook) : undefined))
+      .catch((error: unknown) => this.fail(error));
+  }
+}

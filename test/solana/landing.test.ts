@@ -2,6 +2,7 @@ import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
@@ -75,6 +76,12 @@ function ears() {
 async function withBlocks<T>(wait: Promise<T>, everyMs = 40): Promise<T> {
   const clock = setInterval(() => localnet.controls.produceSlot(), everyMs);
   return wait.finally(() => clearInterval(clock));
+}
+
+/** The answer of a real node about a finalized transaction. */
+async function readRaw(signature: string): Promise<unknown> {
+  const options = { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
+  return rpc(localnet.rpcUrls[0] ?? '', 'getTransaction', [signature, options]);
 }
 
 async function lamportsOf(address: string): Promise<bigint> {
@@ -178,12 +185,81 @@ describe('an attempt on its way', () => {
   });
 });
 
-describe('an attempt that never arrives', () => {
-  const swallow = (): void => {
-    const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
-    for (const node of [0, 1]) localnet.controls.setFault(node, 'sendTransaction', lie);
-  };
+describe('an attempt that one node alone reports as finalized', () => {
+  it('is held with the nodes named, and lands as soon as a second one shows it', async () => {
+    const sent = await attempt(wallet(), 5_000_000n);
+    for (const node of [0, 1])
+      localnet.controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
+    const { heard, hooks } = ears();
+    const end = impatient().watch(sent, hooks);
+    await withBlocks(until(() => heard.some((word) => word.startsWith('held'))));
+    const held = heard.find((word) => word.startsWith('held')) ?? '';
+    expect(heard).toContain('confirmed');
+    for (const { name } of pool.nodes) expect(held).toContain(name);
+    localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
 
+  it('is held where the second one shows another outcome', async () => {
+    const sent = await attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const other = await localnet.airdrop(wallet(), 1_000_000n);
+    const lie = { kind: 'result', result: await readRaw(other) } as const;
+    for (const node of [0, 1]) localnet.controls.setFault(node, 'getTransaction', lie);
+    const end = impatient().watch(sent, hooks);
+    await withBlocks(until(() => heard.some((word) => word.includes(', but '))));
+    localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
+});
+
+describe('an attempt that another worker watched before', () => {
+  it('is said to be lost where it was confirmed and is not seen any more', async () => {
+    const sent = await attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const end = watcher.watch(sent, hooks, { status: 'confirmed', why: null });
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(['sending']);
+    expect((await withBlocks(end)).verdict.kind).toBe('landed');
+  });
+
+  it('is no longer held as soon as it is seen', async () => {
+    const sent = await attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const end = watcher.watch(sent, hooks, { status: 'held', why: 'nodes were down' });
+    await withBlocks(until(() => heard.length > 0));
+    expect(heard[0]).toMatch(/^(sending|confirmed)$/);
+    expect((await withBlocks(end)).verdict.kind).toBe('landed');
+  });
+
+  it('is no longer held where the nodes can tell again, although nothing is decided', async () => {
+    const sent = await attempt(wallet(), 5_000_000n);
+    swallow();
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
+    localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = watcher.watch(sent, hooks);
+    await until(() => heard.some((word) => word.startsWith('held')));
+    localnet.controls.clearFaults();
+    swallow();
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: 1 });
+    await until(() => heard.at(-1) === 'sending');
+    localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+});
+
+/** Every node takes bytes for sending and loses them, until the faults are cleared. */
+function swallow(): void {
+  const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
+  for (const node of [0, 1]) localnet.controls.setFault(node, 'sendTransaction', lie);
+}
+
+function impatient(): LandingWatcher {
+  return new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50, secondTries: 3 });
+}
+
+describe('an attempt that never arrives', () => {
   it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof', async () => {
     const sent = await attempt(wallet(), 5_000_000n);
     swallow();

@@ -26,9 +26,11 @@ const CANCELLED: StatusReason = {
  * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
  */
 export async function confirm(deps: CustomerWordDeps, id: string): Promise<void> {
-  if (await tellRun(deps, id, confirmDestination)) return;
+  if (await runTook(deps, id, confirmDestination)) return;
   const row = await deps.ledger.withdrawals.confirmDestination(id);
-  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row));
+  if (isTerminal(row.status)) return;
+  await startWithdrawal(deps.temporal, termsOf(row));
+  await tellRun(deps, id, confirmDestination);
 }
 
 /**
@@ -37,18 +39,30 @@ export async function confirm(deps: CustomerWordDeps, id: string): Promise<void>
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
 export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
-  if (await tellRun(deps, id, cancelWithdrawal)) return;
+  if (await runTook(deps, id, cancelWithdrawal)) return;
   await deps.ledger.withdrawals.cancel(id, CANCELLED);
+  await tellRun(deps, id, cancelWithdrawal);
 }
 
-/** True when a run took the update; false when there is none, so that only the record is left to ask. */
+/** True where the withdrawal has not ended and its run took the update; else only the record is left to ask. */
+async function runTook(
+  deps: CustomerWordDeps,
+  id: string,
+  update: UpdateDefinition<WithdrawalView>,
+): Promise<boolean> {
+  const { status } = await deps.ledger.withdrawals.get(id);
+  return isTerminal(status) ? false : tellRun(deps, id, update);
+}
+
+/**
+ * True when a run took the update; false when there is none. A run that began while the word went to the record has read the
+ * record before it, and waits: it is told after, as often as need be, because a word that is on record already changes nothing.
+ */
 async function tellRun(
   deps: CustomerWordDeps,
   id: string,
   update: UpdateDefinition<WithdrawalView>,
 ): Promise<boolean> {
-  const row = await deps.ledger.withdrawals.get(id);
-  if (isTerminal(row.status)) return false;
   const handle = deps.temporal.workflow.getHandle(withdrawalWorkflowId(id));
   try {
     await deps.temporal.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () => handle.executeUpdate(update));

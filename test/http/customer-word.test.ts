@@ -5,7 +5,10 @@ import { createAdmission } from '../../src/activities/admission.ts';
 import { failureInterceptor } from '../../src/activities/failures.ts';
 import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
+import { cancel, confirm } from '../../src/http/customer-word.ts';
+import { startWithdrawal } from '../../src/http/start-withdrawal.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { withdrawalStatus } from '../../src/workflows/messages.ts';
 import { authorization, openService, type Service } from './service.ts';
 
 const terms = { asset: 'SOL', amount: '1', destination: 'EmptyWa11et' };
@@ -102,6 +105,42 @@ test('where no workflow runs, confirm is recorded and starts one', async () => {
   await service.temporal.workflow.getHandle('withdrawal/terminated').terminate('by a test');
   expect((await post('/v1/withdrawals/terminated/confirm')).statusCode).toBe(200);
   await expect.poll(() => statusOf('terminated'), { timeout: 20_000 }).toBe('rejected');
+});
+
+/** The record, where a run of the withdrawal begins, and comes to wait, in the moment before the word is written. */
+function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
+  const { withdrawals } = service.ledger;
+  const late = new Proxy(withdrawals, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: readonly unknown[]) => {
+        if (key === word) await runWaits(String(args[0]));
+        return member.apply(target, args);
+      };
+    },
+  });
+  return { ...service.ledger, withdrawals: late };
+}
+
+async function runWaits(id: string): Promise<void> {
+  await startWithdrawal(service.temporal, { id, ...terms });
+  const handle = service.temporal.workflow.getHandle(`withdrawal/${id}`);
+  const seen = async () => (await handle.query(withdrawalStatus)).status;
+  await expect.poll(seen, { timeout: 20_000 }).toBe('awaiting_confirmation');
+}
+
+test('confirm reaches a run that came to wait just before the word was on record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'between', ...terms });
+  await confirm({ ledger: withRunBetween('confirmDestination'), temporal: service.temporal }, 'between');
+  await expect.poll(() => statusOf('between'), { timeout: 20_000 }).toBe('rejected');
+});
+
+test('cancel ends a run that came to wait just before the word was on record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'cancel-between', ...terms });
+  await cancel({ ledger: withRunBetween('cancel'), temporal: service.temporal }, 'cancel-between');
+  const view = await service.temporal.workflow.getHandle('withdrawal/cancel-between').result();
+  expect(view).toMatchObject({ status: 'cancelled' });
 });
 
 test('what the workflow refuses comes back with its own code', async () => {

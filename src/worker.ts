@@ -12,11 +12,13 @@ import { createLogger } from './platform/logging.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { registerSearchAttributes } from './platform/temporal.ts';
+import type { SigningBounds } from './signing/policy.ts';
 import { loadKeypair } from './signing/signer.ts';
 import { Chain } from './solana/chain.ts';
 import { FeePlanner } from './solana/fees.ts';
 import { LandingWatcher } from './solana/landing.ts';
 import { openNodePool } from './solana/rpc/pool.ts';
+import { allowsHooks } from './solana/token-policy.ts';
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -65,6 +67,7 @@ export async function chainWorker(
     chain: rooms.chain,
     fees,
     rules: { hotWallet, confirmUsedWallet, tokenPolicy },
+    bounds: signingBounds(config),
   });
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
@@ -74,12 +77,20 @@ export async function chainWorker(
   });
 }
 
+/** What the signer grants by the settings of this process; a chain worker composes nothing that its own would refuse. */
+function signingBounds({ priorityCapMicroLamports, tokenPolicy }: Config): SigningBounds {
+  return {
+    priceCapMicroLamports: priorityCapMicroLamports,
+    allowHookAccounts: allowsHooks(tokenPolicy),
+  };
+}
+
 /** The only worker with keys; it needs no chain and no database. */
 export async function signerWorker(config: Config<'signer'>, connection: NativeConnection): Promise<Worker> {
   const signer = await loadKeypair(config.signerKey ?? config.signerKeyFile ?? '');
   return Worker.create({
     ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
-    activities: createSignerActivities({ signer }),
+    activities: createSignerActivities({ signer, bounds: signingBounds(config) }),
   });
 }
 

@@ -1,14 +1,13 @@
 import { base64 } from '@scure/base';
-import { checkNativeSides } from '../domain/balance-guard.ts';
-import { type ErrorCode, isDomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
-import type { Chain } from '../solana/chain.ts';
-import { type FeePlanner, type TransferDraft, TransferWouldFail } from '../solana/fees.ts';
-import { composeTransfer } from '../solana/transactions.ts';
+import { checkMessage, type SigningBounds, type SigningRequest } from '../signing/policy.ts';
+import type { Chain, LatestBlockhash } from '../solana/chain.ts';
+import { TransferWouldFail } from '../solana/compute-limit.ts';
+import type { FeePlan, FeePlanner } from '../solana/fees.ts';
+import { composeTransfer, type TransferDraft } from '../solana/transactions.ts';
 import { type Payee, type PayeeRules, type Refusal, readPayee } from './payee.ts';
-import { describeFailure } from './program-errors.ts';
+import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
 
 /** An attempt ready to be written, with the money it needs, or why there is none. */
 export type Composition =
@@ -23,6 +22,8 @@ export interface ComposerDeps {
   readonly chain: Chain;
   readonly fees: FeePlanner;
   readonly rules: PayeeRules;
+  /** What the signer grants: a message that it would refuse is never written. */
+  readonly bounds: SigningBounds;
 }
 
 /** Turns a withdrawal into the message of its n-th attempt. Writes nothing. */
@@ -48,32 +49,45 @@ export class Composer {
     const { chain, fees, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
     if (payee.kind !== 'payable') return payee;
-    const lifetime = await chain.latestBlockhash();
-    const plan = await fees.plan(this.#draft(row, payee, lifetime.blockhash), n, salt);
-    const rentLamports = payee.token?.rentLamports ?? 0n;
+    const shortage = tokenShortage(row, payee);
+    if (shortage !== null) return shortage;
     const rentMinimum = await chain.rentMinimum(0);
-    const refusal = nativeRefusal(row, payee, plan.feeLamports, rentMinimum);
+    const lifetime = await chain.latestBlockhash();
+    const plan = await fees.plan(this.#draft(row, payee, lifetime.blockhash), n, salt).catch(wouldFail);
+    const failed = plan instanceof TransferWouldFail;
+    const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;
-    const { message, messageHash } = composeTransfer(plan.spec);
-    const attempt: NewAttempt = {
+    if (failed) return failureRefusal(plan);
+    const reservation = reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum);
+    return { kind: 'composed', attempt: this.#attempt(row, n, payee, plan, lifetime), reservation };
+  }
+
+  /** Throws DomainError SigningRefused where the signer's own check would refuse the message. */
+  #attempt(
+    row: WithdrawalRow,
+    n: number,
+    payee: Payee,
+    { spec, feeLamports }: FeePlan,
+    lifetime: LatestBlockhash,
+  ): NewAttempt {
+    const { hotWallet } = this.#deps.rules;
+    const { message, messageHash } = composeTransfer(spec);
+    const rentLamports = payee.token?.rentLamports ?? 0n;
+    checkMessage(message, requestFor(row, hotWallet, feeLamports, rentLamports), this.#deps.bounds);
+    return {
       withdrawalId: row.id,
       n,
-      wallet: rules.hotWallet,
+      wallet: hotWallet,
       message: base64.encode(message),
       messageHash,
       blockhash: lifetime.blockhash,
       blockhashSlot: lifetime.slot,
       blockhashHeight: lifetime.height,
       lastValidBlockHeight: lifetime.lastValidBlockHeight,
-      computeUnitLimit: plan.spec.computeUnitLimit,
-      computeUnitPriceMicroLamports: plan.spec.computeUnitPriceMicroLamports,
-      feeLamports: plan.feeLamports,
+      computeUnitLimit: spec.computeUnitLimit,
+      computeUnitPriceMicroLamports: spec.computeUnitPriceMicroLamports,
+      feeLamports,
       rentLamports,
-    };
-    return {
-      kind: 'composed',
-      attempt,
-      reservation: reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum),
     };
   }
 
@@ -90,37 +104,22 @@ export class Composer {
   }
 }
 
-/** Errors about the withdrawal itself, which no retry heals. */
-const REFUSALS: Partial<Record<ErrorCode, string>> = {
-  InvalidRequest: 'invalid_request',
-  AssetRejected: 'asset_rejected',
-  DestinationRejected: 'destination_rejected',
-  AmountRejected: 'amount_rejected',
-};
-
-function refusalOf(error: unknown): StatusReason | null {
-  if (error instanceof TransferWouldFail)
-    return { code: 'would_fail', message: describeFailure(error.error, error.tried) };
-  const code = isDomainError(error) ? REFUSALS[error.code] : undefined;
-  return code === undefined || !isDomainError(error) ? null : { code, message: error.message };
-}
-
-function nativeRefusal(
-  row: WithdrawalRow,
-  payee: Payee,
+function requestFor(
+  { id, asset, amount, destination, memo }: WithdrawalRow,
+  signer: string,
   feeLamports: bigint,
-  rentMinimumLamports: bigint,
-): Refusal | null {
-  const answer = checkNativeSides({
-    hotLamports: payee.hotLamports,
-    amountLamports: payee.token === null ? row.amount : 0n,
-    feeLamports,
-    rentLamports: payee.token?.rentLamports ?? 0n,
-    destinationLamports: payee.destinationLamports,
-    rentMinimumLamports,
-  });
-  if (answer.ok) return null;
-  return { kind: answer.kind === 'funds' ? 'awaiting_funds' : 'rejected', reason: answer.reason };
+  rentLamports: bigint,
+): SigningRequest {
+  return {
+    withdrawalId: id,
+    signer,
+    asset,
+    amount: amount.toString(),
+    destination,
+    memo,
+    maxFeeLamports: feeLamports.toString(),
+    maxRentLamports: rentLamports.toString(),
+  };
 }
 
 function reservationFor(

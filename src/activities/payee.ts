@@ -120,6 +120,7 @@ async function readTokenSide(
     source: rules.hotWallet,
     destination: row.destination,
     amount: row.amount,
+    createAta: verdict.createAta,
   });
   const { address, program, decimals } = mint;
   const transfer = {

@@ -1,15 +1,20 @@
 import { base58, base64 } from '@scure/base';
 import type { SigningTask } from '../domain/steps.ts';
-import { checkMessage } from '../signing/policy.ts';
+import { checkMessage, type SigningBounds } from '../signing/policy.ts';
 import type { Signer } from '../signing/signer.ts';
 
-/** The only activity that touches a key. It reads what it signs, and signs nothing but the transfer asked for. */
-export function createSignerActivities({ signer }: { readonly signer: Signer }) {
+export interface SigningDeps {
+  readonly signer: Signer;
+  readonly bounds: SigningBounds;
+}
+
+/** The only activity that touches a key. It reads what it signs, and signs nothing but the transfer asked for, within its own bounds. */
+export function createSignerActivities({ signer, bounds }: SigningDeps) {
   return {
     /** Signs the message, 64 bytes as base58. @throws SigningRefused */
     async signTransaction(task: SigningTask): Promise<{ readonly signature: string }> {
       const message = base64.decode(task.message);
-      checkMessage(message, { ...task, signer: signer.address });
+      checkMessage(message, { ...task, signer: signer.address }, bounds);
       return { signature: base58.encode(await signer.sign(message)) };
     },
   };

@@ -1,5 +1,6 @@
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
+import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
 import {
   COMPUTE_BUDGET_PROGRAM,
   isTokenProgram,
@@ -21,28 +22,36 @@ export interface SigningRequest {
   readonly memo: string | null;
   /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
   readonly maxFeeLamports: string;
-  /** `0` forbids making the token account; absent leaves it open. */
-  readonly maxRentLamports?: string;
-  /** Accept the extra accounts of a transfer hook. Default false. */
-  readonly allowHookAccounts?: boolean;
+  /** `0` forbids making a token account. What one costs is not in the message: the chain decides, and it is made at most once. */
+  readonly maxRentLamports: string;
+}
+
+/** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
+export interface SigningBounds {
+  /** Highest price of a compute unit, in micro-lamports. */
+  readonly priceCapMicroLamports: bigint;
+  /** Accept the extra accounts of a transfer hook. */
+  readonly allowHookAccounts: boolean;
 }
 
 /**
  * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: limit, price, at most one
- * token account made, at most one memo, one transfer; no other program, account, signer or lookup table.
+ * token account made, at most one memo, one transfer; no other program, account, signer or lookup table; all within `bounds`.
  */
-export function checkMessage(message: Uint8Array, asked: SigningRequest): void {
+export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds: SigningBounds): void {
   const decoded = read(message);
   if (decoded.lookupTables > 0) throw refused('it uses a lookup table');
   if (decoded.signers.length !== 1 || decoded.feePayer !== asked.signer)
     throw refused('it has another signer');
-  const limits = checkLimits(decoded, asked);
+  const limits = checkLimits(decoded, asked, bounds);
   const rest = decoded.instructions.slice(2);
   const transfer = rest.pop();
   if (transfer === undefined) throw refused('it holds no transfer');
   const memo = checkMemo(rest, transfer.program, asked);
   const token =
     asked.asset === 'SOL' ? checkNative(transfer, asked) : checkToken(transfer, asked, rest.length > 0);
+  if (token !== null && token.hookAccounts.length > 0 && !bounds.allowHookAccounts)
+    throw refused('the transfer names extra accounts');
   if (rest.length > (token === null ? 0 : 1))
     throw refused('it holds more instructions than the transfer needs');
   const { asset, destination, signer } = asked;
@@ -61,7 +70,7 @@ function read(message: Uint8Array): DecodedMessage {
   }
 }
 
-function checkLimits(decoded: DecodedMessage, asked: SigningRequest) {
+function checkLimits(decoded: DecodedMessage, asked: SigningRequest, bounds: SigningBounds) {
   const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
   const leading = decoded.instructions.slice(0, 2).map((instruction) => instruction.program);
   if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
@@ -70,7 +79,10 @@ function checkLimits(decoded: DecodedMessage, asked: SigningRequest) {
   if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
     throw refused('it sets no compute unit limit or price');
   }
-  const priority = (BigInt(computeUnitLimit) * computeUnitPriceMicroLamports + 999_999n) / 1_000_000n;
+  if (computeUnitLimit > MAX_COMPUTE_UNITS) throw refused(`its compute unit limit is ${computeUnitLimit}`);
+  if (computeUnitPriceMicroLamports > bounds.priceCapMicroLamports)
+    throw refused(`its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports`);
+  const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
   if (priority > BigInt(asked.maxFeeLamports)) throw refused(`its priority fee is ${priority} lamports`);
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
@@ -107,15 +119,13 @@ function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createA
   if (read === null) throw refused('its last instruction is not a checked transfer');
   const { amount, decimals, expectedFee } = read;
   if (amount !== BigInt(asked.amount)) throw refused('the amount is another one');
-  const [source, mint, destination, owner, ...extra] = accounts.map((account) => account.address);
+  const [source, mint, destination, owner] = accounts.map((account) => account.address);
   if (mint !== asked.asset) throw refused('the mint is another one');
   if (source !== deriveAta(asked.signer, asked.asset, program) || owner !== asked.signer) {
     throw refused('the source is another one');
   }
   if (destination !== deriveAta(asked.destination, asked.asset, program))
     throw refused('the destination is another one');
-  if (extra.length > 0 && asked.allowHookAccounts !== true)
-    throw refused('the transfer names extra accounts');
   if (createAta && asked.maxRentLamports === '0') throw refused('it makes a token account');
   const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
   return { mint: asked.asset, program, decimals, createAta, expectedFee, hookAccounts };

@@ -1,10 +1,11 @@
+import { NATIVE_MINT, NATIVE_MINT_2022 } from '@solana/spl-token';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { MintInfo, TokenAccountInfo } from './tokens.ts';
 
 /** What to do with a mint that has an extension. `inspect` = decided by its present state. */
 export type ExtensionRule = 'allow' | 'reject' | 'inspect';
 
-/** The rule for every mint extension; one that is not listed is rejected. */
+/** The rule for every mint extension, and for wrapped SOL; one that is not listed is rejected. */
 export const DEFAULT_TOKEN_POLICY: Readonly<Record<string, ExtensionRule>> = {
   transferFeeConfig: 'allow',
   mintCloseAuthority: 'allow',
@@ -25,7 +26,10 @@ export const DEFAULT_TOKEN_POLICY: Readonly<Record<string, ExtensionRule>> = {
   scaledUiAmountConfig: 'allow',
   pausableConfig: 'inspect',
   permissionedBurn: 'allow',
+  wrappedSol: 'reject',
 };
+
+const WRAPPED_SOL: ReadonlySet<string> = new Set([NATIVE_MINT.toBase58(), NATIVE_MINT_2022.toBase58()]);
 
 const WHY: Readonly<Record<string, string>> = {
   nonTransferable: 'tokens of this mint cannot be transferred',
@@ -48,7 +52,8 @@ export type TokenVerdict =
 
 /**
  * May this token be paid to this associated token account of `destination`?
- * `policy` overrides single rules; `transferHook: 'allow'` lets the hook's extra accounts be resolved.
+ * `policy` overrides single rules; `transferHook: 'allow'` lets the hook's extra accounts be resolved, `wrappedSol: 'allow'` lets
+ * wrapped SOL be paid as the token that it is.
  * Source: exchange-interface: Withdrawal rules 6.
  */
 export function tokenPolicy(
@@ -58,6 +63,9 @@ export function tokenPolicy(
   policy: Readonly<Record<string, ExtensionRule>> = {},
 ): TokenVerdict {
   const rules = { ...DEFAULT_TOKEN_POLICY, ...policy };
+  if (WRAPPED_SOL.has(mint.address) && rules['wrappedSol'] !== 'allow') {
+    return refused('wrapped_sol', 'wrapped SOL is an asset of its own: withdraw the asset SOL instead');
+  }
   const bad = mint.extensions.find((name) => (rules[name] ?? 'reject') === 'reject');
   if (bad !== undefined) {
     return refused(
@@ -66,7 +74,7 @@ export function tokenPolicy(
     );
   }
   if (mint.paused) return refused('mint_paused', 'transfers of the token are paused by its issuer');
-  if (mint.hookProgram !== null && rules['transferHook'] !== 'allow') {
+  if (mint.hookProgram !== null && !allowsHooks(rules)) {
     return refused('transfer_hook', `the token calls program ${mint.hookProgram} in every transfer`);
   }
   const reason = account === null ? absentReason(mint) : accountReason(mint, account, destination);
@@ -99,6 +107,11 @@ function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: s
     return { code: 'confidential_only', message: 'the token account accepts confidential transfers only' };
   }
   return null;
+}
+
+/** True where transfers may name the accounts that a mint's hook demands. */
+export function allowsHooks(policy: Readonly<Record<string, ExtensionRule>>): boolean {
+  return { ...DEFAULT_TOKEN_POLICY, ...policy }['transferHook'] === 'allow';
 }
 
 function refused(code: string, message: string): TokenVerdict {

@@ -1,4 +1,6 @@
 import {
+  ACCOUNT_SIZE,
+  AccountLayout,
   AccountState,
   ExtensionType,
   getAccountLen,
@@ -107,6 +109,16 @@ export function deriveAta(owner: string, mint: string, program: string): string 
       error,
     );
   }
+}
+
+/** The part of a new and empty token account's data that all extensions share, as its program will write it. */
+export function newTokenAccountData(mint: string, owner: string): Uint8Array {
+  const data = Buffer.alloc(ACCOUNT_SIZE);
+  const none = { delegateOption: 0 as const, isNativeOption: 0 as const, closeAuthorityOption: 0 as const };
+  const empty = { amount: 0n, delegatedAmount: 0n, isNative: 0n, state: AccountState.Initialized };
+  const nobody = { delegate: PublicKey.default, closeAuthority: PublicKey.default };
+  AccountLayout.encode({ mint: key(mint), owner: key(owner), ...empty, ...none, ...nobody }, data);
+  return data;
 }
 
 /** The bump of an associated token account: 255 minus the number of addresses that were tried and lay on the curve. */

@@ -45,6 +45,9 @@ export interface TransferSpec {
   readonly blockhash: string;
 }
 
+/** A transfer whose limits are still to be found. */
+export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+
 /** A composed version-0 message and its identity (hex sha256). */
 export interface ComposedTransfer {
   readonly message: Uint8Array;
@@ -52,33 +55,62 @@ export interface ComposedTransfer {
 }
 
 /** Largest transaction a node takes: one packet. */
-export const MAX_TRANSACTION_BYTES = 1232;
+const MAX_TRANSACTION_BYTES = 1232;
+const SIGNATURE_BYTES = 65;
+const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
  * Compose a transfer: compute unit limit and price first, then the account, then memo and transfer side by side
  * (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a packet.
  */
 export function composeTransfer(spec: TransferSpec): ComposedTransfer {
-  const payer = new PublicKey(spec.source);
-  const instructions = [
+  const message = serialized(spec);
+  if (message === null) throw new DomainError('InvalidRequest', tooLarge(spec));
+  return { message, messageHash: messageHashOf(message) };
+}
+
+/** Null where the transaction would be larger than a packet. */
+function serialized(spec: TransferSpec): Uint8Array | null {
+  const compiled = MessageV0.compile({
+    payerKey: new PublicKey(spec.source),
+    instructions: instructionsOf(spec),
+    recentBlockhash: spec.blockhash,
+  });
+  try {
+    const message = compiled.serialize();
+    return message.length <= MAX_MESSAGE_BYTES ? message : null;
+  } catch (error) {
+    // web3.js writes into a buffer of one packet and runs over its end.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function instructionsOf(spec: TransferSpec): TransactionInstruction[] {
+  return [
     ComputeBudgetProgram.setComputeUnitLimit({ units: spec.computeUnitLimit }),
     ComputeBudgetProgram.setComputeUnitPrice({ microLamports: spec.computeUnitPriceMicroLamports }),
     ...(spec.token === null ? [] : createAta(spec, spec.token)),
     ...(spec.memo === null ? [] : [memoInstruction(spec.memo)]),
     spec.token === null ? nativeTransfer(spec) : tokenTransfer(spec, spec.token),
   ];
-  const message = MessageV0.compile({
-    payerKey: payer,
-    instructions,
-    recentBlockhash: spec.blockhash,
-  }).serialize();
-  if (message.length + 65 > MAX_TRANSACTION_BYTES) {
-    throw new DomainError(
-      'InvalidRequest',
-      `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`,
-    );
-  }
-  return { message, messageHash: messageHashOf(message) };
+}
+
+function tooLarge(spec: TransferSpec): string {
+  const all = `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`;
+  if (spec.memo === null) return all;
+  const room = memoRoom(spec);
+  if (room === null) return `${all}, even without its memo`;
+  return `${all}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, and at most ${room} fit`;
+}
+
+/** Bytes of the longest memo that fits; null where none does. */
+function memoRoom(spec: TransferSpec): number | null {
+  const shortest = serialized({ ...spec, memo: 'x' });
+  if (shortest === null) return null;
+  const room = MAX_MESSAGE_BYTES - shortest.length + 1;
+  // From 128 bytes on, the length that stands before the memo takes two bytes.
+  return room < 128 ? room : Math.max(127, room - 1);
 }
 
 /** A complete transaction of one signer: base64 wire bytes and the base58 signature that names it. */
@@ -87,17 +119,11 @@ export function assembleTransaction(
   signature: Uint8Array,
 ): { raw: string; signature: string } {
   if (signature.length !== 64) throw new DomainError('InvalidRequest', 'a signature has 64 bytes');
-  const raw = new Uint8Array(65 + message.length);
+  const raw = new Uint8Array(SIGNATURE_BYTES + message.length);
   raw[0] = 1;
   raw.set(signature, 1);
-  raw.set(message, 65);
+  raw.set(message, SIGNATURE_BYTES);
   return { raw: base64.encode(raw), signature: base58.encode(signature) };
-}
-
-/** The accounts of ours that a transfer write-locks: what priority fees are asked for. */
-export function hotAccounts(spec: Pick<TransferSpec, 'source' | 'token'>): string[] {
-  const { source, token } = spec;
-  return token === null ? [source] : [source, deriveAta(source, token.mint, token.program)];
 }
 
 function nativeTransfer(spec: TransferSpec): TransactionInstruction {

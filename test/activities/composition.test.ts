@@ -1,44 +1,62 @@
-import { createInitializeTransferHookInstruction, ExtensionType } from '@solana/spl-token';
-import { Keypair, PublicKey } from '@solana/web3.js';
+import { base64 } from '@scure/base';
+import { NATIVE_MINT } from '@solana/spl-token';
+import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Composer } from '../../src/activities/composition.ts';
-import { describeFailure } from '../../src/activities/program-errors.ts';
+import { Composer, type Composition } from '../../src/activities/composition.ts';
+import type { PayeeRules } from '../../src/activities/payee.ts';
+import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
-import { TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { decodeMessage } from '../../src/solana/message.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { composeTransfer } from '../../src/solana/transactions.ts';
+import { assembleTransaction, composeTransfer } from '../../src/solana/transactions.ts';
+import {
+  fixedAccount,
+  hookedMint,
+  hookList,
+  type ListEntry,
+  plantHookList,
+  plantHookProgram,
+} from './hook-program.ts';
 
-const HOT = Keypair.generate().publicKey.toBase58();
-const HOOK = Keypair.generate().publicKey;
-const RULES = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy: { transferHook: 'allow' } } as const;
+const HOT_KEY = Keypair.generate();
+const HOT = HOT_KEY.publicKey.toBase58();
+const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+const HOOKS_ALLOWED = { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: true };
+const NO_HOOKS = { ...HOOKS_ALLOWED, allowHookAccounts: false };
 let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
-let composer: Composer;
+let signer: Signer;
 
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = new Chain(pool);
-  const fees = new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
-  composer = new Composer({ chain, fees, rules: RULES });
+  signer = await loadKeypair(JSON.stringify([...HOT_KEY.secretKey]));
 });
 afterAll(async () => {
   await pool.close();
   await localnet.close();
 });
 
-/** A mint whose hook program is absent from the chain. */
-async function hookedMint(): Promise<string> {
-  const program = new PublicKey(TOKEN_2022_PROGRAM);
-  const initialize = (mint: PublicKey) => createInitializeTransferHookInstruction(mint, HOOK, HOOK, program);
-  const mint = await localnet.createToken22Mint({
-    extensions: [{ type: ExtensionType.TransferHook, initialize }],
-  });
+function composerWith(
+  tokenPolicy: PayeeRules['tokenPolicy'] = { transferHook: 'allow' },
+  bounds = HOOKS_ALLOWED,
+): Composer {
+  const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy };
+  return new Composer({ chain, fees: new FeePlanner(chain, PRICES), rules, bounds });
+}
+
+/** A mint in the hot wallet's hands whose hook demands `demanded` extra accounts, with that list (null = none). */
+async function mintWithHook(demanded: number, list: Uint8Array | null): Promise<string> {
+  const program = plantHookProgram(localnet, demanded);
+  const mint = await hookedMint(localnet, program);
   await localnet.mintTo(mint, HOT, 1_000_000n);
+  if (list !== null) plantHookList(localnet, mint, program, list);
   return mint;
 }
 
@@ -61,56 +79,159 @@ function row(asset: string, changes: Partial<WithdrawalRow> = {}): WithdrawalRow
   };
 }
 
-describe('composing a withdrawal', () => {
-  it('rejects a transfer that a program of it would refuse, with what the chain says', async () => {
-    const answer = await composer.compose(row(await hookedMint()), 1, 0n);
-    expect(answer).toMatchObject({
-      kind: 'rejected',
-      reason: { code: 'would_fail', message: expect.stringContaining('InstructionError') },
-    });
+const compose = (terms: WithdrawalRow, composer = composerWith()): Promise<Composition> =>
+  composer.compose(terms, 1, 0n);
+const refusedFor = (code: string, message = ''): object => ({
+  kind: 'rejected',
+  reason: { code, message: expect.stringContaining(message) },
+});
+const random = (): string => Keypair.generate().publicKey.toBase58();
+
+/** The hook's own address for a wallet that it reads out of the destination's token account. */
+const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
+
+describe('a token with a transfer hook', () => {
+  it.each([
+    ['a fixed account', () => fixedAccount(random())],
+    ['an address made of an account that the transfer makes', () => PDA_OF_RECEIVER],
+  ])('gets %s that its hook demands, and is signed by a signer that allows that', async (_what, entry) => {
+    const terms = row(await mintWithHook(1, hookList([entry()])));
+    const composed = await compose(terms);
+    if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+    const { message, feeLamports, rentLamports } = composed.attempt;
+    const transfer = decodeMessage(base64.decode(message)).instructions.at(-1);
+    expect(transfer?.accounts).toHaveLength(4 + 1 + 2);
+    const task = {
+      withdrawalId: terms.id,
+      message,
+      asset: terms.asset,
+      amount: terms.amount.toString(),
+      destination: terms.destination,
+      memo: null,
+      maxFeeLamports: feeLamports.toString(),
+      maxRentLamports: rentLamports.toString(),
+    };
+    const { signature } = await createSignerActivities({ signer, bounds: HOOKS_ALLOWED }).signTransaction(
+      task,
+    );
+    expect(signature).not.toBe('');
+    const strict = createSignerActivities({ signer, bounds: NO_HOOKS });
+    await expect(strict.signTransaction(task)).rejects.toMatchObject({ code: 'SigningRefused' });
   });
 
-  it('rejects a transfer too large for a packet', async () => {
-    const answer = await composer.compose(row('SOL', { memo: 'm'.repeat(950) }), 1, 0n);
-    expect(answer).toMatchObject({ kind: 'rejected', reason: { code: 'invalid_request' } });
+  it('is rejected where the own policy of the signer forbids the accounts', async () => {
+    const mint = await mintWithHook(1, hookList([fixedAccount(random())]));
+    const answer = await compose(row(mint), composerWith({ transferHook: 'allow' }, NO_HOOKS));
+    expect(answer).toMatchObject(refusedFor('signing_policy', 'the transfer names extra accounts'));
+  });
+
+  it('is rejected where the hook says no, whatever error it says it with', async () => {
+    const answer = await compose(row(await mintWithHook(2, hookList([fixedAccount(random())]))));
+    expect(answer).toMatchObject(refusedFor('would_fail', '"Custom":1'));
+  });
+
+  const good = hookList([fixedAccount(random())]);
+  it.each([
+    ['of another instruction', Buffer.concat([Buffer.alloc(8, 1), good.subarray(8)])],
+    ['cut off', good.subarray(0, -1)],
+    ['too short for a head', good.subarray(0, 15)],
+    ['with seeds of no known kind', hookList([{ kind: 1, config: Uint8Array.of(99) }])],
+    [
+      'with data of an account that is not there',
+      hookList([{ kind: 1, config: Uint8Array.of(4, 5, 0, 32) }]),
+    ],
+    ['with a second signer', hookList([{ ...fixedAccount(random()), signer: true }])],
+  ])('is rejected for a list %s', async (_what, list) => {
+    expect(await compose(row(await mintWithHook(1, list)))).toMatchObject(
+      refusedFor('asset_rejected', 'hook'),
+    );
+  });
+
+  it('is tried again where a node cannot read the list', async () => {
+    const mint = await mintWithHook(1, hookList([PDA_OF_RECEIVER]));
+    const fault = { kind: 'error', code: -32_603, message: 'out of order' } as const;
+    localnet.controls.setFault(0, 'getMultipleAccounts', fault);
+    await expect(compose(row(mint))).rejects.not.toMatchObject({ code: 'AssetRejected' });
+    localnet.controls.clearFaults();
+  });
+
+  it('is rejected as too large for a packet where its hook wants too many accounts', async () => {
+    const list = hookList(Array.from({ length: 30 }, () => fixedAccount(random())));
+    const terms = row(await mintWithHook(30, list), { memo: 'm'.repeat(200) });
+    expect(await compose(terms)).toMatchObject(refusedFor('invalid_request', 'even without its memo'));
+  });
+});
+
+describe('composing a withdrawal', () => {
+  it('rejects a memo too large for a packet, and says how large it may be', async () => {
+    const sized = (memo: string) => row('SOL', { memo, amount: 1_000_000n });
+    const answer = await compose(sized('é'.repeat(600)));
+    expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, and at most'));
+    if (answer.kind === 'composed') throw new Error('it was composed');
+    const room = Number(/at most ([0-9]+) fit/.exec(answer.reason.message)?.[1]);
+    expect((await compose(sized('m'.repeat(room)))).kind).toBe('composed');
+    expect((await compose(sized('m'.repeat(room + 1)))).kind).toBe('rejected');
   });
 
   it.each([
     ['an address that holds no mint', HOT],
     ['base58 text that is no address', '1'.repeat(44)],
   ])('rejects as an asset %s', async (_what, asset) => {
-    const answer = await composer.compose(row(asset), 1, 0n);
-    expect(answer).toMatchObject({ kind: 'rejected', reason: { code: 'asset_rejected' } });
+    expect(await compose(row(asset))).toMatchObject(refusedFor('asset_rejected'));
   });
 
-  it('waits, and does not reject, where the hot wallet only lacks the money', async () => {
-    const { address } = localnet.mint;
-    const answer = await composer.compose(row(address, { amount: 2n ** 60n }), 1, 0n);
-    expect(answer.kind).toBe('composed');
-    const native = await composer.compose(row('SOL', { amount: 2n ** 60n }), 1, 0n);
-    expect(native.kind).toBe('awaiting_funds');
+  it('rejects an amount below the minimum of the chain for what it is, and not for what the chain would say', async () => {
+    expect(await compose(row('SOL', { amount: 1n }))).toMatchObject(refusedFor('amount_below_minimum'));
+  });
+
+  it('rejects wrapped SOL, unless a setting allows it', async () => {
+    const wrapped = row(NATIVE_MINT.toBase58());
+    expect(await compose(wrapped)).toMatchObject(refusedFor('wrapped_sol'));
+    expect(await compose(wrapped, composerWith({ wrappedSol: 'allow' }))).toMatchObject({
+      kind: 'awaiting_funds',
+    });
   });
 });
 
-describe('an error of the chain', () => {
-  const { message } = composeTransfer({
-    asset: 'SOL',
-    amount: 1n,
-    source: HOT,
-    destination: HOOK.toBase58(),
-    memo: null,
-    token: null,
-    computeUnitLimit: 1,
-    computeUnitPriceMicroLamports: 1n,
-    blockhash: HOT,
+describe('a hot wallet that lacks the money', () => {
+  const short = (message: string): object => ({
+    kind: 'awaiting_funds',
+    reason: { code: 'insufficient_funds', message: expect.stringContaining(message) },
   });
 
   it.each([
-    ['{"InstructionError":[2,{"Custom":1}]}', 'instruction 3 (System program) failed: insufficient funds'],
-    ['{"InstructionError":[2,{"Custom":77}]}', 'its error 77'],
-    ['{"InstructionError":[0,"InvalidAccountData"]}', 'instruction 1 (compute budget program) failed'],
-    ['AccountNotFound', 'the transaction failed: AccountNotFound'],
-  ])('%s is told in words', (error, sentence) => {
-    expect(describeFailure(error, message)).toContain(sentence);
+    ['a token', () => localnet.mint.address],
+    ['SOL', () => 'SOL'],
+  ])('is waited for with what it has and needs: %s', async (_what, asset) => {
+    const answer = await compose(row(asset(), { amount: 2n ** 60n }));
+    expect(answer).toMatchObject(short(`of ${2n ** 60n} `));
+  });
+
+  it('only in the newest block is waited for, too, and no limit is guessed', async () => {
+    const held = localnet.controls.chain.vm.balance(HOT);
+    await spend(held - 10_000_000n);
+    localnet.controls.produceSlots(2);
+    const [account] = (await chain.accounts([HOT])).accounts;
+    expect(account?.lamports).toBe(held);
+    const answer = await compose(row('SOL', { amount: 1_000_000_000n }));
+    expect(answer).toMatchObject(short('the newest block: instruction 3 (System program) failed'));
   });
 });
+
+/** A payment that Sluice knows nothing of. */
+async function spend(amount: bigint): Promise<void> {
+  const { blockhash } = await chain.latestBlockhash();
+  const { message } = composeTransfer({
+    asset: 'SOL',
+    amount,
+    source: HOT,
+    destination: random(),
+    memo: null,
+    token: null,
+    computeUnitLimit: 1_000,
+    computeUnitPriceMicroLamports: 0n,
+    blockhash,
+  });
+  const [answer] = await chain.send(assembleTransaction(message, await signer.sign(message)).raw);
+  expect(answer).toMatchObject({ error: null });
+}

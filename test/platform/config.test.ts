@@ -32,9 +32,15 @@ describe('readConfig', () => {
     expect(config.tokenPolicy).toEqual({ permanentDelegate: 'reject' });
   });
 
-  test('refuses a policy that the signer would not follow', () => {
-    const env = { ...CHAIN, SLUICE_TOKEN_POLICY: 'permanentDelegate=allow,transferHook=allow' };
-    expect(() => readConfig(env, 'chain')).toThrow('SLUICE_TOKEN_POLICY may not allow transferHook');
+  test('reads the bounds of the signer from its own settings', () => {
+    const env = {
+      SLUICE_SIGNER_KEY_FILE: 'key.json',
+      SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '7000',
+      SLUICE_TOKEN_POLICY: 'transferHook=allow',
+    };
+    const { priorityCapMicroLamports, tokenPolicy } = readConfig(env, 'signer');
+    expect(priorityCapMicroLamports).toBe(7_000n);
+    expect(tokenPolicy).toEqual({ transferHook: 'allow' });
   });
 
   test.each([

@@ -9,11 +9,11 @@ import {
 } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkMessage, type SigningRequest } from '../../src/signing/policy.ts';
+import { checkMessage, type SigningBounds, type SigningRequest } from '../../src/signing/policy.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
-import { priorityLamports } from '../../src/solana/fees.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
+import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/priority-fee.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';
 
@@ -21,6 +21,10 @@ const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fil
 const SIGNER = wallet(1);
 const OTHER = wallet(9);
 
+const PRICE_CAP = 10_000_000n;
+const BOUNDS: SigningBounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
+
+const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 const someWallet = fc.integer({ min: 20, max: 200 }).map(wallet);
 const token = fc
   .record({
@@ -42,7 +46,7 @@ const spec: fc.Arbitrary<TransferSpec> = fc
     memo: fc.option(fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' })),
     token: fc.option(token),
     computeUnitLimit: fc.integer({ min: 1, max: 1_400_000 }),
-    computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: 10_000_000n }),
+    computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: PRICE_CAP }),
     blockhash: someWallet,
   })
   .map((rest) => ({ ...rest, source: SIGNER, asset: rest.token?.mint ?? 'SOL' }));
@@ -57,12 +61,13 @@ function requestFor(transfer: TransferSpec): SigningRequest {
     destination: transfer.destination,
     memo: transfer.memo,
     maxFeeLamports: fee.toString(),
+    maxRentLamports: '1',
   };
 }
 
 const refusal = expect.objectContaining({ code: 'SigningRefused' });
-const refuses = (message: Uint8Array, request: SigningRequest): void => {
-  expect(() => checkMessage(message, request)).toThrow(refusal);
+const refuses = (message: Uint8Array, request: SigningRequest, bounds = BOUNDS): void => {
+  expect(() => checkMessage(message, request, bounds)).toThrow(refusal);
 };
 
 describe('what may be signed', () => {
@@ -70,7 +75,7 @@ describe('what may be signed', () => {
     fc.assert(
       fc.property(spec, (transfer) => {
         const { message } = composeTransfer(transfer);
-        checkMessage(message, requestFor(transfer));
+        checkMessage(message, requestFor(transfer), BOUNDS);
         const decoded = decodeMessage(message);
         expect(decoded.signers).toEqual([SIGNER]);
         expect(decoded.computeUnitLimit).toBe(transfer.computeUnitLimit);
@@ -128,7 +133,29 @@ describe('what may be signed', () => {
     );
   });
 
-  it('refuses hook accounts, unless the request allows them', () => {
+  it('refuses a price above its own cap, and a limit above that of the runtime, whatever the fee that is asked for', () => {
+    const request = { ...requestFor(native()), maxFeeLamports: (2n ** 64n - 1n).toString() };
+    const priced = (price: bigint, units = MAX_COMPUTE_UNITS): Uint8Array =>
+      composeTransfer({ ...native(), computeUnitLimit: units, computeUnitPriceMicroLamports: price }).message;
+    checkMessage(priced(PRICE_CAP), request, BOUNDS);
+    refuses(priced(PRICE_CAP + 1n), request);
+    checkMessage(priced(PRICE_CAP + 1n), request, { ...BOUNDS, priceCapMicroLamports: PRICE_CAP + 1n });
+    refuses(priced(1n, MAX_COMPUTE_UNITS + 1), request);
+  });
+
+  it('signs every price that an attempt may be given under the same cap', () => {
+    fc.assert(
+      fc.property(micro, fc.integer({ min: 1, max: 40 }), fc.nat(65_535), (recent, n, salt) => {
+        const options = { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP };
+        const computeUnitPriceMicroLamports = attemptPrice(recent, n, BigInt(salt), options);
+        const transfer = { ...native(), computeUnitPriceMicroLamports };
+        checkMessage(composeTransfer(transfer).message, requestFor(transfer), BOUNDS);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('refuses hook accounts, unless its own bounds allow them', () => {
     const hooked = {
       ...TOKEN,
       program: TOKEN_2022_PROGRAM,
@@ -137,13 +164,13 @@ describe('what may be signed', () => {
     const transfer: TransferSpec = { ...native(), asset: OTHER, token: hooked };
     const { message } = composeTransfer(transfer);
     refuses(message, requestFor(transfer));
-    checkMessage(message, { ...requestFor(transfer), allowHookAccounts: true });
+    checkMessage(message, requestFor(transfer), { ...BOUNDS, allowHookAccounts: true });
   });
 
   it('gives a Token-2022 account that demands a memo the withdrawal id, and nothing else', () => {
     const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, program: TOKEN_2022_PROGRAM } };
     const request = requestFor(transfer);
-    checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }).message, request);
+    checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }).message, request, BOUNDS);
     refuses(composeTransfer({ ...transfer, memo: 'w-2' }).message, request);
     refuses(composeTransfer({ ...native(), memo: 'w-1' }).message, requestFor(native()));
   });
@@ -151,7 +178,7 @@ describe('what may be signed', () => {
   it('refuses an account to be made where no rent may be spent', () => {
     const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
     const { message } = composeTransfer(transfer);
-    checkMessage(message, requestFor(transfer));
+    checkMessage(message, requestFor(transfer), BOUNDS);
     refuses(message, { ...requestFor(transfer), maxRentLamports: '0' });
   });
 
@@ -167,7 +194,7 @@ describe('what may be signed', () => {
       MessageV0.compile({ payerKey: payer, instructions, recentBlockhash: wallet(3) }).serialize();
     const request = requestFor(native());
     const good = [...limits, pay(native().destination)];
-    checkMessage(build(good), request);
+    checkMessage(build(good), request, BOUNDS);
     refuses(build([...limits, pay(OTHER), pay(native().destination)]), request);
     refuses(build([...good, pay(OTHER)]), request);
     refuses(build([...good, ...limits]), request);
@@ -250,6 +277,7 @@ function sameButLimits(message: Uint8Array, transfer: TransferSpec): boolean {
   if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) return false;
   const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
   if (priority > BigInt(requestFor(transfer).maxFeeLamports)) return false;
+  if (computeUnitLimit > MAX_COMPUTE_UNITS || computeUnitPriceMicroLamports > PRICE_CAP) return false;
   const data = instructions.at(-1)?.data ?? new Uint8Array();
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const withFee = transfer.token !== null && transfer.token.expectedFee !== null;

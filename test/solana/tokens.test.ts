@@ -7,6 +7,8 @@ import {
   createInitializeTransferHookInstruction,
   ExtensionType,
   getExtraAccountMetaAddress,
+  NATIVE_MINT,
+  NATIVE_MINT_2022,
 } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,6 +65,17 @@ const delegate = (type: ExtensionType, initialize: (mint: PublicKey) => ReturnTy
   extensions: [{ type, initialize }],
 });
 const HOOK = Keypair.generate().publicKey;
+const WRAPPED: MintInfo = {
+  address: '',
+  program: TOKEN_PROGRAM,
+  decimals: 9,
+  extensions: [],
+  transferFee: null,
+  hookProgram: null,
+  defaultFrozen: false,
+  paused: false,
+  ataSize: 165,
+};
 const hookOf = (mint: PublicKey, hook = HOOK) =>
   createInitializeTransferHookInstruction(mint, new PublicKey(OWNER), hook, PROGRAM);
 
@@ -138,6 +151,16 @@ describe('the policy on extensions', () => {
     });
   });
 
+  it.each([NATIVE_MINT, NATIVE_MINT_2022])(
+    'takes wrapped SOL %s for an asset of its own, off by default',
+    (at) => {
+      const mint = { ...WRAPPED, address: at.toBase58() };
+      expect(tokenPolicy(mint, null, OWNER)).toMatchObject({ ok: false, reason: { code: 'wrapped_sol' } });
+      expect(tokenPolicy(mint, null, OWNER, { wrappedSol: 'inspect' })).toMatchObject({ ok: false });
+      expect(tokenPolicy(mint, null, OWNER, { wrappedSol: 'allow' })).toMatchObject({ ok: true });
+    },
+  );
+
   it('looks at the account of the destination', async () => {
     const mint = await read(localnet.mint.address);
     const account: TokenAccountInfo = {
@@ -171,7 +194,12 @@ describe('the policy on extensions', () => {
     const list = getExtraAccountMetaAddress(new PublicKey(mint.address), HOOK).toBase58();
     expect((await chain.accounts([list])).accounts).toEqual([null]);
     const destination = Keypair.generate().publicKey.toBase58();
-    expect(await resolveHookAccounts(chain, mint, { source: OWNER, destination, amount: 1n })).toEqual([]);
+    const transfer = { source: OWNER, destination, amount: 1n, createAta: true };
+    const program = { address: HOOK.toBase58(), writable: false };
+    expect(await resolveHookAccounts(chain, mint, transfer)).toEqual([program]);
+    // Whoever sends lamports to the address of the list changes nothing.
+    await localnet.airdrop(list, 1_000_000_000n);
+    expect(await resolveHookAccounts(chain, mint, transfer)).toEqual([program]);
   });
 });
 

@@ -1,0 +1,29 @@
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { EXIT } from '../src/cli/exit.ts';
+import { run } from '../src/cli/output.ts';
+import { renderReport } from './report.ts';
+import { runChaos } from './run.ts';
+
+await new Command('chaos')
+  .description(
+    'withdrawals under faults of every kind, judged from the blocks; the same seed gives the same faults',
+  )
+  .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
+  .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
+  .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
+  .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
+  .action(({ json = false, ...plan }) =>
+    run(json, async (output) => {
+      const report = await runChaos(plan, (line) => output.progress(line));
+      for (const finding of report.findings) output.progress(`wrong: ${finding}`);
+      output.result(report, renderReport(report));
+      return report.findings.length === 0 ? EXIT.ok : EXIT.failure;
+    }),
+  )
+  .parseAsync();
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
+  return value;
+}

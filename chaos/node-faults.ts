@@ -1,0 +1,59 @@
+import type { Fault } from '../src/localnet/faults.ts';
+import { rpc } from '../src/localstack/rpc.ts';
+import type { FaultName } from './kinds.ts';
+
+/** One scripted fault of a node; `*` is every method. */
+export interface NodeFault {
+  readonly method: string;
+  readonly fault: Fault;
+}
+
+/** The node to be struck, and the free choice inside the kind. */
+export interface Struck {
+  readonly url: string;
+  readonly draw: number;
+}
+
+type Script = (struck: Struck) => Promise<readonly NodeFault[]> | readonly NodeFault[];
+
+const everywhere = (fault: Fault): readonly NodeFault[] => [{ method: '*', fault }];
+const onSend = (fault: Fault): readonly NodeFault[] => [{ method: 'sendTransaction', fault }];
+
+/** What a node does wrong, in the terms of the development chain. */
+export const NODE_FAULTS = {
+  'no-answer': () => everywhere({ kind: 'no-answer' }),
+  'send-lost-answer': () => onSend({ kind: 'lost-answer' }),
+  'send-dropped': () => onSend({ kind: 'drop-send' }),
+  'http-429': () => everywhere({ kind: 'http', status: 429, retryAfterSeconds: 1 }),
+  'http-5xx': ({ draw }) => everywhere({ kind: 'http', status: draw % 2 === 0 ? 502 : 503 }),
+  malformed: ({ draw }) => everywhere({ kind: 'malformed', form: FORMS[draw % FORMS.length] ?? 'html' }),
+  lag: ({ draw }) => everywhere({ kind: 'lag', blocks: 50 + (draw % 351) }),
+  'stuck-finality': async ({ url }) => everywhere({ kind: 'stuck-finality', slot: await finalizedSlot(url) }),
+  'history-cut': async ({ url }) => everywhere({ kind: 'history-from', slot: await finalizedSlot(url) }),
+  'false-null': () =>
+    ['getSignatureStatuses', 'getTransaction', 'getSignaturesForAddress'].map((method) => ({
+      method,
+      fault: { kind: 'history-from', slot: NEVER } as const,
+    })),
+  'false-blockhash-not-found': () => onSend(BLOCKHASH_NOT_FOUND),
+  'early-invalid': () => everywhere({ kind: 'blockhash-age', heights: -1 }),
+  'false-height': ({ draw }) => everywhere({ kind: 'height-offset', blocks: 151 + (draw % 1_000) }),
+} as const satisfies Partial<Record<FaultName, Script>>;
+
+export type NodeFaultName = keyof typeof NODE_FAULTS;
+
+const FORMS = ['truncated', 'html', 'wrong-id'] as const;
+
+/** No slot of a run is as high: everything that came is forgotten. */
+const NEVER = 1_000_000_000;
+
+const BLOCKHASH_NOT_FOUND: Fault = {
+  kind: 'error',
+  code: -32_002,
+  message: 'Transaction simulation failed: Blockhash not found',
+  data: { err: 'BlockhashNotFound', logs: [], unitsConsumed: 0 },
+};
+
+function finalizedSlot(url: string): Promise<number> {
+  return rpc<number>(url, 'getSlot', [{ commitment: 'finalized' }]);
+}

@@ -107,6 +107,14 @@ describe('storing the signature', () => {
     expect(await use.ledger.attempts.findBySignature(`sig-${id}`)).toEqual(again);
   });
 
+  it('ends a hold: what the signer refused once is on its way now', async () => {
+    const id = await reserved();
+    await use.ledger.attempts.prepare(attempt(id), PLENTY);
+    await use.ledger.withdrawals.move(id, 'held', REASON);
+    await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'sending', reason: null });
+  });
+
   it('is refused once the attempt is dead, so that a late signature is never sent', async () => {
     const id = await reserved();
     await use.ledger.attempts.prepare(attempt(id), PLENTY);

@@ -119,6 +119,19 @@ describe('a reservation after the end of its attempt', () => {
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(65n);
   });
 
+  it('is given back while the customer is asked, but kept while it waits for funds', async () => {
+    const wallet = 'asked';
+    const [first = '', second = ''] = await reserved(2);
+    await tryPrepare(first, sol(60n, 100n, { wallet }));
+    await use.ledger.attempts.settle(first, 1, DEAD);
+    await use.ledger.withdrawals.move(first, 'awaiting_funds', REASON);
+    expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(60n);
+    await use.ledger.withdrawals.move(first, 'awaiting_confirmation', REASON);
+    expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(0n);
+    expect(await tryPrepare(second, sol(100n, 100n, { wallet }))).toBe('prepared');
+    expect(await tryPrepare(first, sol(60n, 100n, { wallet }), 2)).toBe('SOL 60');
+  });
+
   it('is given back when the withdrawal ends without payment', async () => {
     const id = await one();
     await tryPrepare(id, sol(60n, 100n, { wallet: 'back' }));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { SluiceClient, SluiceError, type WithdrawalTerms } from '../src/client/client.ts';
+import { type SluiceClient, SluiceError, type WithdrawalTerms } from '../src/client/client.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
 
 /** One withdrawal to ask for, `atMs` after the start. */

@@ -99,7 +99,7 @@ async function everyNode(field: Field, injection: Injection, kind: NodeFaultName
     field.rpcUrls.map((_, node) => strikeNode(field, kind, { ...injection, node })),
   );
   return async () => {
-    await Promise.all(heals.map((heal) => heal()));
+    await Promise.all(heals.map(async (heal) => heal()));
   };
 }
 

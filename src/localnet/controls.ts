@@ -1,5 +1,5 @@
 import type { Chain } from './chain/chain.ts';
-import type { Fault } from './faults.ts';
+import type { Fault, FaultTerms } from './faults.ts';
 import { createToken2022Mint, type MintExtension, mintTo, transferFeeExtension } from './genesis.ts';
 import type { RpcNode } from './node.ts';
 import { airdrop } from './rpc/airdrop.ts';
@@ -50,20 +50,36 @@ export class Controls {
     this.chain.skip(count);
   }
 
-  /** Takes back the newest unfinalized blocks; `requeue` sends their transactions again. Gives the slot of the new tip. */
+  /**
+   * Takes back the newest `blocks`: 1 takes the processed tip, 2 the confirmed block below it too, and so on down to the last one
+   * above finality, which never goes back. All nodes see it, for it is one chain. Their transactions are gone, and may be sent again
+   * while their blockhash lives; `requeue` does that. Their slots are not used again. Gives the slot of the new tip.
+   * Throws RangeError where a finalized block would go.
+   */
   fork(blocks: number, requeue = false): number {
     return this.chain.fork(blocks, requeue).slot;
   }
 
-  /** Scripts a fault of a node for a method (`*` for all), for a number of calls or until cleared. */
-  setFault(node: number, method: string, fault: Fault, times?: number): void {
-    const target = this.#nodes[node];
-    if (!target) throw new RangeError(`there is no node ${node}`);
-    target.faults.add(method, fault, times);
+  /**
+   * Scripts a fault of a node for a method (`*` for all), until it is cleared or as often as `terms` say (a number: that many times).
+   * Subscriptions take them under `signatureSubscribe` and `slotSubscribe`, and what they tell under `signatureNotification` and
+   * `slotNotification`.
+   */
+  setFault(node: number, method: string, fault: Fault, terms: number | FaultTerms = {}): void {
+    this.#node(node).faults.add(method, fault, typeof terms === 'number' ? { times: terms } : terms);
   }
 
-  clearFaults(): void {
-    for (const node of this.#nodes) node.faults.clear();
+  /** Ends the faults of all nodes, or of one node, or of one of its methods (named as they were set). */
+  clearFaults(node?: number, method?: string): void {
+    for (const each of node === undefined ? this.#nodes : [this.#node(node)]) each.faults.clear(method);
+  }
+
+  /** How often each kind of fault was met on any node, cleared ones too. */
+  faultsMet(): Partial<Record<Fault['kind'], number>> {
+    const total: Partial<Record<Fault['kind'], number>> = {};
+    for (const { faults } of this.#nodes)
+      for (const [kind, times] of faults.met) total[kind] = (total[kind] ?? 0) + times;
+    return total;
   }
 
   /** Gives lamports from the faucet; resolves with the signature when finalized. Where blocks come by hand, it produces them. */
@@ -91,6 +107,12 @@ export class Controls {
     const mint = createToken2022Mint(this.chain, this.#faucet, [...fee, ...extensions]);
     await this.#reached(() => this.chain.account(mint, this.chain.at('finalized')) !== null);
     return mint;
+  }
+
+  #node(index: number): RpcNode {
+    const node = this.#nodes[index];
+    if (!node) throw new RangeError(`there is no node ${index}`);
+    return node;
   }
 
   async #finalized(signature: string): Promise<string> {

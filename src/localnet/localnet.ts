@@ -102,16 +102,16 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const controls = new Controls(chain, faucet, nodes, slotMs);
   const methods = { ...methodTable(faucet, options.legacy ?? false), ...controlMethods(controls) };
   for (let index = 0; index < (options.nodes ?? 2); index += 1) nodes.push(new RpcNode(chain, methods));
-  const subscriptionServers = nodes.map(() =>
-    createServer((_request, response) => void response.writeHead(405).end()),
-  );
+  const pairs = nodes.map((node) => ({
+    node,
+    beside: createServer((_request, response) => void response.writeHead(405).end()),
+  }));
   const ports: number[] = [];
-  for (const [index, node] of nodes.entries()) {
-    const server = subscriptionServers[index];
-    if (server)
-      ports.push(await listenOnPair(node.server, server, options.port ? options.port + 2 * index : 0));
-  }
-  const servers = [...nodes.map((node) => node.server), ...subscriptionServers];
+  for (const [index, { node, beside }] of pairs.entries())
+    ports.push(await listenOnPair(node.server, beside, options.port ? options.port + 2 * index : 0));
+  const servers = pairs.flatMap(({ node, beside }) =>
+    [node.server, beside].map((server) => ({ server, node })),
+  );
   const subscriptions = serveSubscriptions(chain, servers);
   const clock = slotMs > 0 ? startClock(slotMs, () => chain.produce()) : null;
   return {
@@ -127,7 +127,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     close: async () => {
       clock?.stop();
       subscriptions.close();
-      await Promise.all(servers.map(closeServer));
+      await Promise.all(servers.map(({ server }) => closeServer(server)));
     },
   };
 }

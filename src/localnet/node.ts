@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chain } from './chain/chain.ts';
@@ -9,14 +10,16 @@ import { Params } from './rpc/params.ts';
 
 const MAX_BODY_BYTES = 50 * 1024;
 
-/** The connection is to be dropped, or kept in silence, instead of answered. */
-type Silence = 'drop' | 'keep';
+/** Faults that concern the connection, or the bytes on it, instead of one answer. */
+type Ending = Extract<Fault, { readonly kind: 'no-answer' | 'drop' | 'lost-answer' | 'http' | 'malformed' }>;
 
 interface Answer {
   readonly body: Record<string, unknown>;
-  readonly silence?: Silence;
-  readonly http?: Extract<Fault, { kind: 'http' }>;
+  readonly ending?: Ending | undefined;
 }
+
+/** What proxies in front of a node answer when it is away. */
+const GATEWAY_PAGE = '<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>\n';
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -59,8 +62,7 @@ export class RpcNode {
 
   /** The chain as this node shows it to a method now. */
   view(faults: readonly Fault[]): NodeView {
-    const lag = faultOf(faults, 'lag')?.blocks ?? 0;
-    return new NodeView(this.#chain, lag, faultOf(faults, 'history-from')?.slot ?? 0);
+    return new NodeView(this.#chain, faults);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -100,12 +102,32 @@ export class RpcNode {
     const answers = await Promise.all(
       (Array.isArray(parsed) ? parsed : [parsed]).map((item) => this.#call(item)),
     );
-    const silence = answers.find((item) => item.silence)?.silence;
-    if (silence === 'drop') return void response.destroy();
-    if (silence === 'keep') return;
-    const http = answers.find((item) => item.http)?.http;
-    if (http) return this.#refuse(response, http);
-    this.#write(response, Array.isArray(parsed) ? answers.map((item) => item.body) : answers[0]?.body);
+    const body = Array.isArray(parsed) ? answers.map((item) => item.body) : answers[0]?.body;
+    const ending = answers.find((item) => item.ending)?.ending;
+    if (ending) this.#end(response, ending, body);
+    else this.#write(response, body);
+  }
+
+  #end(response: ServerResponse, ending: Ending, body: unknown): void {
+    switch (ending.kind) {
+      case 'no-answer':
+        return;
+      case 'drop':
+      case 'lost-answer':
+        return void response.destroy();
+      case 'http':
+        return this.#refuse(response, ending);
+      case 'malformed':
+        return this.#garble(response, ending.form, body);
+    }
+  }
+
+  #garble(response: ServerResponse, form: 'truncated' | 'html' | 'wrong-id', body: unknown): void {
+    if (form === 'wrong-id')
+      return this.#write(response, isRecord(body) ? { ...body, id: randomUUID() } : body);
+    const text = toJson(body);
+    response.setHeader('content-type', form === 'html' ? 'text/html' : 'application/json; charset=utf-8');
+    response.end(form === 'html' ? GATEWAY_PAGE : text.slice(0, Math.ceil(text.length / 2)));
   }
 
   #refuse(response: ServerResponse, fault: Extract<Fault, { kind: 'http' }>): void {
@@ -128,16 +150,15 @@ export class RpcNode {
     const faults = this.faults.take(method);
     const delay = faultOf(faults, 'delay');
     if (delay) await sleep(delay.ms);
-    const http = faultOf(faults, 'http');
-    if (http) return { body: {}, http };
-    if (faultOf(faults, 'no-answer')) return { body: {}, silence: 'keep' };
+    const early = faultOf(faults, 'http') ?? faultOf(faults, 'no-answer') ?? faultOf(faults, 'drop');
+    if (early) return { body: {}, ending: early };
     const error = faultOf(faults, 'error');
     if (error) return { body: failureBody(id, new RpcFailure(error.code, error.message, error.data)) };
     if (faultOf(faults, 'null')) return { body: envelope(id, { result: null }) };
     const result = faultOf(faults, 'result');
     if (result) return { body: envelope(id, { result: result.result }) };
     const body = this.#run(id, method, params, faults);
-    return faultOf(faults, 'lost-answer') ? { body, silence: 'drop' } : { body };
+    return { body, ending: faultOf(faults, 'lost-answer') ?? faultOf(faults, 'malformed') };
   }
 
   #run(id: unknown, method: string, params: unknown, faults: readonly Fault[]): Record<string, unknown> {

@@ -1,54 +1,68 @@
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Chain } from './chain/chain.ts';
 import type { Block, Commitment } from './chain/records.ts';
 import { toJson } from './encoding/json.ts';
-import { API_VERSION, NodeView } from './rpc/call.ts';
-import { RpcFailure } from './rpc/errors.ts';
+import { type Fault, faultOf } from './faults.ts';
+import type { RpcNode } from './node.ts';
+import { API_VERSION } from './rpc/call.ts';
+import { failures, RpcFailure } from './rpc/errors.ts';
 import { checkSignature, commitmentOf, flag, Params } from './rpc/params.ts';
 
 /** Called after every block; true ends the subscription. */
 type Watcher = () => boolean;
 
+/** The answer to a request, and what may only be said after it. */
+interface Reply {
+  readonly result: unknown;
+  readonly afterwards?: () => void;
+}
+
 let lastSubscription = 0;
 
-/** The subscriptions of one connection. */
+/** The subscriptions of one connection to a node, with the node's faults. */
 class Session {
-  readonly #chain: Chain;
+  readonly #node: RpcNode;
   readonly #socket: WebSocket;
   readonly #watchers = new Map<number, Watcher>();
   readonly #slots = new Set<number>();
 
-  constructor(chain: Chain, socket: WebSocket) {
-    this.#chain = chain;
+  constructor(node: RpcNode, socket: WebSocket) {
+    this.#node = node;
     this.#socket = socket;
   }
 
-  receive(text: string): void {
+  async receive(text: string): Promise<void> {
     let id: unknown = null;
     try {
       const request: unknown = JSON.parse(text);
       if (typeof request !== 'object' || request === null) throw new RpcFailure(-32600, 'Invalid request');
       const { id: requestId, method, params } = Object.fromEntries(Object.entries(request));
       id = requestId ?? null;
-      const { result, afterwards } = this.#call(String(method), new Params(params));
-      this.#send({ jsonrpc: '2.0', result, id });
-      afterwards?.();
+      const faults = this.#node.faults.take(String(method));
+      const error = faultOf(faults, 'error');
+      if (error) throw new RpcFailure(error.code, error.message, error.data);
+      const reply = this.#call(String(method), new Params(params));
+      await this.#say({ jsonrpc: '2.0', result: reply.result, id }, faults);
+      reply.afterwards?.();
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure(-32700, 'Parse error');
-      this.#send({ jsonrpc: '2.0', error: { code: failure.code, message: failure.message }, id });
+      await this.#say({ jsonrpc: '2.0', error: { code: failure.code, message: failure.message }, id }, []);
     }
   }
 
   onBlock(block: Block): void {
+    const view = this.#node.view(this.#node.faults.lasting('slotNotification'));
+    const newest = view.lagBlocks === 0 ? block : view.at('processed');
+    const root = view.at('finalized').slot;
     for (const subscription of this.#slots) {
-      const root = this.#chain.at('finalized').slot;
-      this.#notify('slotNotification', subscription, { slot: block.slot, parent: block.parentSlot, root });
+      this.#notify('slotNotification', subscription, { slot: newest.slot, parent: newest.parentSlot, root });
     }
     for (const [subscription, watcher] of this.#watchers) if (watcher()) this.#watchers.delete(subscription);
   }
 
-  #call(method: string, params: Params): { result: unknown; afterwards?: () => void } {
+  #call(method: string, params: Params): Reply {
     switch (method) {
       case 'signatureSubscribe':
         return this.#watchSignature(params);
@@ -61,7 +75,7 @@ class Session {
       case 'slotUnsubscribe':
         return { result: this.#unsubscribe(params.integer(0)) };
       default:
-        throw new RpcFailure(-32601, 'Method not found');
+        throw failures.methodNotFound();
     }
   }
 
@@ -70,19 +84,20 @@ class Session {
     throw new RpcFailure(-32602, 'Invalid subscription id.');
   }
 
-  #watchSignature(params: Params): { result: unknown; afterwards: () => void } {
+  #watchSignature(params: Params): Reply {
     const signature = checkSignature(params.string(0));
     const config = params.config(1);
     const commitment = commitmentOf(config);
     const subscription = ++lastSubscription;
     let received = !flag(config, 'enableReceivedNotification');
     const watcher = (): boolean => {
-      const record = this.#chain.ledger.record(signature);
+      const view = this.#node.view(this.#node.faults.lasting('signatureNotification'));
+      const record = view.chain.ledger.record(signature);
       if (record && !received) {
         received = true;
         this.#notifySignature(subscription, 'processed', 'receivedSignature');
       }
-      if (!record || record.slot > this.#chain.at(commitment).slot) return false;
+      if (!record || record.slot > view.at(commitment).slot) return false;
       this.#notifySignature(subscription, commitment, { err: record.meta.err });
       return true;
     };
@@ -94,7 +109,7 @@ class Session {
   }
 
   #notifySignature(subscription: number, commitment: Commitment, value: unknown): void {
-    const { slot } = new NodeView(this.#chain).at(commitment);
+    const { slot } = this.#node.view(this.#node.faults.lasting('signatureNotification')).at(commitment);
     this.#notify('signatureNotification', subscription, {
       context: { apiVersion: API_VERSION, slot },
       value,
@@ -102,30 +117,41 @@ class Session {
   }
 
   #notify(method: string, subscription: number, result: unknown): void {
-    this.#send({ jsonrpc: '2.0', method, params: { result, subscription } });
+    const message = { jsonrpc: '2.0', method, params: { result, subscription } };
+    void this.#say(message, this.#node.faults.take(method));
   }
 
-  #send(message: unknown): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(toJson(message));
+  /** Sends a message, or does what the faults make of it: later, never, or the end of the connection. */
+  async #say(message: unknown, faults: readonly Fault[]): Promise<void> {
+    const delay = faultOf(faults, 'delay');
+    if (delay) await sleep(delay.ms);
+    if (faultOf(faults, 'drop') ?? faultOf(faults, 'lost-answer')) return this.#socket.terminate();
+    if (faultOf(faults, 'no-answer') || this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.send(toJson(message));
   }
 }
 
-/** Serves subscriptions to connections that are upgraded on any of the servers. */
-export function serveSubscriptions(chain: Chain, servers: readonly Server[]): { close(): void } {
+/** Serves subscriptions to connections that are upgraded on any of the servers, each of which shows a node. */
+export function serveSubscriptions(
+  chain: Chain,
+  servers: readonly { readonly server: Server; readonly node: RpcNode }[],
+): { close(): void } {
   const sockets = new WebSocketServer({ noServer: true });
   const sessions = new Map<WebSocket, Session>();
-  for (const server of servers) {
-    server.on('upgrade', (request, socket, head) => {
-      sockets.handleUpgrade(request, socket, head, (client) => sockets.emit('connection', client, request));
-    });
-  }
-  sockets.on('connection', (client: WebSocket) => {
-    const session = new Session(chain, client);
+  const open = (client: WebSocket, node: RpcNode): void => {
+    const session = new Session(node, client);
     sessions.set(client, session);
-    client.on('message', (data) => session.receive(Buffer.isBuffer(data) ? data.toString('utf8') : ''));
+    client.on('message', (data) => {
+      void session.receive(Buffer.isBuffer(data) ? data.toString('utf8') : '');
+    });
     client.on('close', () => sessions.delete(client));
     client.on('error', () => client.terminate());
-  });
+  };
+  for (const { server, node } of servers) {
+    server.on('upgrade', (request, socket, head) => {
+      sockets.handleUpgrade(request, socket, head, (client) => open(client, node));
+    });
+  }
   const stop = chain.onEvent((event) => {
     if (event.kind === 'block') for (const session of sessions.values()) session.onBlock(event.block);
   });

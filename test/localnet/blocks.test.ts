@@ -96,8 +96,37 @@ describe('a fork', () => {
     expect(await bench.connection.getBalance(to, 'processed')).toBe(1_000_000);
   });
 
-  it('cannot reach what is finalized', () => {
-    expect(() => bench.localnet.controls.fork(4)).toThrow(/a fork takes back/);
+  it('cannot reach what is finalized, not even bit by bit', () => {
+    const { controls } = bench.localnet;
+    controls.produceSlots(4);
+    expect(() => controls.fork(4)).toThrow(/a fork takes back 1 to 3 blocks/);
+    controls.fork(2);
+    expect(() => controls.fork(2)).toThrow(/a fork takes back 1 to 1 blocks/);
+  });
+
+  it('leaves finality where it was until new blocks bury it deeper', async () => {
+    const { controls } = bench.localnet;
+    controls.produceSlots(4);
+    const finalized = () => bench.connection.getSlot('finalized');
+    const before = await finalized();
+    controls.fork(3);
+    const seen = [await finalized()];
+    for (let block = 0; block < 4; block += 1) {
+      controls.produceSlot();
+      seen.push(await finalized());
+    }
+    expect(seen.slice(0, 4)).toEqual([before, before, before, before]);
+    expect(seen[4]).toBeGreaterThan(before);
+  });
+
+  it('sends what it took back again where told', async () => {
+    const { controls } = bench.localnet;
+    controls.produceSlots(4);
+    const { signature } = await bench.land(someone());
+    await bench.ask(1, 'localnet_fork', [1, true]);
+    expect(await bench.status(signature)).toBeNull();
+    controls.produceSlot();
+    expect(await bench.status(signature)).toBe('processed');
   });
 });
 
@@ -108,7 +137,7 @@ describe('memory', () => {
     await bench.land(to);
     const history = () => [...controls.chain.changedAddresses()].includes(to.toBase58());
     expect(history()).toBe(true);
-    controls.produceSlots(200);
+    controls.produceSlots(600);
     expect(history()).toBe(false);
     expect(await bench.connection.getBalance(to, 'finalized')).toBe(1_000_000);
   });

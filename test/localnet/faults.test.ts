@@ -8,15 +8,6 @@ beforeAll(async () => {
 afterEach(() => bench.localnet.controls.clearFaults());
 afterAll(() => bench.localnet.close());
 
-async function post(node: number, method: string, params: unknown = [], timeoutMs = 2000): Promise<Response> {
-  return fetch(bench.localnet.rpcUrls[node] ?? '', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-}
-
 describe('a node with faults', () => {
   it('lags while the other does not', async () => {
     const { controls } = bench.localnet;
@@ -35,10 +26,10 @@ describe('a node with faults', () => {
     const { controls } = bench.localnet;
     controls.setFault(0, 'getSlot', { kind: 'http', status: 429, retryAfterSeconds: 2 }, 1);
     controls.setFault(1, '*', { kind: 'http', status: 503 });
-    const limited = await post(0, 'getSlot');
+    const limited = await bench.post(0, 'getSlot');
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '2']);
-    expect((await post(0, 'getSlot')).status).toBe(200);
-    expect((await post(1, 'getHealth')).status).toBe(503);
+    expect((await bench.post(0, 'getSlot')).status).toBe(200);
+    expect((await bench.post(1, 'getHealth')).status).toBe(503);
   });
 
   it('keeps silent, or answers null or an error of its own', async () => {
@@ -51,11 +42,36 @@ describe('a node with faults', () => {
       message: 'Node is behind',
       data: { numSlotsBehind: 9 },
     });
-    await expect(post(0, 'getHealth', [], 200)).rejects.toThrow();
-    expect(await (await post(0, 'getBlock', [1])).json()).toMatchObject({ result: null });
-    expect(await (await post(0, 'getBlocks', [1])).json()).toMatchObject({
+    await expect(bench.post(0, 'getHealth', [], 200)).rejects.toThrow();
+    expect(await bench.ask(0, 'getBlock', [1])).toMatchObject({ result: null });
+    expect(await bench.ask(0, 'getBlocks', [1])).toMatchObject({
       error: { code: -32005, data: { numSlotsBehind: 9 } },
     });
+  });
+
+  it('cuts the connection before any work', async () => {
+    const { controls } = bench.localnet;
+    const signed = await bench.sign(bench.pay(someone(), 1_000_000));
+    controls.setFault(0, 'sendTransaction', { kind: 'drop' }, 1);
+    const params = [signed.raw.toString('base64'), { encoding: 'base64', skipPreflight: true }];
+    await expect(bench.post(0, 'sendTransaction', params)).rejects.toThrow();
+    controls.produceSlot();
+    expect(await bench.status(signed.signature)).toBeNull();
+  });
+
+  it('answers what no client can read', async () => {
+    const { controls } = bench.localnet;
+    const whole = await (await bench.post(1, 'getHealth')).text();
+    const texts: string[] = [];
+    for (const form of ['truncated', 'html', 'wrong-id'] as const) {
+      controls.setFault(0, 'getHealth', { kind: 'malformed', form }, 1);
+      texts.push(await (await bench.post(0, 'getHealth')).text());
+    }
+    const [first = '', page, wrong = '{}'] = texts;
+    expect(whole.startsWith(first)).toBe(true);
+    expect(() => JSON.parse(first)).toThrow();
+    expect(page).toMatch(/^<html>/);
+    expect(JSON.parse(wrong)).toEqual({ jsonrpc: '2.0', result: 'ok', id: expect.any(String) });
   });
 
   it('loses the answer after the work was done', async () => {
@@ -64,7 +80,7 @@ describe('a node with faults', () => {
     const signed = await bench.sign(bench.pay(to, 1_000_000));
     controls.setFault(0, 'sendTransaction', { kind: 'lost-answer' }, 1);
     const params = [signed.raw.toString('base64'), { encoding: 'base64', skipPreflight: true }];
-    await expect(post(0, 'sendTransaction', params)).rejects.toThrow();
+    await expect(bench.post(0, 'sendTransaction', params)).rejects.toThrow();
     controls.produceSlot();
     expect(await bench.status(signed.signature)).toBe('processed');
   });
@@ -84,24 +100,12 @@ describe('a node with faults', () => {
     expect(await young.getBlocks(1, start + 1, 'finalized')).toEqual([start, start + 1]);
     await expect(young.getBlock(1, { commitment: 'finalized' })).rejects.toMatchObject({ code: -32001 });
   });
-
-  it('takes its faults over JSON-RPC too', async () => {
-    const fault = { kind: 'error', code: -32004, message: 'Block not available' };
-    await post(0, 'localnet_setFault', [1, 'getSlot', fault, 1]);
-    expect(await (await post(1, 'getSlot')).json()).toMatchObject({ error: { code: -32004 } });
-    expect(await (await post(1, 'getSlot')).json()).toMatchObject({ result: expect.any(Number) });
-    expect(
-      await (await post(0, 'localnet_setFault', [1, 'getSlot', { kind: 'nonsense' }])).json(),
-    ).toMatchObject({
-      error: { code: -32602 },
-    });
-  });
 });
 
 describe('a legacy node', () => {
   it('serves what Agave 2.0 removed', async () => {
     const call = async (method: string, params: unknown = []): Promise<{ result: { value: never } }> =>
-      (await post(0, method, params)).json() as Promise<{ result: { value: never } }>;
+      bench.ask(0, method, params) as Promise<{ result: { value: never } }>;
     const fees: { blockhash: string } = (await call('getFees', [{ commitment: 'processed' }])).result.value;
     const params = [fees.blockhash, { commitment: 'processed' }];
     expect((await call('getFeeCalculatorForBlockhash', params)).result.value).toEqual({

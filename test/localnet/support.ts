@@ -42,6 +42,21 @@ export class Bench {
     });
   }
 
+  /** One JSON-RPC call as plain HTTP. */
+  post(node: number, method: string, params: unknown = [], timeoutMs = 2000): Promise<Response> {
+    return fetch(this.localnet.rpcUrls[node] ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+  }
+
+  /** The JSON body of {@link post}. */
+  async ask(node: number, method: string, params: unknown = []): Promise<unknown> {
+    return (await this.post(node, method, params)).json();
+  }
+
   pay(to: PublicKey, lamports: number): TransactionInstruction {
     return SystemProgram.transfer({ fromPubkey: this.payer.publicKey, toPubkey: to, lamports });
   }

@@ -1,4 +1,3 @@
-import type { Block } from './records.ts';
 import type { StoredAccount } from './vm.ts';
 
 interface Change {
@@ -6,29 +5,34 @@ interface Change {
   readonly before: StoredAccount | null;
 }
 
-/** Old states of accounts for as many blocks as a reader may lag behind. Memory is bounded by `depth` blocks of changes. */
+/** The accounts that one block changed, each as it was before; null where it did not exist. */
+export type Undo = ReadonlyMap<string, StoredAccount | null>;
+
+/** Old states of accounts for as many blocks as a reader may lag behind, or a fork may take back. Memory is bounded by `depth` blocks of changes. */
 export class AccountHistory {
   readonly #depth: number;
   readonly #changes = new Map<string, Change[]>();
-  #blocks: Block[] = [];
+  readonly #blocks: Undo[] = [];
 
   constructor(depth: number) {
     this.#depth = depth;
   }
 
-  append(block: Block): void {
-    for (const [address, before] of block.undo) {
+  append(slot: number, undo: Undo): void {
+    for (const [address, before] of undo) {
       const list = this.#changes.get(address);
-      if (list) list.push({ slot: block.slot, before });
-      else this.#changes.set(address, [{ slot: block.slot, before }]);
+      if (list) list.push({ slot, before });
+      else this.#changes.set(address, [{ slot, before }]);
     }
-    this.#blocks.push(block);
+    this.#blocks.push(undo);
     if (this.#blocks.length > this.#depth) this.#drop(this.#blocks.shift(), 'oldest');
   }
 
-  /** Forgets the newest block, whose changes the caller undoes. */
-  pop(): void {
-    this.#drop(this.#blocks.pop(), 'newest');
+  /** Forgets the newest block; gives the changes that the caller has to undo. */
+  pop(): Undo {
+    const undo = this.#blocks.pop() ?? new Map();
+    this.#drop(undo, 'newest');
+    return undo;
   }
 
   /** The account as the block of `slot` left it; undefined where it has not changed since. */
@@ -41,8 +45,8 @@ export class AccountHistory {
     return this.#changes.keys();
   }
 
-  #drop(block: Block | undefined, end: 'oldest' | 'newest'): void {
-    for (const address of block?.undo.keys() ?? []) {
+  #drop(undo: Undo | undefined, end: 'oldest' | 'newest'): void {
+    for (const address of undo?.keys() ?? []) {
       const list = this.#changes.get(address);
       if (end === 'oldest') list?.shift();
       else list?.pop();

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { toBase58 } from '../encoding/bytes.ts';
 import type { WireTransaction } from '../encoding/wire.ts';
-import { AccountHistory } from './account-history.ts';
+import { AccountHistory, type Undo } from './account-history.ts';
 import { execute, memoOf } from './execution.ts';
 import { Ledger } from './ledger.ts';
 import { Lifetimes } from './lifetime.ts';
@@ -11,7 +11,7 @@ import type { Block, Commitment, TransactionRecord } from './records.ts';
 import { type StoredAccount, Vm } from './vm.ts';
 
 /** Blocks that a node view may lag behind the tip. */
-export const MAX_LAG_BLOCKS = 150;
+export const MAX_LAG_BLOCKS = 512;
 export const SLOTS_PER_EPOCH = 432_000;
 const SLOT_HASHES = 150;
 const LEADER_LAMPORTS = 500_000_000_000n;
@@ -45,11 +45,12 @@ export class Chain {
   readonly #listeners = new Set<(event: ChainEvent) => void>();
   #pending = new Map<string, WireTransaction>();
   #nextSlot = 1;
+  #finalizedHeight = 0;
 
   constructor(finalityLag: number) {
     this.finalityLag = finalityLag;
     this.#history = new AccountHistory(finalityLag + MAX_LAG_BLOCKS);
-    this.#attach(this.#seal(0, 0, 0, '11111111111111111111111111111111', [], new Map()));
+    this.#attach(this.#seal(0, 0, 0, '11111111111111111111111111111111', []), new Map());
     this.#openNext();
   }
 
@@ -58,9 +59,10 @@ export class Chain {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Blocks below the tip at which a commitment stands. */
+  /** Blocks below the tip at which a commitment stands. Finality never goes back, so after a fork it stands still until new blocks bury it. */
   depth(commitment: Commitment): number {
-    return commitment === 'processed' ? 0 : commitment === 'confirmed' ? 1 : this.finalityLag;
+    if (commitment === 'finalized') return this.ledger.tip.height - this.#finalizedHeight;
+    return commitment === 'processed' ? 0 : 1;
   }
 
   /** The newest block of a commitment, as a node sees it that lags by some blocks. */
@@ -105,8 +107,8 @@ export class Chain {
     this.#pending = new Map();
     const records = this.#run([...waiting.values()], { slot, time, height: parent.height }, undo);
     const reward = this.#payLeader(records, undo);
-    const block = this.#seal(slot, parent.slot, parent.height + 1, parent.blockhash, records, undo, reward);
-    this.#attach(block);
+    const block = this.#seal(slot, parent.slot, parent.height + 1, parent.blockhash, records, reward);
+    this.#attach(block, undo);
     this.#nextSlot = slot + 1;
     this.#openNext();
     this.#emit({ kind: 'block', block });
@@ -121,13 +123,12 @@ export class Chain {
 
   /** Takes back the newest `count` blocks, none of them finalized; what they held is forgotten, or queued again on request. */
   fork(count: number, requeue = false): Block {
-    if (count < 1 || count > this.finalityLag - 1)
-      throw new RangeError(`a fork takes back 1 to ${this.finalityLag - 1} blocks`);
+    const most = this.depth('finalized') - 1;
+    if (count < 1 || count > most) throw new RangeError(`a fork takes back 1 to ${most} blocks now`);
     for (let taken = 0; taken < count; taken += 1) {
       const block = this.ledger.pop();
       this.lifetimes.pop();
-      this.#history.pop();
-      for (const [address, before] of block.undo) this.vm.setAccount(address, before);
+      for (const [address, before] of this.#history.pop()) this.vm.setAccount(address, before);
       if (requeue) for (const { transaction } of block.transactions) this.submit(transaction);
     }
     this.#openNext();
@@ -145,7 +146,12 @@ export class Chain {
     const read = (address: string): StoredAccount | null => this.vm.account(address);
     for (const transaction of waiting) {
       const seed = this.vm.nonceSeed();
-      const lifetime = this.lifetimes.check(transaction, at.height, seed, read, seen);
+      const lifetime = this.lifetimes.check(transaction, {
+        height: at.height,
+        seed,
+        account: read,
+        open: seen,
+      });
       if (lifetime.kind === 'refused') continue;
       const outcome = execute(this.vm, transaction, read);
       if (outcome.kind === 'refused') continue;
@@ -192,7 +198,6 @@ export class Chain {
     height: number,
     previousBlockhash: string,
     transactions: readonly TransactionRecord[],
-    undo: ReadonlyMap<string, StoredAccount | null>,
     reward: Block['reward'] = null,
   ): Block {
     const digest = createHash('sha256').update(this.#seed).update(`${slot}/${previousBlockhash}`).digest();
@@ -205,15 +210,15 @@ export class Chain {
       previousBlockhash,
       time,
       transactions,
-      undo,
       reward,
     };
   }
 
-  #attach(block: Block): void {
+  #attach(block: Block, undo: Undo): void {
     this.ledger.append(block);
     this.lifetimes.append(block);
-    this.#history.append(block);
+    this.#history.append(block.slot, undo);
+    this.#finalizedHeight = Math.max(this.#finalizedHeight, block.height - this.finalityLag);
   }
 
   #openNext(): void {

@@ -52,8 +52,13 @@ export class Ledger {
     return index === undefined ? undefined : this.#blocks[index];
   }
 
-  /** Blocks from `start` to `end` slot, both included, at most `limit`. */
-  range(start: number, end: number, limit = Number.POSITIVE_INFINITY): Block[] {
+  /** Blocks from `start` to `end` slot, both included, whose slot passes `keep`; at most `limit`. */
+  range(
+    start: number,
+    end: number,
+    limit = Number.POSITIVE_INFINITY,
+    keep: (slot: number) => boolean = () => true,
+  ): Block[] {
     const found: Block[] = [];
     for (
       let index = this.#lowerBound(start);
@@ -62,9 +67,14 @@ export class Ledger {
     ) {
       const block = this.#blocks[index];
       if (!block || block.slot > end) break;
-      found.push(block);
+      if (keep(block.slot)) found.push(block);
     }
     return found;
+  }
+
+  /** The newest block that is not above this slot, or the oldest one. */
+  newestUpTo(slot: number): Block {
+    return this.#blocks[Math.max(this.#firstIndex, this.#lowerBound(slot + 1) - 1)] ?? this.first;
   }
 
   record(signature: string): TransactionRecord | undefined {

@@ -15,6 +15,17 @@ export type Lifetime =
   | { readonly kind: 'valid'; readonly nonceAccount: string | null }
   | { readonly kind: 'refused'; readonly err: TransactionError };
 
+/** Where a lifetime is checked: after the block of `height`, with the nonce seed and accounts of that moment. */
+export interface LifetimeCheck {
+  readonly height: number;
+  readonly seed: string;
+  readonly account: (address: string) => StoredAccount | null;
+  /** Message hashes of the block that is being made. */
+  readonly open?: ReadonlySet<string>;
+  /** Heights that a blockhash may be old; default {@link MAX_AGE}. */
+  readonly maxAge?: number;
+}
+
 /** The blockhash queue and the status cache. */
 export class Lifetimes {
   readonly #heights = new Map<string, number>();
@@ -39,22 +50,16 @@ export class Lifetimes {
   }
 
   /** Whether the hash could be used in a block after the one of `height`. */
-  isValid(blockhash: string, height: number): boolean {
+  isValid(blockhash: string, height: number, maxAge = MAX_AGE): boolean {
     const own = this.#heights.get(blockhash);
-    return own !== undefined && own <= height && height - own <= MAX_AGE;
+    return own !== undefined && own <= height && height - own <= maxAge;
   }
 
   /** Age first, then a durable nonce, then whether it was processed: the order of a validator. */
-  check(
-    transaction: WireTransaction,
-    height: number,
-    seed: string,
-    account: (address: string) => StoredAccount | null,
-    open: ReadonlySet<string> = new Set(),
-  ): Lifetime {
+  check(transaction: WireTransaction, { height, seed, account, open, maxAge }: LifetimeCheck): Lifetime {
     const { message, messageHash } = transaction;
     let nonceAccount: string | null = null;
-    if (!this.isValid(message.blockhash, height)) {
+    if (!this.isValid(message.blockhash, height, maxAge)) {
       nonceAccount = nonceAccountOf(message);
       const nonce = nonceAccount === null ? null : readNonce(account(nonceAccount));
       const usable =
@@ -64,7 +69,7 @@ export class Lifetimes {
       if (!usable) return { kind: 'refused', err: 'BlockhashNotFound' };
     }
     const done = this.#processed.get(messageHash);
-    if (open.has(messageHash) || (done !== undefined && done <= height))
+    if (open?.has(messageHash) || (done !== undefined && done <= height))
       return { kind: 'refused', err: 'AlreadyProcessed' };
     return { kind: 'valid', nonceAccount };
   }

@@ -1,5 +1,5 @@
 import type { WireTransaction } from '../encoding/wire.ts';
-import type { InnerInstruction, StoredAccount, VmResult } from './vm.ts';
+import type { InnerInstruction, VmResult } from './vm.ts';
 import type { TransactionError } from './vm-errors.ts';
 
 /** A token account's holding as one side of a transaction saw it. */
@@ -48,7 +48,7 @@ export interface TransactionRecord {
   readonly memo: string | null;
 }
 
-/** A produced block. `undo` holds each account that it changed, as it was before. */
+/** A produced block. Times are Unix seconds. */
 export interface Block {
   readonly slot: number;
   readonly parentSlot: number;
@@ -57,7 +57,6 @@ export interface Block {
   readonly previousBlockhash: string;
   readonly time: number;
   readonly transactions: readonly TransactionRecord[];
-  readonly undo: ReadonlyMap<string, StoredAccount | null>;
   /** What the leader earned: half of the base fees and all priority fees. */
   readonly reward: { readonly lamports: bigint; readonly postBalance: bigint } | null;
 }

@@ -16,11 +16,10 @@ export interface Simulation {
   readonly accountsAfter: ReadonlyMap<string, StoredAccount>;
 }
 
-/** How to simulate: at which block, with which of the checks. */
+/** How to simulate: at which block, and how many heights old the blockhash may be (null: it is not looked at). */
 export interface SimulationOptions {
   readonly block: Block;
-  readonly verifySignatures: boolean;
-  readonly checkLifetime: boolean;
+  readonly blockhashAge: number | null;
 }
 
 function notExecuted(err: TransactionError): Simulation {
@@ -64,19 +63,18 @@ function lamportsAfter(
 
 /** Runs a transaction against the state after a block and forgets what it did. */
 export function simulate(chain: Chain, transaction: WireTransaction, options: SimulationOptions): Simulation {
-  const { block } = options;
+  const { block, blockhashAge } = options;
   const read = (address: string): StoredAccount | null => chain.account(address, block);
-  if (options.checkLifetime) {
-    const lifetime = chain.lifetimes.check(transaction, block.height, chain.vm.nonceSeed(), read);
+  if (blockhashAge !== null) {
+    const at = { height: block.height, seed: chain.vm.nonceSeed(), account: read, maxAge: blockhashAge };
+    const lifetime = chain.lifetimes.check(transaction, at);
     if (lifetime.kind === 'refused') return notExecuted(lifetime.err);
   }
   const { loaded, err } = loadAddresses(transaction.message, read);
   if (err !== null) return notExecuted(err);
   const keys = allKeys(transaction, loaded);
   const before = takeSnapshot(transaction, keys, read);
-  const result = withAccountsOf(chain, keys, block, () =>
-    chain.vm.simulate(transaction, options.verifySignatures),
-  );
+  const result = withAccountsOf(chain, keys, block, () => chain.vm.simulate(transaction));
   const ran = result.err === null || result.logs.length > 0;
   if (!ran && result.err !== null) return notExecuted(result.err);
   const draft = describe(transaction, loaded, before, before.balances, result);

@@ -152,8 +152,9 @@ export class Vm {
     return { ...readMeta(result), err: null, accountsAfter: new Map() };
   }
 
-  simulate(transaction: WireTransaction, verifySignatures: boolean): VmResult {
-    this.#svm.setSigverify(verifySignatures);
+  /** Runs without a trace and without a look at the signatures. */
+  simulate(transaction: WireTransaction): VmResult {
+    this.#svm.setSigverify(false);
     try {
       const result =
         transaction.message.version === 'legacy'

@@ -73,12 +73,15 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
 export const blockhashMethods: MethodTable = {
   getLatestBlockhash: (params, view) => {
     const block = view.bank(params.config(0));
-    return withContext(block, { blockhash: block.blockhash, lastValidBlockHeight: block.height + MAX_AGE });
+    return withContext(block, {
+      blockhash: block.blockhash,
+      lastValidBlockHeight: view.heightOf(block) + MAX_AGE,
+    });
   },
   isBlockhashValid: (params, view) => {
     const blockhash = params.address(0);
     const block = view.bank(params.config(1));
-    return withContext(block, view.chain.lifetimes.isValid(blockhash, block.height));
+    return withContext(block, view.chain.lifetimes.isValid(blockhash, block.height, view.blockhashAge));
   },
   getFeeForMessage: feeForMessage,
   getRecentPrioritizationFees: prioritizationFees,
@@ -96,13 +99,13 @@ export const legacyMethods: MethodTable = {
       blockhash: block.blockhash,
       feeCalculator: { lamportsPerSignature: 5000 },
       lastValidSlot: block.slot + MAX_AGE,
-      lastValidBlockHeight: block.height + MAX_AGE,
+      lastValidBlockHeight: view.heightOf(block) + MAX_AGE,
     });
   },
   getFeeCalculatorForBlockhash: (params, view) => {
     const blockhash = params.address(0);
     const block = view.bank(params.config(1));
-    const valid = view.chain.lifetimes.isValid(blockhash, block.height);
+    const valid = view.chain.lifetimes.isValid(blockhash, block.height, view.blockhashAge);
     return withContext(block, valid ? { feeCalculator: { lamportsPerSignature: 5000 } } : null);
   },
 };

@@ -41,7 +41,7 @@ function findBlock(slot: number, view: NodeView, newest: Block): Block {
   if (slot > newest.slot) throw failures.blockNotAvailable(slot);
   if (slot < view.firstSlot) throw failures.blockCleanedUp(slot, view.firstSlot);
   const block = view.chain.ledger.bySlot(slot);
-  if (!block) throw failures.slotSkipped(slot);
+  if (!block || !view.holds(slot)) throw failures.slotSkipped(slot);
   return block;
 }
 
@@ -56,7 +56,7 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
     return details === 'full' ? encodeTransaction(record, options) : encodeAccountsOnly(record, options);
   };
   return {
-    blockHeight: block.height,
+    blockHeight: view.heightOf(block),
     blockTime: block.time,
     blockhash: block.blockhash,
     parentSlot: block.parentSlot,
@@ -69,6 +69,12 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
   };
 }
 
+/** Slots of the blocks that the node can show, in a range that includes both ends. */
+function slotsOf(view: NodeView, start: number, end: number, limit?: number): number[] {
+  const blocks = view.chain.ledger.range(start, end, limit, (slot) => view.holds(slot));
+  return blocks.map((block) => block.slot);
+}
+
 function listBlocks(params: Params, view: NodeView): number[] {
   const start = params.integer(0);
   const end = params.isNumber(1) ? params.integer(1) : null;
@@ -77,7 +83,7 @@ function listBlocks(params: Params, view: NodeView): number[] {
   const last = Math.min(end ?? start + MAX_RANGE, newest);
   if (end !== null && end < start) return [];
   if (last - start > MAX_RANGE) throw invalidParams(`Slot range too large; max ${MAX_RANGE}`);
-  return view.chain.ledger.range(Math.max(start, view.firstSlot), last).map((block) => block.slot);
+  return slotsOf(view, start, last);
 }
 
 function listBlocksWithLimit(params: Params, view: NodeView): number[] {
@@ -86,7 +92,7 @@ function listBlocksWithLimit(params: Params, view: NodeView): number[] {
   const commitment = blockCommitment(params.config(2));
   if (limit > MAX_RANGE) throw invalidParams(`Limit too large; max ${MAX_RANGE}`);
   const newest = view.at(commitment).slot;
-  return view.chain.ledger.range(Math.max(start, view.firstSlot), newest, limit).map((block) => block.slot);
+  return slotsOf(view, start, newest, limit);
 }
 
 /** Methods that read blocks. */

@@ -1,29 +1,56 @@
 import type { Chain } from '../chain/chain.ts';
+import { MAX_AGE } from '../chain/lifetime.ts';
 import type { Block, Commitment } from '../chain/records.ts';
+import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
 import { type Config, commitmentOf, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
 
-/** What a node sees of the chain while it answers one call: it may lag, and its history may start late. */
+/** What a node shows of the chain while it answers one call, with the faults that the call met. */
 export class NodeView {
   readonly chain: Chain;
-  readonly lagBlocks: number;
-  readonly historyFrom: number;
+  readonly #faults: readonly Fault[];
 
-  constructor(chain: Chain, lagBlocks = 0, historyFrom = 0) {
+  constructor(chain: Chain, faults: readonly Fault[] = []) {
     this.chain = chain;
-    this.lagBlocks = lagBlocks;
-    this.historyFrom = historyFrom;
+    this.#faults = faults;
   }
 
   at(commitment: Commitment): Block {
-    return this.chain.at(commitment, this.lagBlocks);
+    const block = this.chain.at(commitment, this.lagBlocks);
+    const stuck = commitment === 'finalized' ? faultOf(this.#faults, 'stuck-finality') : undefined;
+    return stuck && block.slot > stuck.slot ? this.chain.ledger.newestUpTo(stuck.slot) : block;
+  }
+
+  get lagBlocks(): number {
+    return faultOf(this.#faults, 'lag')?.blocks ?? 0;
   }
 
   /** First slot that this node can still show. */
   get firstSlot(): number {
-    return Math.max(this.historyFrom, this.chain.ledger.first.slot);
+    return Math.max(faultOf(this.#faults, 'history-from')?.slot ?? 0, this.chain.ledger.first.slot);
+  }
+
+  /** Whether the node's ledger has what happened at this slot. */
+  holds(slot: number): boolean {
+    const hole = faultOf(this.#faults, 'hole');
+    return slot >= this.firstSlot && !(hole && slot >= hole.from && slot <= hole.to);
+  }
+
+  /** The height that the node claims for a block. */
+  heightOf(block: Block): number {
+    return Math.max(0, block.height + (faultOf(this.#faults, 'height-offset')?.blocks ?? 0));
+  }
+
+  /** Heights for which the node holds a blockhash for valid. */
+  get blockhashAge(): number {
+    return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
+  }
+
+  /** True where the node answers to a transaction and then does not pass it on. */
+  get dropsSends(): boolean {
+    return faultOf(this.#faults, 'drop-send') !== undefined;
   }
 
   /** The block that a config asks for; refuses when `minContextSlot` is still ahead. */

@@ -1,10 +1,12 @@
 import { SLOTS_PER_EPOCH } from '../chain/chain.ts';
 import type { Block } from '../chain/records.ts';
 import { API_VERSION, type MethodTable, type NodeView } from './call.ts';
-import { invalidParams } from './errors.ts';
+import { failures, invalidParams } from './errors.ts';
 
 /** Genesis hash of devnet, which official clients take for the network of test tokens. */
 export const GENESIS_HASH = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
+/** Slots that a node may be behind the cluster and still call itself healthy. */
+const HEALTHY_SLOTS = 128;
 const MAX_SAMPLES = 720;
 const SAMPLE_SECONDS = 60;
 
@@ -43,22 +45,27 @@ function performanceSamples(view: NodeView, limit: number): unknown[] {
 
 /** Methods about the node and the cluster. */
 export const clusterMethods: MethodTable = {
-  getHealth: () => 'ok',
+  getHealth: (_params, view) => {
+    const behind = view.chain.ledger.tip.slot - view.at('processed').slot;
+    if (behind > HEALTHY_SLOTS) throw failures.behind(behind);
+    return 'ok';
+  },
   getVersion: () => ({ 'feature-set': 128318206, 'solana-core': API_VERSION }),
   getGenesisHash: () => GENESIS_HASH,
   getIdentity: (_params, view) => ({ identity: view.chain.leader }),
   getSlot: (params, view) => view.bank(params.config(0)).slot,
-  getBlockHeight: (params, view) => view.bank(params.config(0)).height,
+  getBlockHeight: (params, view) => view.heightOf(view.bank(params.config(0))),
   getTransactionCount: (params, view) => {
     view.bank(params.config(0));
     return view.chain.ledger.transactionCount;
   },
   getFirstAvailableBlock: (_params, view) => view.firstSlot,
   getEpochInfo: (params, view) => {
-    const { slot, height } = view.bank(params.config(0));
+    const block = view.bank(params.config(0));
+    const { slot } = block;
     return {
       absoluteSlot: slot,
-      blockHeight: height,
+      blockHeight: view.heightOf(block),
       epoch: Math.floor(slot / SLOTS_PER_EPOCH),
       slotIndex: slot % SLOTS_PER_EPOCH,
       slotsInEpoch: SLOTS_PER_EPOCH,

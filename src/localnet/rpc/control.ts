@@ -1,24 +1,9 @@
 import { z } from 'zod';
 import type { Controls } from '../controls.ts';
+import { faultSchema, faultTermsSchema } from '../faults.ts';
 import type { MethodTable } from './call.ts';
 import { invalidParams } from './errors.ts';
 import type { Params } from './params.ts';
-
-const faultSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('lag'), blocks: z.int().min(0) }),
-  z.object({ kind: z.literal('history-from'), slot: z.int().min(0) }),
-  z.object({ kind: z.literal('no-answer') }),
-  z.object({ kind: z.literal('lost-answer') }),
-  z.object({ kind: z.literal('delay'), ms: z.int().min(0) }),
-  z.object({
-    kind: z.literal('http'),
-    status: z.literal([429, 500, 502, 503]),
-    retryAfterSeconds: z.number().optional(),
-  }),
-  z.object({ kind: z.literal('null') }),
-  z.object({ kind: z.literal('result'), result: z.unknown() }),
-  z.object({ kind: z.literal('error'), code: z.int(), message: z.string(), data: z.unknown().optional() }),
-]);
 
 function amount(params: Params, index: number): bigint {
   const text = params.string(index);
@@ -26,16 +11,36 @@ function amount(params: Params, index: number): bigint {
   return BigInt(text);
 }
 
-function fault(params: Params, index: number): Parameters<Controls['setFault']>[2] {
-  const parsed = faultSchema.safeParse(params.requiredConfig(index));
+function read<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
   if (!parsed.success) throw invalidParams(`Invalid params: ${z.prettifyError(parsed.error)}`);
-  const value = parsed.data;
-  if (value.kind !== 'http') return value;
-  const { kind, status, retryAfterSeconds } = value;
-  return { kind, status, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  return parsed.data;
 }
 
-/** The controls as JSON-RPC methods, for a chain that runs in a process of its own. */
+/** Runs a control; what it refuses is the caller's mistake. */
+function run<T>(control: () => T): T {
+  try {
+    return control();
+  } catch (error) {
+    throw error instanceof RangeError ? invalidParams(`Invalid params: ${error.message}`) : error;
+  }
+}
+
+function setFault(controls: Controls, params: Params): true {
+  const fault = read(faultSchema, params.requiredConfig(2));
+  const terms = params.isNumber(3) ? { times: params.integer(3) } : params.config(3);
+  run(() => controls.setFault(params.integer(0), params.string(1), fault, read(faultTermsSchema, terms)));
+  return true;
+}
+
+function clearFaults(controls: Controls, params: Params): true {
+  const node = params.has(0) ? params.integer(0) : undefined;
+  const method = params.has(1) ? params.string(1) : undefined;
+  run(() => controls.clearFaults(node, method));
+  return true;
+}
+
+/** The controls as JSON-RPC methods, for a chain that runs in a process of its own. Any node takes them, whatever its faults. */
 export function controlMethods(controls: Controls): MethodTable {
   return {
     localnet_produceSlot: () => controls.produceSlot(),
@@ -43,16 +48,10 @@ export function controlMethods(controls: Controls): MethodTable {
       controls.skipSlots(params.integer(0));
       return true;
     },
-    localnet_fork: (params) => controls.fork(params.integer(0)),
-    localnet_setFault: (params) => {
-      const times = params.has(3) ? params.integer(3) : undefined;
-      controls.setFault(params.integer(0), params.string(1), fault(params, 2), times);
-      return true;
-    },
-    localnet_clearFaults: () => {
-      controls.clearFaults();
-      return true;
-    },
+    localnet_fork: (params) => run(() => controls.fork(params.integer(0), params.boolean(1))),
+    localnet_setFault: (params) => setFault(controls, params),
+    localnet_clearFaults: (params) => clearFaults(controls, params),
+    localnet_faultsMet: () => controls.faultsMet(),
     localnet_mintTo: (params) =>
       controls.queueMintTo(params.address(0), params.address(1), amount(params, 2)),
   };

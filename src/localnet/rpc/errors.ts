@@ -27,6 +27,8 @@ export const failures = {
     new RpcFailure(-32002, `Transaction simulation failed: ${message}`, data),
   signature: () => new RpcFailure(-32003, 'Transaction signature verification failure'),
   blockNotAvailable: (slot: number) => new RpcFailure(-32004, `Block not available for slot ${slot}`),
+  behind: (slots: number) =>
+    new RpcFailure(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots }),
   slotSkipped: (slot: number) =>
     new RpcFailure(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`),
   unsupportedVersion: (version: number) =>

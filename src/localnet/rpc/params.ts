@@ -63,6 +63,13 @@ export class Params {
     return this.#values[index] !== undefined && this.#values[index] !== null;
   }
 
+  /** True or false; absent is false. */
+  boolean(index: number): boolean {
+    const value = this.#values[index] ?? false;
+    if (typeof value !== 'boolean') throw wrongType(value, 'a boolean');
+    return value;
+  }
+
   isNumber(index: number): boolean {
     return typeof this.#values[index] === 'number';
   }

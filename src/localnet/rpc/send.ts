@@ -129,7 +129,7 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   const transaction = decodeParam(params, config);
   sanitize(transaction);
   if (!flag(config, 'skipPreflight')) preflight(transaction, config, view);
-  if (signaturesHold(transaction)) view.chain.submit(transaction);
+  if (signaturesHold(transaction) && !view.dropsSends) view.chain.submit(transaction);
   return transaction.signature;
 }
 
@@ -138,7 +138,7 @@ function preflight(transaction: WireTransaction, config: Config, view: NodeView)
   const block = view.at(commitmentOf(config, 'preflightCommitment'));
   const minimum = optionalNumber(config, 'minContextSlot');
   if (minimum !== null && block.slot < minimum) throw failures.minContextSlot(block.slot);
-  const result = simulate(view.chain, transaction, { block, verifySignatures: false, checkLifetime: true });
+  const result = simulate(view.chain, transaction, { block, blockhashAge: view.blockhashAge });
   if (result.err !== null) throw failures.preflight(errorText(result.err), outcomeOf(result));
 }
 
@@ -176,8 +176,7 @@ function simulateTransaction(params: Params, view: NodeView): unknown {
   if (checkSignatures && !signaturesHold(transaction)) throw failures.signature();
   const result = simulate(view.chain, transaction, {
     block,
-    verifySignatures: false,
-    checkLifetime: !replace,
+    blockhashAge: replace ? null : view.blockhashAge,
   });
   const { meta } = result;
   const keys = meta ? allKeys(transaction, meta.loaded) : [];
@@ -195,7 +194,7 @@ function simulateTransaction(params: Params, view: NodeView): unknown {
         }
       : {}),
     replacementBlockhash: replace
-      ? { blockhash: block.blockhash, lastValidBlockHeight: block.height + MAX_AGE }
+      ? { blockhash: block.blockhash, lastValidBlockHeight: view.heightOf(block) + MAX_AGE }
       : null,
   });
 }

@@ -23,18 +23,17 @@ function getTransaction(params: Params, view: NodeView): unknown {
   const newest = view.at(blockCommitment(config));
   const { options, check } = encodeOptions(config);
   const record = view.chain.ledger.record(signature);
-  if (!record || record.slot > newest.slot || record.slot < view.firstSlot) return null;
+  if (!record || record.slot > newest.slot || !view.holds(record.slot)) return null;
   check(record);
   return { blockTime: record.blockTime, slot: record.slot, ...encodeTransaction(record, options) };
 }
 
 function statusOf(record: TransactionRecord | undefined, view: NodeView, searchHistory: boolean): unknown {
   const confirmationStatus = record ? view.commitmentOf(record.slot) : null;
-  if (!record || confirmationStatus === null) return null;
+  if (!record || confirmationStatus === null || !view.holds(record.slot)) return null;
   const { ledger, finalityLag } = view.chain;
   const depth = ledger.depthOf(record.slot) - view.lagBlocks;
-  const cached = depth <= STATUS_CACHE_BLOCKS + finalityLag && record.slot >= view.historyFrom;
-  if (!cached && (!searchHistory || record.slot < view.firstSlot)) return null;
+  if (depth > STATUS_CACHE_BLOCKS + finalityLag && !searchHistory) return null;
   const { err } = record.meta;
   return {
     confirmationStatus,
@@ -74,7 +73,8 @@ function signaturesForAddress(params: Params, view: NodeView): unknown {
     if (!record || record.slot < view.firstSlot) break;
     const { signature } = record.transaction;
     if (signature === until) break;
-    if (started && record.slot <= newest) found.push(describeSignature(record, view));
+    if (started && record.slot <= newest && view.holds(record.slot))
+      found.push(describeSignature(record, view));
     if (signature === before) started = true;
   }
   return found;

@@ -16,7 +16,13 @@ export interface PreparationDeps {
   readonly composer: Composer;
 }
 
-const FUNDS_RETRY_MS = 5_000;
+const RETRY_MS = 5_000;
+
+/** Nothing may be prepared now: for this withdrawal or for any. */
+interface Stop {
+  readonly kind: 'held';
+  readonly reason: StatusReason;
+}
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer }: PreparationDeps) {
@@ -30,12 +36,13 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
       if (composition.kind !== 'composed') return turnAway(row, composition);
       const written = await write(ledger, composition);
       if (written === 'taken') continue;
+      if (written.kind === 'stopped') return turnAway(row, { kind: 'held', reason: written.reason });
       if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
       return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
     }
   }
 
-  async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal): Promise<Preparation> {
+  async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal | Stop): Promise<Preparation> {
     const moved = await ledger.withdrawals.move(row.id, kind, reason);
     // The customer's word may have come after the row was read; nobody would say it again.
     if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
@@ -46,17 +53,13 @@ export function createPreparation({ ledger, composer }: PreparationDeps) {
   }
 
   return {
-    /** With `waitForFunds` a shortage is a retry, so that a long wait adds nothing to the history. */
-    async prepareAttempt(input: {
-      readonly id: string;
-      readonly waitForFunds: boolean;
-    }): Promise<Preparation> {
+    /** With `wait` a shortage or a stop is a retry, so that a long wait adds nothing to the history. */
+    async prepareAttempt(input: { readonly id: string; readonly wait: boolean }): Promise<Preparation> {
       const row = await ledger.withdrawals.get(input.id);
       if (isTerminal(row.status)) return { kind: 'ended', status: row.status, reason: row.reason };
       const preparation = await compose(row).catch((error: unknown) => whatIsThere(ledger, row.id, error));
-      const short = preparation.kind === 'waiting' && preparation.status === 'awaiting_funds';
-      if (short && input.waitForFunds)
-        throw notYet('AwaitingFunds', preparation.reason.message, retryDelay());
+      if (input.wait && preparation.kind === 'waiting' && preparation.status !== 'awaiting_confirmation')
+        throw notYet(preparation.reason.code, preparation.reason.message, retryDelay());
       return preparation;
     },
   };
@@ -91,7 +94,7 @@ function shortOf(asset: string, missing: bigint): StatusReason {
 
 // Grows to six times the first delay: a wait of days asks the chain about twice a minute.
 function retryDelay(): number {
-  return FUNDS_RETRY_MS * Math.min(6, activityInfo().attempt);
+  return RETRY_MS * Math.min(6, activityInfo().attempt);
 }
 
 /** 0 to 65,535 micro-lamports a compute unit: a fraction of a lamport, drawn from the identity of the attempt. */

@@ -25,7 +25,7 @@ export type Preparation =
   | { readonly kind: 'prepared'; readonly attempt: PreparedAttempt }
   | {
       readonly kind: 'waiting';
-      readonly status: 'awaiting_confirmation' | 'awaiting_funds';
+      readonly status: 'awaiting_confirmation' | 'awaiting_funds' | 'held';
       readonly reason: StatusReason;
     }
   | { readonly kind: 'ended'; readonly status: WithdrawalStatus; readonly reason: StatusReason | null };

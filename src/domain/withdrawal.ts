@@ -40,7 +40,7 @@ export interface StatusReason {
 /** Which state may follow which. An operator's wish is not in this table: only the chain and the customer move money states. */
 const NEXT: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
-  awaiting_confirmation: ['awaiting_funds', 'preparing', 'rejected', 'cancelled'],
+  awaiting_confirmation: ['awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
   awaiting_funds: ['awaiting_confirmation', 'preparing', 'rejected', 'cancelled', 'held'],
   preparing: [
     'awaiting_confirmation',
@@ -53,7 +53,18 @@ const NEXT: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   ],
   sending: ['preparing', 'confirmed', 'finalized', 'failed', 'held'],
   confirmed: ['sending', 'finalized', 'failed', 'held'],
-  held: ['awaiting_funds', 'preparing', 'sending', 'confirmed', 'finalized', 'failed'],
+  // Held with a live attempt it may only go where that attempt leads; the ledger sees to that.
+  held: [
+    'awaiting_confirmation',
+    'awaiting_funds',
+    'preparing',
+    'sending',
+    'confirmed',
+    'finalized',
+    'rejected',
+    'cancelled',
+    'failed',
+  ],
   finalized: [],
   rejected: [],
   cancelled: [],

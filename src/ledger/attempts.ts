@@ -9,6 +9,7 @@ import {
   reserveFunds,
   type Shortage,
 } from './reservations.ts';
+import { stopOf } from './stops.ts';
 import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
 export type { ReservationInput } from './reservations.ts';
@@ -21,7 +22,11 @@ export type NewAttempt = Omit<
   'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'createdAt'
 >;
 
-export type PrepareResult = { readonly kind: 'prepared'; readonly attempt: AttemptRow } | Shortage;
+/** `stopped`: no attempt may be prepared now, for this or for any withdrawal. */
+export type PrepareResult =
+  | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
+  | { readonly kind: 'stopped'; readonly reason: StatusReason }
+  | Shortage;
 
 /** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
 export interface AttemptOutcome {
@@ -48,7 +53,7 @@ export class Attempts {
   }
 
   /**
-   * Writes the n-th attempt and reserves its money in one transaction, or answers what is missing. The row's existence forbids
+   * Writes the n-th attempt and reserves its money in one transaction, or answers what is missing or stops it. The row's existence forbids
    * cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned as it is.
    * Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
    */
@@ -154,6 +159,8 @@ async function prepareIn(
     const message = `attempt ${n} of withdrawal ${withdrawalId} may not be prepared: ${why}`;
     throw new DomainError('IllegalTransition', message, { withdrawalId, n, status });
   }
+  const stop = await stopOf(trx, withdrawalId);
+  if (stop !== null) return { kind: 'stopped', reason: stop };
   const shortage = await reserveFunds(trx, withdrawalId, reserve);
   if (shortage !== null) return shortage;
   const attempt = await trx

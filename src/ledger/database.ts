@@ -1,5 +1,6 @@
 import { CamelCasePlugin, type ColumnType, type Generated, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import type { AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
@@ -61,12 +62,51 @@ interface ApiKeyTable {
   createdAt: Generated<Date>;
 }
 
+interface AlertTable {
+  position: Generated<bigint>;
+  kind: AlertKind;
+  subject: string;
+  message: string;
+  details: ColumnType<Readonly<Record<string, unknown>>, string, string>;
+  raisedAt: Generated<Date>;
+  lastSeenAt: Generated<Date>;
+  count: Generated<number>;
+  closedAt: Date | null;
+}
+
+interface PauseTable {
+  position: Generated<bigint>;
+  cause: string;
+  reason: string;
+  who: string;
+  since: Generated<Date>;
+  endedAt: Date | null;
+  endedBy: string | null;
+  endedWhy: string | null;
+}
+
+interface WalletHistoryTable {
+  wallet: string;
+  judgedToSlot: bigint;
+}
+
+interface ContinuityTable {
+  one: Generated<boolean>;
+  identity: string;
+  seenAt: Date;
+  quarantineHeight: bigint | null;
+}
+
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables {
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;
   reservation: ReservationTable;
   apiKey: ApiKeyTable;
+  alert: AlertTable;
+  pause: PauseTable;
+  walletHistory: WalletHistoryTable;
+  continuity: ContinuityTable;
 }
 
 export type Database = Kysely<Tables>;

@@ -1,9 +1,13 @@
 import { DomainError } from '../domain/errors.ts';
+import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Attempts } from './attempts.ts';
+import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
+import { WalletHistory } from './wallet-history.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
@@ -12,6 +16,10 @@ export interface Ledger {
   readonly attempts: Attempts;
   readonly reservations: Reservations;
   readonly apiKeys: ApiKeys;
+  readonly alerts: Alerts;
+  readonly pauses: Pauses;
+  readonly continuity: Continuity;
+  readonly walletHistory: WalletHistory;
   readonly db: Database;
   close(): Promise<void>;
 }
@@ -31,6 +39,10 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     attempts: new Attempts(db),
     reservations: new Reservations(db),
     apiKeys: new ApiKeys(db),
+    alerts: new Alerts(db),
+    pauses: new Pauses(db),
+    continuity: new Continuity(db),
+    walletHistory: new WalletHistory(db),
     db,
     close: () => db.destroy(),
   };

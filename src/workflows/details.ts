@@ -9,7 +9,7 @@ const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
   preparing: 'the signer',
   sending: 'a block that carries the transaction; the same bytes are sent again until then',
   confirmed: 'finality',
-  held: 'evidence that the nodes do not give yet; nothing is signed until they do',
+  held: 'what its reason names: evidence that the nodes do not give yet, or the end of a pause; nothing is signed until then',
   finalized: 'nothing: paid, for ever',
   rejected: 'nothing: it was not paid and never will be',
   cancelled: 'nothing: it was not paid and never will be',

@@ -34,12 +34,12 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView
   return progress.view();
 }
 
-/** Composes the next attempt, waiting for the customer's word or for funds as long as that takes; null where there is none to pay. */
+/** Composes the next attempt, waiting for the customer's word, for funds or for the end of a pause as long as that takes; null where there is none to pay. */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
   const { id } = progress.terms;
   const answers = progress.answers;
   const prepared = await progress.unlessCancelled(
-    act.prepareAttempt({ id, waitForFunds: progress.status === 'awaiting_funds' }),
+    act.prepareAttempt({ id, wait: progress.status === 'awaiting_funds' || progress.status === 'held' }),
   );
   if (prepared === 'cancelled') return null;
   progress.prepared(prepared);

@@ -24,7 +24,7 @@ async function tryPrepare(
   ledger = use.ledger,
 ): Promise<string> {
   const result = await ledger.attempts.prepare(attempt(id, n, { wallet: reserve.wallet }), reserve);
-  return result.kind === 'prepared' ? 'prepared' : `${result.asset} ${result.missing}`;
+  return result.kind === 'short' ? `${result.asset} ${result.missing}` : result.kind;
 }
 
 async function finish(id: string, state: 'landed' | 'failed', slot: bigint): Promise<void> {

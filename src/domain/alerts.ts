@@ -1,0 +1,40 @@
+/**
+ * Everything that Sluice raises an alert for. Kinds are public: never rename or reuse one. The subject of an alert says what it is
+ * about: a withdrawal's id, a signature, a wallet, a node's name, or `sluice` for all of it.
+ */
+export const ALERT_KINDS = [
+  /** A signature that the hot wallet gave has no attempt: a restored record, or a leaked key. Subject: the signature. */
+  'unknown_spend',
+  /** An unfinished withdrawal whose receiver an unknown spend names. Subject: the withdrawal. */
+  'maybe_paid',
+  /** The chain shows an attempt that was proved dead. Subject: the withdrawal. */
+  'dead_attempt_landed',
+  /** A workflow holds an attempt that Postgres does not have. Subject: the withdrawal. */
+  'record_lost',
+  /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
+  'record_restored',
+  /** A withdrawal's workflow ended red. Subject: the withdrawal. */
+  'workflow_failed',
+  'too_few_nodes',
+  'node_history_off',
+  'node_ledger_gap',
+  'node_version_behind',
+  'node_other_cluster',
+  'node_lagging',
+  'node_silent',
+] as const;
+
+export type AlertKind = (typeof ALERT_KINDS)[number];
+
+/** The subject of an alert about no single thing. */
+export const WHOLE = 'sluice';
+
+/** Something that people must know. Raised again, it is the same alert seen once more. */
+export interface Alarm {
+  readonly kind: AlertKind;
+  readonly subject: string;
+  /** One sentence for people. */
+  readonly message: string;
+  /** Fields for programs, JSON scalars or lists of them. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,29 @@
+/** What the record knows of a signature: the attempt that has it. */
+export interface RecordedSpend {
+  readonly withdrawalId: string;
+  readonly n: number;
+  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+}
+
+export type SpendVerdict =
+  /** An attempt on record, not given up: as it should be. */
+  | { readonly kind: 'on_record' }
+  /** Somebody else's transaction that only names the wallet: a deposit, an airdrop. */
+  | { readonly kind: 'not_a_spend' }
+  | { readonly kind: 'unknown_spend' }
+  | { readonly kind: 'dead_attempt_landed'; readonly withdrawalId: string; readonly n: number };
+
+/**
+ * What a finalized transaction in the history of a hot wallet means. It is a spend where the wallet is among its signers, whether it
+ * succeeded or not: only our own signer can have made it.
+ * Source: DESIGN "When an attempt is dead", last paragraph.
+ */
+export function judgeSpend(
+  wallet: string,
+  signers: readonly string[],
+  recorded: RecordedSpend | null,
+): SpendVerdict {
+  if (recorded === null) return { kind: signers.includes(wallet) ? 'unknown_spend' : 'not_a_spend' };
+  const { withdrawalId, n, state } = recorded;
+  return state === 'dead' ? { kind: 'dead_attempt_landed', withdrawalId, n } : { kind: 'on_record' };
+}

@@ -1,0 +1,113 @@
+import { type Selectable, sql } from 'kysely';
+import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Database, Tables } from './database.ts';
+
+export type AlertRow = Readonly<Selectable<Tables['alert']>>;
+
+/** Which alerts to list, newest first; `cursor` is the `nextCursor` of the page before. */
+export interface AlertFilter {
+  /** Only those that are open, or only those that are closed. */
+  readonly open?: boolean | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+export interface AlertPage {
+  readonly rows: readonly AlertRow[];
+  readonly nextCursor: string | null;
+}
+
+const CURSOR = /^[1-9][0-9]{0,17}$/;
+
+/** The one list of what people must know. At most one alert of a kind and subject is open. */
+export class Alerts {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Opens the alert, or counts that an open one was seen again, with its newest message and details. */
+  raise(alarm: Alarm): Promise<AlertRow> {
+    return raiseAlert(this.#db, alarm);
+  }
+
+  /** Closes the alert where it is open. Answers whether it was. */
+  async close(kind: AlertKind, subject: string): Promise<boolean> {
+    const closed = await this.#db
+      .updateTable('alert')
+      .set({ closedAt: sql<Date>`now()` })
+      .where('kind', '=', kind)
+      .where('subject', '=', subject)
+      .where('closedAt', 'is', null)
+      .executeTakeFirst();
+    return closed.numUpdatedRows > 0n;
+  }
+
+  /** Throws InvalidRequest for a cursor that no page gave out. */
+  async list({ open, cursor, limit }: AlertFilter): Promise<AlertPage> {
+    if (cursor !== undefined && !CURSOR.test(cursor)) {
+      const message = 'cursor must be the nextCursor of an earlier page';
+      throw new DomainError('InvalidRequest', message, { field: 'cursor' });
+    }
+    let query = this.#db.selectFrom('alert').selectAll();
+    if (open !== undefined) query = query.where('closedAt', open ? 'is' : 'is not', null);
+    if (cursor !== undefined) query = query.where('position', '<', BigInt(cursor));
+    const found = await query
+      .orderBy('position', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const rows = found.slice(0, limit);
+    const last = rows.at(-1);
+    return { rows, nextCursor: found.length > limit && last !== undefined ? last.position.toString() : null };
+  }
+
+  /** How many of each kind are open; 0 for every other kind. */
+  async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
+    const rows = await this.#db
+      .selectFrom('alert')
+      .select('kind')
+      .select((row) => row.fn.countAll<bigint>().as('open'))
+      .where('closedAt', 'is', null)
+      .groupBy('kind')
+      .execute();
+    const open = new Map(rows.map((row) => [row.kind, Number(row.open)]));
+    return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
+  }
+
+  /** Those of `subjects` that ever had an alert of this kind: seen by people, whether it is open or closed. */
+  async everRaised(kind: AlertKind, subjects: readonly string[]): Promise<ReadonlySet<string>> {
+    if (subjects.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('alert')
+      .select('subject')
+      .where('kind', '=', kind)
+      .where('subject', 'in', subjects)
+      .execute();
+    return new Set(rows.map((row) => row.subject));
+  }
+}
+
+/** {@link Alerts.raise} inside a transaction of the caller. */
+export async function raiseAlert(
+  db: Database,
+  { kind, subject, message, details = {} }: Alarm,
+): Promise<AlertRow> {
+  return db
+    .insertInto('alert')
+    .values({ kind, subject, message, details: JSON.stringify(details) })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['kind', 'subject'])
+        .where('closedAt', 'is', null)
+        .doUpdateSet((row) => ({
+          message: row.ref('excluded.message'),
+          details: row.ref('excluded.details'),
+          lastSeenAt: sql<Date>`now()`,
+          count: sql<number>`alert.count + 1`,
+        })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}

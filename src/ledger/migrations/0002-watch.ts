@@ -1,0 +1,46 @@
+import { type Kysely, sql } from 'kysely';
+
+/** Alerts, pauses, how far the history of each hot wallet is judged, and what tells this record from a restored one. */
+export const watch = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const statement of STATEMENTS) await statement.execute(db);
+  },
+};
+
+const STATEMENTS = [
+  sql`create table alert (
+    position bigint generated always as identity primary key,
+    kind text not null,
+    subject text not null,
+    message text not null,
+    details jsonb not null default '{}',
+    raised_at timestamptz not null default now(),
+    last_seen_at timestamptz not null default now(),
+    count integer not null default 1 check (count > 0),
+    closed_at timestamptz
+  )`,
+  sql`create unique index alert_one_open on alert (kind, subject) where closed_at is null`,
+  sql`create index alert_by_subject on alert (subject, kind)`,
+  sql`create table pause (
+    position bigint generated always as identity primary key,
+    cause text not null,
+    reason text not null,
+    who text not null,
+    since timestamptz not null default now(),
+    ended_at timestamptz,
+    ended_by text,
+    ended_why text,
+    check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (ended_why is null))
+  )`,
+  sql`create unique index pause_one_open on pause (cause) where ended_at is null`,
+  sql`create table wallet_history (
+    wallet text primary key,
+    judged_to_slot bigint not null
+  )`,
+  sql`create table continuity (
+    one boolean primary key default true check (one),
+    identity text not null,
+    seen_at timestamptz not null,
+    quarantine_height bigint
+  )`,
+];

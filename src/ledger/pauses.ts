@@ -1,0 +1,112 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
+import { mayFollow } from '../domain/withdrawal.ts';
+import { raiseAlert } from './alerts.ts';
+import type { Database, Tables } from './database.ts';
+import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
+
+export type PauseRow = Readonly<Selectable<Tables['pause']>>;
+
+/** Who does it, and why. */
+export interface Word {
+  readonly who: string;
+  readonly why: string;
+}
+
+const OPERATOR = 'operator';
+const SLUICE = 'sluice';
+
+/**
+ * Pauses of all withdrawals: while one is open no attempt can be prepared, and those that live are landed as ever. People and
+ * each kind of alarm pause on their own, so that none takes away another's; a resume ends them all.
+ */
+export class Pauses {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The open pauses, the first first. */
+  async open(): Promise<readonly PauseRow[]> {
+    return openPauses(this.#db);
+  }
+
+  /** After this commits nothing is prepared any more. An operator's open pause stays as it is. */
+  async begin({ who, why }: Word): Promise<readonly PauseRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      await pause(trx, OPERATOR, why, who);
+      return openPauses(trx);
+    });
+  }
+
+  /** Ends every open pause, and closes the alerts that had begun one: whoever resumes has looked at them. Answers what it ended. */
+  async end({ who, why }: Word): Promise<readonly PauseRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      await lockPreparations(trx, 'exclusive');
+      const ended = await trx
+        .updateTable('pause')
+        .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+        .where('endedAt', 'is', null)
+        .returningAll()
+        .execute();
+      const kinds = ALERT_KINDS.filter((kind) => ended.some(({ cause }) => cause === kind));
+      if (kinds.length > 0) await closeAlerts(trx, kinds);
+      return ended.toSorted((a, b) => Number(a.position - b.position));
+    });
+  }
+
+  /** Raises the alert and pauses everything in one step; `hold` is the withdrawal that it is about, held where it has not ended. */
+  async sound(alarm: Alarm, hold?: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      // Locks in the order of a preparation: the withdrawal, then all preparations.
+      if (hold !== undefined) await holdIn(trx, hold, alarm);
+      await pause(trx, alarm.kind, alarm.message, SLUICE);
+      await raiseAlert(trx, alarm);
+    });
+  }
+}
+
+/**
+ * The lock between preparing and pausing: every preparation shares it, a pause takes it alone. Taken in a statement of its own, so
+ * that what is read next includes what the lock waited for.
+ */
+export async function lockPreparations(
+  trx: Transaction<Tables>,
+  mode: 'shared' | 'exclusive',
+): Promise<void> {
+  const key = sql`hashtextextended('sluice/preparations', 0)`;
+  await (mode === 'shared'
+    ? sql`select pg_advisory_xact_lock_shared(${key})`
+    : sql`select pg_advisory_xact_lock(${key})`
+  ).execute(trx);
+}
+
+export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
+  return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
+}
+
+async function pause(trx: Transaction<Tables>, cause: string, reason: string, who: string): Promise<void> {
+  await lockPreparations(trx, 'exclusive');
+  await trx
+    .insertInto('pause')
+    .values({ cause, reason, who })
+    .onConflict((conflict) => conflict.column('cause').where('endedAt', 'is', null).doNothing())
+    .execute();
+}
+
+async function closeAlerts(trx: Transaction<Tables>, kinds: readonly AlertKind[]): Promise<void> {
+  await trx
+    .updateTable('alert')
+    .set({ closedAt: sql<Date>`now()` })
+    .where('kind', 'in', kinds)
+    .where('closedAt', 'is', null)
+    .execute();
+}
+
+async function holdIn(trx: Transaction<Tables>, id: string, { kind, message }: Alarm): Promise<void> {
+  const known = await trx.selectFrom('withdrawal').select('id').where('id', '=', id).executeTakeFirst();
+  if (known === undefined) return;
+  const { status } = await lockWithdrawal(trx, id);
+  if (mayFollow(status, 'held')) await enterStatus(trx, id, 'held', { code: kind, message });
+}

@@ -1,0 +1,37 @@
+import type { Transaction } from 'kysely';
+import type { StatusReason } from '../domain/withdrawal.ts';
+import { gapOf } from './continuity.ts';
+import type { Tables } from './database.ts';
+import { lockPreparations, openPauses } from './pauses.ts';
+
+/**
+ * Why no attempt may be prepared for this withdrawal now; null where one may. Binds until the transaction ends: a pause waits for it.
+ */
+export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+  await lockPreparations(trx, 'shared');
+  const [pause] = await openPauses(trx);
+  if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
+  const gap = await gapOf(trx);
+  if (gap !== null) return { code: 'record_restored', message: gap.why };
+  return suspicionOf(trx, withdrawalId);
+}
+
+/**
+ * What stops this one withdrawal although others go on. A second payment or an attempt that only a workflow remembers is never got
+ * over by itself, whatever becomes of the alert; that it may be paid already, people can judge by closing the alert.
+ */
+async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+  const alert = await trx
+    .selectFrom('alert')
+    .select(['kind', 'message'])
+    .where('subject', '=', withdrawalId)
+    .where((row) =>
+      row.or([
+        row('kind', 'in', ['dead_attempt_landed', 'record_lost']),
+        row.and([row('kind', '=', 'maybe_paid'), row('closedAt', 'is', null)]),
+      ]),
+    )
+    .orderBy('position')
+    .executeTakeFirst();
+  return alert === undefined ? null : { code: alert.kind, message: alert.message };
+}

@@ -1,0 +1,78 @@
+import { sql } from 'kysely';
+import type { RecordedSpend } from '../domain/spends.ts';
+import type { Database } from './database.ts';
+
+/** How far the history of each hot wallet is judged, and what the record knows of its signatures. */
+export class WalletHistory {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * The slot up to which every transaction of the wallet is judged. A wallet that is new here begins at its newest attempt on
+   * record, where there is one; null where there is none either.
+   */
+  async judgedTo(wallet: string): Promise<bigint | null> {
+    const row = await this.#db
+      .selectFrom('walletHistory')
+      .select('judgedToSlot')
+      .where('wallet', '=', wallet)
+      .executeTakeFirst();
+    if (row !== undefined) return row.judgedToSlot;
+    const newest = await this.#db
+      .selectFrom('attempt')
+      .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
+      .where('wallet', '=', wallet)
+      .executeTakeFirst();
+    return newest?.slot ?? null;
+  }
+
+  /** Everything of the wallet up to `slot` is judged; never goes back. */
+  async advance(wallet: string, slot: bigint): Promise<void> {
+    await this.#db
+      .insertInto('walletHistory')
+      .values({ wallet, judgedToSlot: slot })
+      .onConflict((conflict) =>
+        conflict.column('wallet').doUpdateSet({
+          judgedToSlot: sql<bigint>`greatest(wallet_history.judged_to_slot, excluded.judged_to_slot)`,
+        }),
+      )
+      .execute();
+  }
+
+  /** The attempts on record that have these signatures, by signature. */
+  async attemptsOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
+    if (signatures.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('attempt')
+      .select(['signature', 'withdrawalId', 'n', 'state'])
+      .where('signature', 'in', signatures)
+      .execute();
+    return new Map(
+      rows.flatMap(({ signature, ...spend }) => (signature === null ? [] : [[signature, spend]])),
+    );
+  }
+
+  /** Unfinished withdrawals to any of these addresses that have no attempt but dead ones: an unknown spend may have paid them. */
+  async unpaidTo(addresses: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#db
+      .selectFrom('withdrawal')
+      .select('id')
+      .where('destination', 'in', addresses)
+      .where('status', 'not in', ['finalized', 'rejected', 'cancelled', 'failed'])
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('attempt')
+              .select('n')
+              .whereRef('attempt.withdrawalId', '=', 'withdrawal.id')
+              .where('attempt.state', '<>', 'dead'),
+          ),
+        ),
+      )
+      .execute();
+    return rows.map((row) => row.id);
+  }
+}

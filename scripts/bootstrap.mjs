@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { failureLine } from './last-word.mjs';
 import { ensureTemporalCli } from './temporal-cli.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -57,13 +58,17 @@ export async function bootstrap({ temporal }) {
   }
 }
 
-/** {@link bootstrap} that ends the process with one line when a step fails. @param {{ temporal: boolean }} needs */
-export async function bootstrapOrExit(needs) {
+/**
+ * {@link bootstrap} that ends the process with one line when a step fails; with `json`, stdout ends with one JSON object, too.
+ * @param {{ temporal: boolean, json?: boolean }} needs
+ */
+export async function bootstrapOrExit({ temporal, json = false }) {
   try {
-    await bootstrap(needs);
+    await bootstrap({ temporal });
   } catch (error) {
-    if (!(error instanceof BootstrapError)) throw error;
-    say(error.message);
+    const { message, stack } = /** @type {Error} */ (error);
+    say(error instanceof BootstrapError ? message : (stack ?? message));
+    if (json) process.stdout.write(failureLine('BootstrapFailed', message));
     process.exit(1);
   }
 }

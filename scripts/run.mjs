@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bootstrapOrExit } from './bootstrap.mjs';
+import { failureLine, wantsJson } from './last-word.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -16,7 +17,8 @@ if (program === undefined) {
   process.exit(2);
 }
 
-await bootstrapOrExit({ temporal: withTemporal });
+const json = wantsJson(args);
+await bootstrapOrExit({ temporal: withTemporal, json });
 
 const windows = process.platform === 'win32';
 const [command, first] = program.endsWith('.ts')
@@ -34,10 +36,15 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   });
 }
-child.once('error', (error) => {
-  process.stderr.write(`sluice: ${program} cannot be started: ${error.message}\n`);
-  process.exit(1);
-});
+child.once('error', (error) => fail(`${program} cannot be started: ${error.message}`, 1));
 child.once('exit', (code, signal) => {
-  process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+  if (signal === null) process.exit(code ?? 1);
+  fail(`${program} was ended by ${signal}`, 128 + constants.signals[signal]);
 });
+
+/** The program itself can no longer say so. @param {string} message @param {number} exitCode */
+function fail(message, exitCode) {
+  process.stderr.write(`sluice: ${message}\n`);
+  if (json) process.stdout.write(failureLine('ProgramFailed', message));
+  process.exit(exitCode);
+}

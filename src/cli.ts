@@ -1,27 +1,28 @@
 #!/usr/bin/env node
-import { Command } from '@commander-js/extra-typings';
 import { registerCancel } from './cli/cancel.ts';
 import { registerConfirm } from './cli/confirm.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDev } from './cli/dev.ts';
-import { EXIT } from './cli/exit.ts';
+import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
+import { createProgram, runProgram } from './cli/program.ts';
 import { registerStatus } from './cli/status.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
 
-const program = new Command('sluice')
-  .description('Durable withdrawals on Solana')
-  .exitOverride()
-  .addHelpText(
-    'after',
-    `
+const program = createProgram('sluice', 'Durable withdrawals on Solana').addHelpText(
+  'after',
+  `
+An amount is in base units: 1500000000 is 1.5 SOL. With --json, progress goes to stderr, and the last line of
+stdout is one JSON object, with "ok": false and "error" for a failure.
+
 Reads SLUICE_API_URL and SLUICE_API_KEY, else .sluice/dev.json of a running "npm run dev".
 
-Exit codes: ${Object.entries(EXIT)
-      .map(([name, code]) => `${code} ${name}`)
-      .join(', ')}`,
-  );
+Exit codes:
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `${code.padStart(5)}  ${meaning}`)
+  .join('\n')}`,
+);
 
 // One register function a command file: a new command is one line here.
 registerWithdraw(program);
@@ -33,10 +34,4 @@ registerKeys(program);
 registerDev(program);
 registerDemo(program);
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  // Commander has already said what is wrong; `--help` ends here too, with 0.
-  if (!(error instanceof Error) || !('exitCode' in error)) throw error;
-  process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-}
+await runProgram(program);

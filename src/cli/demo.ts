@@ -1,7 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
+import { SluiceClient } from '../client/client.ts';
+import { shutdownSignal } from '../platform/shutdown.ts';
+import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
-import { EXIT } from './exit.ts';
-import { run } from './output.ts';
+import { EXIT, Interrupted } from './exit.ts';
+import { type Output, run } from './output.ts';
 
 /** `sluice demo`: real withdrawals on a chain of its own, one of them across a killed worker; then stops everything. */
 export function registerDemo(program: Command): void {
@@ -11,35 +14,42 @@ export function registerDemo(program: Command): void {
       'run withdrawals on a development chain, kill a worker in the middle, count the transfers on chain',
     )
     .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
-    .action((options) =>
-      run(options.json ?? false, async (output) => {
-        // Loaded here, so that the other commands start without the whole stack.
-        const [{ startStack }, { runScenario }] = await Promise.all([
-          import('../localstack/stack.ts'),
-          import('./demo/scenario.ts'),
-        ]);
-        output.progress(
-          'starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …',
-        );
-        const stack = await startStack({
-          stateDir: '.sluice/demo',
-          say: (line) => output.progress(`  ${line}`),
-        });
-        try {
-          output.progress(`  watch it in the Temporal Web UI: ${stack.temporal.uiUrl}`);
-          const report = await runScenario(stack, (line) => output.progress(line));
-          const { rows, ...summary } = report;
-          output.progress(`\n${renderTable(rows)}\n`);
-          output.result({ ...summary, temporalUi: stack.temporal.uiUrl }, summarize(report.withdrawals));
-          return report.ok ? EXIT.ok : EXIT.failure;
-        } finally {
-          await stack.close();
-        }
-      }),
-    );
+    .action((options) => run(options.json ?? false, demonstrate));
 }
 
-function summarize(counts: { requested: number; finalized: number; transfersOnChain: number }): string {
-  const { requested, finalized, transfersOnChain } = counts;
-  return `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`;
+async function demonstrate(output: Output): Promise<number> {
+  // Loaded here, so that the other commands start without the whole stack.
+  const [{ startStack }, { runScenario }] = await Promise.all([
+    import('../localstack/stack.ts'),
+    import('./demo/scenario.ts'),
+  ]);
+  const say = (line: string): void => output.progress(line);
+  const { signal } = shutdownSignal();
+  signal.addEventListener('abort', () => say('stopping'));
+  say('starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …');
+  const stack = await startStack({ stateDir: '.sluice/demo', say: (line) => say(`  ${line}`) });
+  try {
+    const { uiUrl, uiNote } = stack.temporal;
+    say(`  watch it in the Temporal Web UI: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`);
+    signal.throwIfAborted();
+    const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
+    const report = await runScenario({ stack, sluice, node: stack.rpcUrls[0] ?? '', say, signal });
+    return show(report, { temporalUi: uiUrl, temporalUiNote: uiNote }, output);
+  } catch (error) {
+    throw signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+  } finally {
+    await stack.close();
+  }
+}
+
+function show({ rows, faults, ...summary }: DemoReport, links: object, output: Output): number {
+  output.progress(`\n${renderTable(rows)}\n`);
+  for (const fault of faults) output.progress(`not as it should be: ${fault}`);
+  const error = { code: 'DemoFailed', message: faults.join('; ') };
+  const { requested, finalized, transfersOnChain } = summary.withdrawals;
+  output.result(
+    { ...summary, ...links, ...(summary.ok ? {} : { error }) },
+    `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
+  );
+  return summary.ok ? EXIT.ok : EXIT.failure;
 }

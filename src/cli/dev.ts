@@ -1,11 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Stack } from '../localstack/stack.ts';
+import type { DevFacts } from '../localstack/dev-file.ts';
+import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { DEV_FILE } from './connection.ts';
-import { EXIT } from './exit.ts';
-import { run } from './output.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { type Output, run } from './output.ts';
 
-const HTTP_PORT = 3402;
+const HTTP_PORT = '3402';
 const UI_PORT = 8233;
 
 /** `sluice dev`: the whole stack, until Ctrl-C. */
@@ -14,39 +15,64 @@ export function registerDev(program: Command): void {
     .command('dev')
     .description('run Temporal, PostgreSQL, a chain, workers and the API until Ctrl-C')
     .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
-    .action((options) =>
-      run(options.json ?? false, async (output) => {
-        // Loaded here, so that the other commands start without the whole stack.
-        const [{ startStack }, { devFacts, writeDevFile }] = await Promise.all([
-          import('../localstack/stack.ts'),
-          import('../localstack/dev-file.ts'),
-        ]);
-        const { signal } = shutdownSignal();
-        const httpPort = Number(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
-        const stack = await startStack({ httpPort, uiPort: UI_PORT, say: (line) => output.progress(line) });
-        const removeDevFile = writeDevFile(stack, DEV_FILE);
-        try {
-          output.result(devFacts(stack), describe(stack));
-          await aborted(signal);
-          output.progress('stopping');
-        } finally {
-          removeDevFile();
-          await stack.close();
-        }
-        return EXIT.ok;
-      }),
-    );
+    .action((options) => run(options.json ?? false, keepStack));
 }
 
-function describe(stack: Stack): string {
-  return [
-    '',
-    `  API          ${stack.apiUrl}   (key in ${DEV_FILE})`,
-    `  Temporal UI  ${stack.temporal.uiUrl ?? 'not started here'}`,
-    `  Solana RPC   ${stack.rpcUrls.join('  ')}`,
-    `  hot wallet   ${stack.hotWallet}`,
-    `  logs         ${stack.logDir}`,
-    '',
-    '  Ctrl-C stops everything.',
-  ].join('\n');
+async function keepStack(output: Output): Promise<number> {
+  const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
+  // Loaded here, so that the other commands start without the whole stack.
+  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }] = await Promise.all([
+    import('../localstack/stack.ts'),
+    import('../localstack/dev-file.ts'),
+    import('../localstack/supervision.ts'),
+  ]);
+  const { signal } = shutdownSignal();
+  const say = (line: string): void => output.progress(line);
+  // Somebody's own Temporal may have the usual port of the Web UI.
+  const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
+  const stack = await startStack({ httpPort, ...uiPort, say });
+  const facts = devFacts(stack);
+  const removeDevFile = writeDevFile(facts, DEV_FILE);
+  try {
+    output.result(facts, describe(facts));
+    await Promise.all([aborted(signal), supervise(processesOf(stack), say, signal)]);
+    say('stopping');
+  } finally {
+    removeDevFile();
+    await stack.close();
+  }
+  return EXIT.ok;
+}
+
+async function httpPortOf(text: string): Promise<number> {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new UsageError(`SLUICE_HTTP_PORT must be a port number, not ${text}`);
+  if (!(await isFree(port)))
+    throw new UsageError(`port ${port} is taken: stop what listens there, or set SLUICE_HTTP_PORT`);
+  return port;
+}
+
+/** The same facts as in the file, as a table. */
+function describe(facts: DevFacts): string {
+  const rows: readonly (readonly [string, string])[] = [
+    ['API', facts.apiUrl],
+    ['OpenAPI', facts.openapiUrl],
+    ['API key', facts.apiKey],
+    ['Temporal Web UI', noted(facts.temporalUi ?? 'none', facts.temporalUiNote)],
+    ['Temporal gRPC', `${facts.temporalAddress}   (namespace ${facts.temporalNamespace})`],
+    ['PostgreSQL', facts.databaseUrl],
+    ...facts.rpcUrls.map((url, index) => [`Solana RPC ${index + 1}`, url] as const),
+    ['hot wallet', facts.hotWallet],
+    ['its key file', facts.signerKeyFile],
+    ...Object.entries(facts.mints),
+    ['logs', facts.logs],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length)) + 3;
+  const table = rows.map(([name, value]) => `  ${name.padEnd(width)}${value}`);
+  return ['', ...table, '', `  All this is in ${DEV_FILE}, too. Ctrl-C stops everything.`].join('\n');
+}
+
+function noted(value: string, note: string | null): string {
+  return note === null ? value : `${value}   (${note})`;
 }

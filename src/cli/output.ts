@@ -1,8 +1,9 @@
+import { failureLine } from '../../scripts/last-word.mjs';
 import { SluiceError } from '../client/client.ts';
 import { isDomainError } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
 
-/** Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object. */
+/** Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object, `ok: false` in it for a failure. */
 export interface Output {
   progress(line: string): void;
   result(json: object, text: string): void;
@@ -24,7 +25,7 @@ export async function run(json: boolean, body: (output: Output) => Promise<numbe
     const code = codeOf(error);
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`sluice: ${message}\n`);
-    if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
+    if (json) process.stdout.write(failureLine(code, message));
     process.exitCode = exitCodeOf(error);
   }
 }

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
-import { EXIT } from './exit.ts';
+import { EXIT, Interrupted } from './exit.ts';
 import { type Output, run } from './output.ts';
 import { renderStep, renderWithdrawal } from './render.ts';
 
@@ -50,12 +50,14 @@ function termsOf(options: WithdrawOptions): WithdrawalTerms {
 
 async function follow(sluice: SluiceClient, asked: Withdrawal, output: Output): Promise<number> {
   const interruption = new AbortController();
-  const interrupt = (): void => interruption.abort();
+  const goesOn = `interrupted; the withdrawal goes on, see: sluice status ${asked.id}`;
+  const interrupt = (): void => interruption.abort(new Interrupted(goesOn));
   process.once('SIGINT', interrupt);
   try {
     const final = await sluice.waitForFinal(asked.id, {
       signal: interruption.signal,
       onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
+      onSilence: ({ message }) => output.progress(`${message}; asking on`),
     });
     return end(final, output);
   } finally {

@@ -22,6 +22,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
   /** Called with the first state seen and with each later one that differs in status, reason or attempts. */
   readonly onChange?: (withdrawal: Withdrawal) => void;
+  /** Called when the API falls silent, once until it has answered again; the wait goes on. */
+  readonly onSilence?: (error: SluiceError) => void;
   /** Time between two looks. @default 500 */
   readonly pollMs?: number;
 }
@@ -54,7 +56,7 @@ export class SluiceClient {
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
+  async get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
     return this.#transport.call({ method: 'GET', path: pathOf(id), ...options });
   }
 
@@ -85,7 +87,7 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotAwaitingConfirmation` (409).
    */
-  confirm(id: string): Promise<Withdrawal> {
+  async confirm(id: string): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/confirm` });
   }
 
@@ -94,7 +96,7 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotCancellable` (409).
    */
-  cancel(id: string): Promise<Withdrawal> {
+  async cancel(id: string): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` });
   }
 
@@ -105,11 +107,16 @@ export class SluiceClient {
    * @throws SluiceError for answers that no waiting can change, such as `NotFound`; the reason of `signal`.
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
-    const { signal, onChange, pollMs = 500 } = options;
+    const { signal, onChange, onSilence, pollMs = 500 } = options;
     let shown = '';
+    let silent = false;
     for (;;) {
       const seen = await this.#look(id, signal);
-      if (seen !== null) {
+      if (seen instanceof SluiceError) {
+        if (!silent) onSilence?.(seen);
+        silent = true;
+      } else {
+        silent = false;
         const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
         if (face !== shown) onChange?.(seen);
         shown = face;
@@ -119,17 +126,20 @@ export class SluiceClient {
     }
   }
 
-  /** The present state; null while the API cannot give it. */
-  async #look(id: string, signal: AbortSignal | undefined): Promise<Withdrawal | null> {
+  /** The present state, or why the API cannot give it now. */
+  async #look(id: string, signal: AbortSignal | undefined): Promise<Withdrawal | SluiceError> {
     try {
       return await this.get(id, signal === undefined ? {} : { signal });
     } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return null;
+      if (error instanceof SluiceError && error.retryable) return error;
       throw error;
     }
   }
 }
 
 function pathOf(id: string): string {
+  // A URL cannot carry these two, in whatever encoding: the call would reach another route.
+  if (id === '.' || id === '..')
+    throw new SluiceError('InvalidRequest', 400, `no withdrawal has the id ${id}`);
   return `/v1/withdrawals/${encodeURIComponent(id)}`;
 }

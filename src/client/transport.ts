@@ -99,8 +99,14 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 function unreachable(baseUrl: string, cause: unknown): SluiceError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${why}`, null, cause);
+  return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${rootOf(cause)}`, null, cause);
+}
+
+/** The innermost cause: fetch itself says no more than "fetch failed". */
+function rootOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return rootOf(error.cause);
+  return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
 /** Half fixed, half random, so that many clients of one stopped API do not come back in step. */

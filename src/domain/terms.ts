@@ -13,8 +13,8 @@ const FIELDS: ReadonlySet<string> = new Set([
   'acceptEmptyWallet',
   'memo',
 ]);
-/** Not `.` and `..`: in a URL they are steps in the path, not names. */
-const ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
+/** The id of a withdrawal. Not `.` and `..`: in a URL they are steps in the path, not names. */
+export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
 const MINT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 /** Wide on purpose: a malformed address is a withdrawal rejected with its own reason, not a bad request. */
 const DESTINATION = /^[\x21-\x7e]{1,128}$/;
@@ -25,7 +25,12 @@ const DESTINATION = /^[\x21-\x7e]{1,128}$/;
  */
 export function checkTerms(input: unknown): WithdrawalTerms {
   const fields = asRecord(input);
-  const id = matching(fields, 'id', ID, '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..');
+  const id = matching(
+    fields,
+    'id',
+    WITHDRAWAL_ID,
+    '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
+  );
   const asset = text(fields, 'asset');
   if (asset !== 'SOL' && !MINT.test(asset)) fault('asset', 'SOL or the base58 address of a mint');
   const amount = parseAmount(text(fields, 'amount'), 'amount').toString();

@@ -56,9 +56,16 @@ function fieldAtFault(issues: readonly Issue[]): DomainError {
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, title, retryable } = ERROR_KINDS[error.code];
-  if (status >= 500) request.log.warn({ err: error }, error.message);
+  // Whoever reads the log of an outage wants its cause once a line, not the stack of every request.
+  if (retryable && status >= 500)
+    request.log.warn({ code: error.code, cause: causeOf(error) }, error.message);
+  else if (status >= 500) request.log.error({ err: error }, error.message);
   if (retryable) reply.header('retry-after', '1');
   return send(reply, status, error.code, title, error.message, error.context);
+}
+
+function causeOf({ cause }: Error): string | undefined {
+  return cause instanceof Error ? cause.message || cause.name : undefined;
 }
 
 function send(

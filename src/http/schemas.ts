@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
+import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 
 const address = z
@@ -17,7 +18,7 @@ export const TermsBody = z
   .strictObject({
     id: z.string().meta({
       description: 'Your id of this withdrawal, for ever: the same id never pays twice',
-      pattern: '^[A-Za-z0-9._:-]{1,128}$',
+      pattern: WITHDRAWAL_ID.source,
     }),
     asset: z.string().meta({ description: '`SOL` or the base58 address of a mint' }),
     amount: baseUnits,
@@ -95,7 +96,7 @@ export const ProblemBody = z
   })
   .meta({ id: 'Problem' });
 
-export const IdParams = z.object({ id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/) });
+export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
 
 const visible = z.string().regex(/^[\x21-\x7e]{1,512}$/);
 

@@ -27,6 +27,16 @@ export interface LocalChain {
   readonly info: ChainInfo;
 }
 
+/** Addresses of the mints that the chain was started with, by name; none on a chain that is not localnet. */
+export function mintsOf(chain: ChainInfo | null): Readonly<Record<string, string>> {
+  const mints: Record<string, string> = {};
+  for (const [name, value] of Object.entries(chain ?? {})) {
+    if (typeof value === 'object' && value !== null && 'address' in value)
+      mints[name] = String(value.address);
+  }
+  return mints;
+}
+
 function readInfo(file: string): ChainInfo | null {
   if (!existsSync(file)) return null;
   try {

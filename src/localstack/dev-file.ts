@@ -1,28 +1,52 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { mintsOf } from './chain.ts';
 import type { Stack } from './stack.ts';
 
-/** What `npm run dev` leaves for other programs: where everything is, the API key, and paths (never contents) of key files. */
-export function devFacts(stack: Stack): Readonly<Record<string, unknown>> {
+/** What `npm run dev` tells people and leaves for other programs. Paths, never contents, of key files. */
+export interface DevFacts {
+  readonly apiUrl: string;
+  readonly openapiUrl: string;
+  readonly apiKey: string;
+  readonly temporalUi: string | null;
+  /** What to know of `temporalUi`; null where it is sure. */
+  readonly temporalUiNote: string | null;
+  readonly temporalAddress: string;
+  readonly temporalNamespace: string;
+  readonly databaseUrl: string;
+  readonly rpcUrls: readonly string[];
+  readonly hotWallet: string;
+  readonly signerKeyFile: string;
+  /** Addresses by name; empty on a chain that is not localnet. */
+  readonly mints: Readonly<Record<string, string>>;
+  /** What localnet said of itself; null on another chain. */
+  readonly chain: Stack['chainInfo'];
+  readonly logs: string;
+}
+
+export function devFacts(stack: Stack): DevFacts {
   return {
     apiUrl: stack.apiUrl,
+    openapiUrl: `${stack.apiUrl}/openapi.json`,
     apiKey: stack.apiKey,
+    temporalUi: stack.temporal.uiUrl,
+    temporalUiNote: stack.temporal.uiNote,
     temporalAddress: stack.temporal.address,
     temporalNamespace: stack.temporal.namespace,
-    temporalUi: stack.temporal.uiUrl,
     databaseUrl: stack.databaseUrl,
     rpcUrls: stack.rpcUrls,
     hotWallet: stack.hotWallet,
-    signerKeyFile: stack.signerKeyFile,
+    signerKeyFile: resolve(stack.signerKeyFile),
+    mints: mintsOf(stack.chainInfo),
     chain: stack.chainInfo,
     logs: stack.logDir,
   };
 }
 
-/** Writes {@link devFacts} to `path`, readable by the owner only. The answer takes the file away again. */
-export function writeDevFile(stack: Stack, path: string): () => void {
+/** Writes `facts` to `path`, readable by the owner only. The answer takes the file away again. */
+export function writeDevFile(facts: DevFacts, path: string): () => void {
   mkdirSync(dirname(path), { recursive: true });
   rmSync(path, { force: true });
-  writeFileSync(path, `${JSON.stringify(devFacts(stack), null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(path, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
   return () => rmSync(path, { force: true });
 }

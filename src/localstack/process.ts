@@ -51,6 +51,11 @@ export class ManagedProcess {
     return this.#spec.logFile;
   }
 
+  /** How the last run ended: a signal, an exit code, or why it could not start. Empty before any has. */
+  get ending(): string {
+    return this.#ending;
+  }
+
   /** Settles when the present run has ended, at once when there is none. */
   get exited(): Promise<void> {
     return this.#exited;

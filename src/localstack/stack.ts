@@ -29,7 +29,7 @@ export interface StackOptions extends ChainOptions {
 
 /** A whole running Sluice. Every process can be killed and started again on its own. */
 export interface Stack {
-  readonly temporal: { readonly address: string; readonly namespace: string; readonly uiUrl: string | null };
+  readonly temporal: Pick<LocalTemporal, 'address' | 'namespace' | 'uiUrl' | 'uiNote'>;
   readonly databaseUrl: string;
   readonly rpcUrls: readonly string[];
   /** What the development chain said of itself; null on a chain of `SLUICE_RPC_URLS`. */

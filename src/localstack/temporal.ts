@@ -10,8 +10,10 @@ export interface LocalTemporal {
   /** `host:port` of the gRPC service. */
   readonly address: string;
   readonly namespace: string;
-  /** Address of the Web UI; null when it was not asked for or the server is somebody else's. */
+  /** Address of the Web UI; null when it was not asked for. */
   readonly uiUrl: string | null;
+  /** What to know of that address; null where it is sure. */
+  readonly uiNote: string | null;
   /** The server, to be killed and started again; null where it is somebody else's. */
   readonly process: ManagedProcess | null;
   stop(): Promise<void>;
@@ -46,6 +48,18 @@ async function serves(address: string, namespace: string): Promise<boolean> {
   }
 }
 
+/** Port on which Temporal's development server, and the compose file, serve the Web UI. */
+const USUAL_UI_PORT = 8233;
+
+/** The Web UI beside a server that is somebody else's: no API tells its address, so that it can only be guessed. */
+export function guessedUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
+  const host = address.slice(0, address.lastIndexOf(':'));
+  return {
+    uiUrl: `http://${host}:${USUAL_UI_PORT}`,
+    uiNote: 'a guess: the usual port of the Web UI on the host of TEMPORAL_ADDRESS',
+  };
+}
+
 async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<LocalTemporal> {
   const namespace = env.TEMPORAL_NAMESPACE || 'default';
   const connection = await Connection.connect({ address, connectTimeout: '10s' });
@@ -54,7 +68,7 @@ async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<Loca
   } finally {
     await connection.close();
   }
-  return { address, namespace, uiUrl: null, process: null, stop: async () => undefined };
+  return { address, namespace, ...guessedUi(address), process: null, stop: async () => undefined };
 }
 
 /**
@@ -99,6 +113,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
     address,
     namespace,
     uiUrl: uiPort === null ? null : `http://127.0.0.1:${uiPort}`,
+    uiNote: uiPort === null ? 'started without' : null,
     process: server,
     stop: () => server.stop(),
   };

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeDevFile } from '../../src/localstack/dev-file.ts';
+import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
@@ -57,7 +57,7 @@ test('a worker killed with SIGKILL is gone at once and can be started again', as
 
 test('the dev file tells where everything is, to its owner only', () => {
   const path = join(stateDir, 'dev.json');
-  const remove = writeDevFile(stack, path);
+  const remove = writeDevFile(devFacts(stack), path);
   const facts = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   expect(facts).toMatchObject({
     apiUrl: stack.apiUrl,

@@ -1,0 +1,13 @@
+import type { SluiceClient } from '../../client/client.ts';
+import type { Stack } from '../../localstack/stack.ts';
+
+/** What every part of the demo works with. */
+export interface Stage {
+  readonly stack: Stack;
+  readonly sluice: SluiceClient;
+  /** URL of the node that is asked for the truth. */
+  readonly node: string;
+  readonly say: (line: string) => void;
+  /** Ends the demo early; what waits rejects. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,28 @@
+import { Command, CommanderError } from '@commander-js/extra-typings';
+import { failureLine, wantsJson } from '../../scripts/last-word.mjs';
+import { EXIT } from './exit.ts';
+
+/** An empty program whose usage errors {@link runProgram} tells; commands that are added later take that over. */
+export function createProgram(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .exitOverride()
+    .showHelpAfterError(`(add --help to see how ${name} is used)`);
+}
+
+/** Parses the arguments and runs the command. Wrong ones are exit code 2 and, with `--json`, one JSON object on stdout. */
+export async function runProgram(program: Command, args = process.argv.slice(2)): Promise<void> {
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Commander has already told people on stderr; an asked-for `--help` ends here too, with 0.
+    process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error.exitCode !== 0 && wantsJson(args))
+      process.stdout.write(failureLine('UsageError', plain(error)));
+  }
+}
+
+function plain({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'no command was named' : message.replace(/^error: /, '');
+}

@@ -1,20 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Batcher, Shared } from './batch.ts';
+import { type LatestBlockhash, readBaseFee, readExpiry, readLatestBlockhash } from './blockhash.ts';
 import { errorText, preflightError, RpcError } from './rpc/errors.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo, TransactionAnswer } from './rpc/schemas.ts';
 import * as shape from './rpc/schemas.ts';
+import { readStatuses } from './statuses.ts';
 
-/** A blockhash to sign with. `height` and `slot` are those of the block that carries it. */
-export interface LatestBlockhash {
-  readonly blockhash: string;
-  readonly slot: bigint;
-  readonly height: bigint;
-  readonly lastValidBlockHeight: bigint;
-}
+export type { LatestBlockhash } from './blockhash.ts';
 
 /** How a simulation ended. */
 export interface Simulation {
@@ -33,7 +28,6 @@ const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 100;
 const ACCOUNTS_PER_CALL = 100;
-const HIGHEST_READABLE_VERSION = 1;
 
 type AccountAnswer = { readonly slot: bigint; readonly account: AccountInfo | null };
 
@@ -102,21 +96,17 @@ export class Chain {
     return answer.map((entry) => entry.prioritizationFee);
   }
 
-  /** Lamports that a message costs (base64), or null where its blockhash is not valid. */
-  async feeForMessage(message: string): Promise<bigint | null> {
-    const ask = (node: SolanaNode) =>
-      node.call('getFeeForMessage', [message, { commitment: 'confirmed' }], shape.feeForMessageAnswer);
-    return (await this.pool.read(ask)).value;
-  }
-
   /** Lamports that the chain takes for the one signature of such a message (base64), without priority; asked once a minute. */
   baseFee(message: string, priority: bigint): Promise<bigint> {
-    return this.#baseFee.get('', async () => {
-      const whole = await this.feeForMessage(message);
-      if (whole === null)
-        throw new DomainError('NodeFault', 'getFeeForMessage: value is null for a new blockhash');
-      return whole - priority;
-    });
+    return this.#baseFee.get('', () => this.pool.read((node) => readBaseFee(node, message, priority)));
+  }
+
+  /** Which nodes' finalized banks do not take a blockhash any more, `slot` being that of its block; see {@link readExpiry}. */
+  async expired(carried: { readonly blockhash: string; readonly slot: bigint }): Promise<string[]> {
+    const answers = await this.pool.all((node) => readExpiry(node, carried));
+    return answers.flatMap(({ node, result }) =>
+      result.status === 'fulfilled' && result.value ? [node] : [],
+    );
   }
 
   /** Hand the same bytes to every node. Never throws: an error says nothing about what another node did. */
@@ -144,16 +134,21 @@ export class Chain {
     }));
   }
 
-  /** What every node knows of these signatures, history included. A node that cannot say is `unreadable`. */
+  /** What every node knows of these signatures, history included. A node that cannot say, or keeps none, is `unreadable`. */
   async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
-    return answers.map(({ node, result }) => ({
-      node,
-      sightings:
-        result.status === 'fulfilled'
-          ? result.value
-          : signatures.map(() => ({ kind: 'unreadable', why: sendError(result.reason) })),
-    }));
+    const forgetful = new Set(
+      this.pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])),
+    );
+    return answers.map(({ node, result }) => {
+      if (result.status === 'rejected') {
+        return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };
+      }
+      // What it still remembers counts, what it does not remember says nothing.
+      const said = (sighting: Sighting) =>
+        sighting.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : sighting;
+      return { node, sightings: result.value.map(said) };
+    });
   }
 
   /** A finalized transaction as the best node has it; null proves nothing. */
@@ -181,67 +176,17 @@ export function readTransaction(node: SolanaNode, signature: string): Promise<Tr
   const options = {
     encoding: 'base64',
     commitment: 'finalized',
-    maxSupportedTransactionVersion: HIGHEST_READABLE_VERSION,
+    maxSupportedTransactionVersion: shape.HIGHEST_TRANSACTION_VERSION,
   };
   return node.call('getTransaction', [signature, options], shape.transactionAnswer);
-}
-
-async function readStatuses(
-  node: SolanaNode,
-  signatures: readonly string[],
-  history: boolean,
-): Promise<Sighting[]> {
-  const params = [signatures, ...(history ? [{ searchTransactionHistory: true }] : [])];
-  const { value } = await node.call('getSignatureStatuses', params, shape.statusesAnswer);
-  if (value.length !== signatures.length) {
-    throw new DomainError(
-      'NodeFault',
-      `${node.name} getSignatureStatuses: value has ${value.length} entries`,
-    );
-  }
-  return value.map((entry): Sighting => {
-    if (entry === null) return { kind: 'absent' };
-    const finalized = entry.confirmations === null || entry.confirmations === undefined;
-    const commitment = entry.confirmationStatus ?? (finalized ? 'finalized' : 'processed');
-    return { kind: 'seen', commitment, slot: entry.slot, error: errorText(entry.err) };
-  });
 }
 
 function readEpochInfo(node: SolanaNode) {
   return node.call('getEpochInfo', [{ commitment: 'confirmed' }], shape.epochInfoAnswer);
 }
 
-// The block itself tells the height: lastValidBlockHeight minus a constant would be a guess about the node.
-async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
-  const { context, value } = await node.call(
-    'getLatestBlockhash',
-    [{ commitment: 'confirmed' }],
-    shape.blockhashAnswer,
-  );
-  const options = {
-    commitment: 'confirmed',
-    transactionDetails: 'none',
-    rewards: false,
-    maxSupportedTransactionVersion: HIGHEST_READABLE_VERSION,
-  };
-  for (let round = 0; ; round += 1) {
-    const block = await node
-      .call('getBlock', [Number(context.slot), options], shape.blockAnswer)
-      .catch((error: unknown) => {
-        if (error instanceof RpcError && error.reaction === 'later' && round < 10) return null;
-        throw error;
-      });
-    if (block !== null && block.blockhash === value.blockhash && block.blockHeight !== null) {
-      return { ...value, slot: context.slot, height: block.blockHeight };
-    }
-    if (block !== null || round >= 10) {
-      throw new DomainError(
-        'NodeFault',
-        `${node.name} getLatestBlockhash: block ${context.slot} does not carry it`,
-      );
-    }
-    await sleep(50);
-  }
+function unreadable(why: string): Sighting {
+  return { kind: 'unreadable', why };
 }
 
 function sendError(reason: unknown): string {

@@ -9,10 +9,12 @@ import { u64 } from '../../src/solana/rpc/schemas.ts';
 
 let localnet: Localnet;
 let pool: NodePool;
+let now = 0;
 
 beforeEach(async () => {
+  now = 0;
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2 });
-  pool = await openNodePool(localnet.rpcUrls, { timeoutMs: 500 });
+  pool = await openNodePool(localnet.rpcUrls, { timeoutMs: 500, now: () => now });
 });
 afterEach(async () => {
   await pool.close();
@@ -37,15 +39,49 @@ describe('reading from several nodes', () => {
     expect(await height()).toBe(before);
   });
 
-  it('leaves a node alone that had a fault, and comes back', async () => {
+  it('leaves a node alone that had a fault, and comes back as its answers are good', async () => {
+    const calls = () => pool.nodes[0]?.callCount;
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
     await height();
-    const calls = pool.nodes[0]?.callCount;
+    expect(calls()).toBe(1);
+    expect(pool.report()[0]).toMatchObject({ demoted: { cause: 'fault' }, errorRate: 0.1, score: 96 });
     await height();
-    expect(pool.nodes[0]?.callCount).toBe(calls);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    now += 500;
+    expect(pool.report()[0]?.demoted).toBeNull();
     await height();
-    expect(pool.nodes[0]?.callCount).toBe((calls ?? 0) + 1);
+    expect(calls()).toBe(1);
+    for (let probes = 0; probes < 15; probes += 1) await pool.probe();
+    expect(pool.report()[0]?.score).toBe(100);
+    await height();
+    expect(calls()).toBe(2);
+  });
+
+  it('does not ask a node before the time that it asked for, not even for a proof', async () => {
+    const storm = { kind: 'http', status: 429, retryAfterSeconds: 20 } as const;
+    localnet.controls.setFault(0, 'getBlockHeight', storm, 1);
+    localnet.controls.setFault(1, 'getBlockHeight', storm, 1);
+    await expect(height()).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    now += 19_999;
+    await expect(height()).rejects.toMatchObject({ message: expect.stringContaining('HTTP 429') });
+    const answers = await pool.all((node) => node.call('getBlockHeight', [], u64));
+    expect(answers.map(({ result }) => result.status)).toEqual(['rejected', 'rejected']);
+    expect(pool.rpcCalls()).toBe(2);
+    now += 1;
+    expect(await height()).toBeGreaterThan(0n);
+  });
+
+  it('asks the node that is furthest, and one that lags far behind last', async () => {
+    localnet.controls.produceSlots(200);
+    localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 60 });
+    await pool.probe();
+    expect(pool.report()[0]).toMatchObject({ lagSlots: 60n, score: 85, demoted: null });
+    const first = () => pool.read(async (node) => node.name);
+    expect(await first()).toBe(pool.nodes[1]?.name);
+    localnet.controls.clearFaults();
+    localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 150 });
+    await pool.probe();
+    expect(pool.report()[1]).toMatchObject({ lagSlots: 150n, demoted: { cause: 'lag' } });
+    expect(await first()).toBe(pool.nodes[0]?.name);
   });
 
   it('does not repeat our own fault elsewhere', async () => {
@@ -55,7 +91,7 @@ describe('reading from several nodes', () => {
       message: 'Invalid params',
     });
     await expect(height()).rejects.toBeInstanceOf(RpcError);
-    expect(pool.rpcCalls()).toBe(7);
+    expect(pool.rpcCalls()).toBe(1);
   });
 
   it('says NoHealthyNode when nobody answers, and names the field of a wrong answer', async () => {
@@ -73,6 +109,8 @@ describe('reading from several nodes', () => {
     });
     await expect(openNodePool(localnet.rpcUrls)).rejects.toMatchObject({ code: 'NoHealthyNode' });
     await expect(openNodePool(['https://node.example'])).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    const [one = ''] = localnet.rpcUrls;
+    await expect(openNodePool([one, `${one}/`])).rejects.toThrow('configured twice');
     await expect(openNodePool([])).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
@@ -109,7 +147,9 @@ describe('codes and numbers', () => {
     for (const code of [-32007, -32009]) {
       expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe('ambiguous');
     }
-    expect(reactionTo(new RpcError({ code: -1, message: '' }, 'n', 'm'))).toBe('elsewhere');
+    for (const code of [-1, -32021, 429]) {
+      expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe('unreadable');
+    }
   });
 
   it('loses no digit of a u64, however it is written', () => {

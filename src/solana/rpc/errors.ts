@@ -3,12 +3,27 @@ import { DomainError } from '../../domain/errors.ts';
 /**
  * What a caller does about a JSON-RPC error:
  * `elsewhere` ask another node; `demote` the same, and avoid this node for a while; `later` the same, and worth asking again;
- * `ambiguous` proves nothing (never "skipped", never "absent"); `inspect` the answer is in `data.err`;
+ * `unfit` the same: this node never answers such questions as it is set up; `ambiguous` proves nothing (never "skipped",
+ * never "absent"); `unreadable` the same, and avoid a node that speaks in riddles; `inspect` the answer is in `data.err`;
  * `stop` a person must act; `fatal` our own fault, the same request fails everywhere.
  */
-export type Reaction = 'elsewhere' | 'demote' | 'later' | 'ambiguous' | 'inspect' | 'stop' | 'fatal';
+export type Reaction =
+  | 'elsewhere'
+  | 'demote'
+  | 'later'
+  | 'unfit'
+  | 'ambiguous'
+  | 'unreadable'
+  | 'inspect'
+  | 'stop'
+  | 'fatal';
 
-/** Every JSON-RPC code of a Solana node and the one reaction to it. */
+/** What a node without transaction history answers. */
+export const HISTORY_OFF = -32011;
+/** What a node answers that is too old, or too new, for a method. */
+export const METHOD_NOT_FOUND = -32601;
+
+/** Every JSON-RPC code of a Solana node and the one reaction to it. A code that is not here is unreadable. Source: solana §2.1. */
 export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
   {
     [-32001]: { name: 'BlockCleanedUp', reaction: 'elsewhere' },
@@ -20,8 +35,8 @@ export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; rea
     [-32007]: { name: 'SlotSkipped', reaction: 'ambiguous' },
     [-32008]: { name: 'NoSnapshot', reaction: 'elsewhere' },
     [-32009]: { name: 'LongTermStorageSlotSkipped', reaction: 'ambiguous' },
-    [-32010]: { name: 'KeyExcludedFromSecondaryIndex', reaction: 'elsewhere' },
-    [-32011]: { name: 'TransactionHistoryNotAvailable', reaction: 'elsewhere' },
+    [-32010]: { name: 'KeyExcludedFromSecondaryIndex', reaction: 'unfit' },
+    [HISTORY_OFF]: { name: 'TransactionHistoryNotAvailable', reaction: 'unfit' },
     [-32012]: { name: 'ScanError', reaction: 'later' },
     [-32013]: { name: 'TransactionSignatureLenMismatch', reaction: 'fatal' },
     [-32014]: { name: 'BlockStatusNotAvailableYet', reaction: 'later' },
@@ -32,9 +47,9 @@ export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; rea
     [-32019]: { name: 'LongTermStorageUnreachable', reaction: 'later' },
     [-32020]: { name: 'SignatureCursorUnknown', reaction: 'elsewhere' },
     [-32600]: { name: 'InvalidRequest', reaction: 'fatal' },
-    [-32601]: { name: 'MethodNotFound', reaction: 'elsewhere' },
+    [METHOD_NOT_FOUND]: { name: 'MethodNotFound', reaction: 'unfit' },
     [-32602]: { name: 'InvalidParams', reaction: 'fatal' },
-    [-32603]: { name: 'InternalError', reaction: 'elsewhere' },
+    [-32603]: { name: 'InternalError', reaction: 'demote' },
     [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
   };
 
@@ -56,7 +71,7 @@ export class RpcError extends Error {
   }
 
   get reaction(): Reaction {
-    return RPC_REACTIONS[this.code]?.reaction ?? 'elsewhere';
+    return RPC_REACTIONS[this.code]?.reaction ?? 'unreadable';
   }
 }
 
@@ -67,7 +82,18 @@ export function reactionTo(error: unknown): Reaction {
   return 'fatal';
 }
 
-/** How long the node asked us to stay away (HTTP 429 Retry-After), or null. */
+/** True for the answer of a node that does not have the method. */
+export function isMethodMissing(error: unknown): boolean {
+  return error instanceof RpcError && error.code === METHOD_NOT_FOUND;
+}
+
+/** True where the node, not the question, is at fault: it is avoided for a while. */
+export function isNodeTrouble(error: unknown): boolean {
+  const reaction = reactionTo(error);
+  return reaction === 'demote' || reaction === 'unreadable';
+}
+
+/** How long the node asked us to stay away (Retry-After), or null. */
 export function retryAfterMs(error: unknown): number | null {
   if (!(error instanceof DomainError)) return null;
   const wait = error.context['retryAfterMs'];

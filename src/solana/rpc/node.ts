@@ -1,103 +1,103 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import { Pool } from 'undici';
 import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
-import { RpcError } from './errors.ts';
+import { isMethodMissing, RpcError } from './errors.ts';
 import { parseJson } from './json.ts';
+import { HttpRefusal, Wire, type WireOptions } from './wire.ts';
 
-/** Bounds of one request. */
-export interface NodeOptions {
-  readonly timeoutMs?: number;
-  readonly maxBytes?: number;
-  readonly connections?: number;
+/** Bounds of the requests to a node, and its name. */
+export interface NodeOptions extends WireOptions {
   /** Name for logs and evidence. Default: the host, without path and query, where providers put their keys. */
   readonly name?: string;
 }
 
-const inflate = promisify(gunzip);
-
 const envelope = z.object({
+  id: z.unknown(),
   result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
-/** One Solana JSON-RPC node over keep-alive connections, with a deadline and a size bound for every answer. */
+const SHOWN_CHARACTERS = 40;
+
+/** One Solana JSON-RPC node. */
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
-  /** Requests sent since the start. */
+  /** Requests sent since the start for somebody's sake; probes are not among them. */
   callCount = 0;
-  readonly #pool: Pool;
-  readonly #path: string;
-  readonly #timeoutMs: number;
-  readonly #maxBytes: number;
+  /** Requests sent since the start to learn about the node itself. */
+  probeCount = 0;
+  readonly #wire: Wire;
+  readonly #missing = new Set<string>();
   #nextId = 1;
 
   constructor(url: string, options: NodeOptions = {}) {
     const parsed = new URL(url);
     this.url = url;
     this.name = options.name ?? parsed.host;
-    this.#path = parsed.pathname + parsed.search;
-    this.#timeoutMs = options.timeoutMs ?? 10_000;
-    this.#maxBytes = options.maxBytes ?? 64 * 1024 * 1024;
-    this.#pool = new Pool(parsed.origin, {
-      connections: options.connections ?? 16,
-      keepAliveTimeout: 30_000,
-    });
+    this.#wire = new Wire(parsed, options);
+  }
+
+  /** The methods that this node said it does not have (-32601). */
+  get missingMethods(): readonly string[] {
+    return [...this.#missing].toSorted();
   }
 
   /**
    * One JSON-RPC call whose result has the shape `schema`.
    * Throws RpcError for an error object, DomainError NodeFault for transport faults and answers of another shape.
    */
-  async call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+  call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     this.callCount += 1;
-    const answer = this.#read(envelope, await this.#post(method, params), method, '');
-    if (answer.error !== undefined) throw new RpcError(answer.error, this.name, method);
+    return this.#ask(method, params, schema);
+  }
+
+  /** Like {@link call}, to learn about the node itself. */
+  probe<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+    this.probeCount += 1;
+    return this.#ask(method, params, schema);
+  }
+
+  /** Drops the connections; a call that still waits fails. */
+  close(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  async #ask<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+    const id = this.#nextId++;
+    const answer = this.#read(envelope, await this.#post(id, method, params), method, '');
+    // A node that could not even read the question answers null for its id.
+    if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
+      throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the question`, {
+        field: 'id',
+      });
+    }
+    if (answer.error !== undefined) throw this.#refusal(answer.error, method);
+    this.#missing.delete(method);
     return this.#read(schema, answer.result, method, 'result');
   }
 
-  async close(): Promise<void> {
-    await this.#pool.close();
+  #refusal(error: { code: number; message: string; data?: unknown }, method: string): RpcError {
+    const refusal = new RpcError(error, this.name, method);
+    if (isMethodMissing(refusal)) this.#missing.add(method);
+    else this.#missing.delete(method);
+    return refusal;
   }
 
-  async #post(method: string, params: readonly unknown[]): Promise<unknown> {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, method, params });
+  async #post(id: number, method: string, params: readonly unknown[]): Promise<unknown> {
+    let text: string;
     try {
-      const response = await this.#pool.request({
-        method: 'POST',
-        path: this.#path,
-        headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
-        body,
-        signal: AbortSignal.timeout(this.#timeoutMs),
-      });
-      const bytes = await this.#collect(response.body);
-      const retryAfterMs = readRetryAfter(response.headers['retry-after']);
-      if (response.statusCode === 429 || response.statusCode >= 500) {
-        throw this.#fault(method, `HTTP ${response.statusCode}`, {
-          status: response.statusCode,
-          retryAfterMs,
-        });
-      }
-      const zipped = response.headers['content-encoding'] === 'gzip';
-      const plain = zipped ? await inflate(bytes, { maxOutputLength: this.#maxBytes }) : bytes;
-      return parseJson(plain.toString('utf8'));
+      text = await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     } catch (error) {
-      if (error instanceof DomainError) throw error;
-      throw this.#fault(method, error instanceof Error ? error.message : 'no answer', {}, error);
+      const context =
+        error instanceof HttpRefusal ? { status: error.status, retryAfterMs: error.retryAfterMs } : {};
+      throw this.#fault(method, error instanceof Error ? error.message : 'no answer', context, error);
     }
-  }
-
-  async #collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for await (const part of body) {
-      size += part.length;
-      if (size > this.#maxBytes) throw new Error(`the answer is larger than ${this.#maxBytes} bytes`);
-      parts.push(part);
+    try {
+      return parseJson(text);
+    } catch (error) {
+      const start = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
+      throw this.#fault(method, `the answer is no JSON, it begins with ${start}`, {}, error);
     }
-    return Buffer.concat(parts);
   }
 
   #read<T>(schema: z.ZodType<T>, value: unknown, method: string, root: string): T {
@@ -116,9 +116,4 @@ export class SolanaNode {
       cause,
     );
   }
-}
-
-function readRetryAfter(header: string | string[] | undefined): number | null {
-  const seconds = Number(typeof header === 'string' ? header : undefined);
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, 60_000) : null;
 }

@@ -1,10 +1,16 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
 
-/** An unsigned integer that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
+/** The highest version of a transaction that this client can read; a block or transaction above it is refused (-32015). */
+export const HIGHEST_TRANSACTION_VERSION = 1;
+
+const U64_MAX = 2n ** 64n - 1n;
+
+/** An unsigned integer of 64 bits that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
 export const u64 = z
   .union([z.number().int().nonnegative(), z.bigint().nonnegative(), z.string().regex(/^[0-9]{1,20}$/)])
-  .transform((value) => BigInt(value));
+  .transform((value) => BigInt(value))
+  .refine((value) => value <= U64_MAX, 'larger than 64 bits');
 
 const err = z.unknown().transform((value) => value ?? null);
 const context = z.object({ slot: u64 });
@@ -32,6 +38,17 @@ export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (Acco
 );
 
 export const blockhashAnswer = atSlot(z.object({ blockhash: z.string(), lastValidBlockHeight: u64 }));
+export const blockhashValidAnswer = atSlot(z.boolean());
+
+const feeCalculator = z.object({ lamportsPerSignature: u64 });
+
+/** getFees, removed in Agave 2.0. Its `lastValidSlot` counts slots where heights count, so it is never read. */
+export const feesAnswer = atSlot(
+  z.object({ blockhash: z.string(), lastValidBlockHeight: u64, feeCalculator }),
+);
+
+/** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null = the bank does not take the blockhash. */
+export const feeCalculatorAnswer = atSlot(z.object({ feeCalculator }).nullable());
 
 /** getBlock with transactionDetails `none` or `signatures`. Null proves nothing. */
 export const blockAnswer = z
@@ -46,18 +63,16 @@ export const blockAnswer = z
 
 const commitment = z.enum(['processed', 'confirmed', 'finalized']);
 
-export const statusesAnswer = atSlot(
-  z.array(
-    z
-      .object({
-        slot: u64,
-        confirmations: u64.nullable().optional(),
-        err,
-        confirmationStatus: commitment.nullable().optional(),
-      })
-      .nullable(),
-  ),
-);
+const signatureStatus = z.object({
+  slot: u64,
+  confirmations: u64.nullable().optional(),
+  err,
+  confirmationStatus: commitment.nullable().optional(),
+});
+
+export type SignatureStatus = z.infer<typeof signatureStatus>;
+
+export const statusesAnswer = atSlot(z.array(signatureStatus.nullable()));
 
 const tokenBalance = z.object({
   accountIndex: z.number().int(),

@@ -1,0 +1,163 @@
+import { DomainError } from '../../domain/errors.ts';
+import { HISTORY_OFF, isNodeTrouble, RpcError, retryAfterMs } from './errors.ts';
+import {
+  afterAnswer,
+  afterFault,
+  afterProbe,
+  type Demotion,
+  demotionOf,
+  type Health,
+  scoreOf,
+  UNKNOWN_HEALTH,
+} from './health.ts';
+import type { SolanaNode } from './node.ts';
+import { type NodeFacts, type Progress, probeFacts, probeMethods, probeProgress } from './probe.ts';
+import { gapBetween, type LedgerGap, type LedgerWindow, type Membership, type NodeReport } from './report.ts';
+
+/** Milliseconds of a clock that never goes back. */
+export type Clock = () => number;
+
+/** One configured node: what it said about itself, how well it serves, and whether it belongs to the pool. */
+export class Member {
+  readonly node: SolanaNode;
+  readonly #now: Clock;
+  #membership: Membership = 'silent';
+  /** Why it has not joined. */
+  #why = 'not asked yet';
+  #facts: NodeFacts | null = null;
+  #progress: Progress | null = null;
+  #window: LedgerWindow | null = null;
+  #gap: LedgerGap | null = null;
+  #health: Health = UNKNOWN_HEALTH;
+
+  constructor(node: SolanaNode, now: Clock) {
+    this.node = node;
+    this.#now = now;
+  }
+
+  get membership(): Membership {
+    return this.#membership;
+  }
+
+  get facts(): NodeFacts | null {
+    return this.#facts;
+  }
+
+  get progress(): Progress | null {
+    return this.#progress;
+  }
+
+  get score(): number {
+    return this.#membership === 'joined' ? scoreOf(this.#health) : 0;
+  }
+
+  get demoted(): Demotion | null {
+    if (this.#membership === 'joined') return demotionOf(this.#health, this.#now());
+    return { cause: this.#membership, why: this.#why };
+  }
+
+  /** True where it may be asked: it serves, and does not want to be left alone. */
+  get askable(): boolean {
+    return this.#membership === 'joined' && this.demoted?.cause !== 'retry-after';
+  }
+
+  /** Ask, and let the answer count. Where it may not be asked, throws NodeFault at once. */
+  async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
+    const { demoted } = this;
+    if (!this.askable && demoted !== null) {
+      const why = demoted.cause === 'retry-after' ? `asked to be left alone: ${demoted.why}` : demoted.why;
+      throw new DomainError('NodeFault', `${this.node.name}: ${why}`, { node: this.node.name });
+    }
+    return this.#observed(() => question(this.node));
+  }
+
+  /** Ask who it is. One that does not say keeps its place, or its silence. */
+  async identify(): Promise<void> {
+    const before = this.#facts?.version;
+    try {
+      this.#facts = await this.#observed(() => probeFacts(this.node));
+    } catch (error) {
+      if (this.#membership === 'silent') this.#why = messageOf(error);
+      return;
+    }
+    // Only another version has other methods.
+    if (this.#facts.version !== before) await probeMethods(this.node);
+  }
+
+  /** Ask how far it is. */
+  async advance(): Promise<void> {
+    try {
+      this.#progress = await this.#observed(() => probeProgress(this.node));
+    } catch {
+      this.#progress = null;
+      return;
+    }
+    this.#health = afterProbe(this.#health, this.#progress.latencyMs);
+    this.#watchLedger(this.#progress.finalized);
+  }
+
+  join(): void {
+    this.#membership = 'joined';
+  }
+
+  /** For good: no later answer brings it back. */
+  refuse(why: string): void {
+    this.#membership = 'refused';
+    this.#why = why;
+  }
+
+  /** Slots behind the best node; null where it would not say how far it is, which changes nothing. */
+  compare(lagSlots: bigint | null): void {
+    if (lagSlots !== null) this.#health = { ...this.#health, lagSlots };
+  }
+
+  report(): NodeReport {
+    return {
+      node: this.node.name,
+      membership: this.#membership,
+      genesisHash: this.#facts?.genesisHash ?? null,
+      version: this.#facts?.version ?? null,
+      firstAvailableBlock: this.#facts?.firstAvailableBlock ?? null,
+      history: this.#facts?.history ?? 'unknown',
+      ledgerGap: this.#gap,
+      processedSlot: this.#progress?.processed ?? null,
+      finalizedSlot: this.#progress?.finalized ?? null,
+      lagSlots: this.#health.lagSlots,
+      missingMethods: this.node.missingMethods,
+      latencyMs: this.#health.latencyMs,
+      errorRate: this.#health.errorRate,
+      score: this.score,
+      demoted: this.demoted,
+      calls: this.node.callCount,
+    };
+  }
+
+  #watchLedger(finalized: bigint): void {
+    const first = this.#facts?.firstAvailableBlock;
+    if (first === undefined || first === null) return;
+    const window = { first, finalized };
+    if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
+    this.#window = window;
+  }
+
+  async #observed<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await ask();
+      this.#health = afterAnswer(this.#health);
+      return answer;
+    } catch (error) {
+      if (isNodeTrouble(error)) {
+        const fault = { why: messageOf(error), retryAfterMs: retryAfterMs(error) };
+        this.#health = afterFault(this.#health, fault, this.#now());
+      }
+      if (error instanceof RpcError && error.code === HISTORY_OFF && this.#facts !== null) {
+        this.#facts = { ...this.#facts, history: 'off' };
+      }
+      throw error;
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

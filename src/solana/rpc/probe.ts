@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { HISTORY_OFF, RpcError } from './errors.ts';
+import type { SolanaNode } from './node.ts';
+import { HIGHEST_TRANSACTION_VERSION, textAnswer, transactionAnswer, u64, versionAnswer } from './schemas.ts';
+
+/** What a node says about itself. Null or `unknown` where it would not say. */
+export interface NodeFacts {
+  readonly genesisHash: string;
+  readonly version: string | null;
+  readonly firstAvailableBlock: bigint | null;
+  /** Whether it keeps transactions at all; how far back says `firstAvailableBlock`. */
+  readonly history: 'on' | 'off' | 'unknown';
+}
+
+/** How far a node has come, in slots, and how long it took to say so. */
+export interface Progress {
+  readonly processed: bigint;
+  readonly finalized: bigint;
+  readonly latencyMs: number;
+}
+
+/** Methods that Sluice asks and that not every version of a node has. */
+const METHODS_BY_VERSION = [
+  'getLatestBlockhash',
+  'isBlockhashValid',
+  'getFeeForMessage',
+  'getRecentPrioritizationFees',
+  'getBlocksWithLimit',
+  'getBlockHeight',
+  'getFees',
+  'getFeeCalculatorForBlockhash',
+] as const;
+
+const NO_SIGNATURE = '1'.repeat(64);
+
+/** Ask a node who it is. Throws where it does not tell its cluster. */
+export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
+  const [genesisHash, version, firstAvailableBlock, history] = await Promise.all([
+    node.probe('getGenesisHash', [], textAnswer),
+    node.probe('getVersion', [], versionAnswer).then(
+      (answer) => answer['solana-core'],
+      () => null,
+    ),
+    node.probe('getFirstAvailableBlock', [], u64).catch(() => null),
+    probeHistory(node),
+  ]);
+  return { genesisHash, version, firstAvailableBlock, history };
+}
+
+/** Ask a node how far it is. */
+export async function probeProgress(node: SolanaNode): Promise<Progress> {
+  const started = performance.now();
+  const [processed, finalized] = await Promise.all(
+    ['processed', 'finalized'].map((commitment) => node.probe('getSlot', [{ commitment }], u64)),
+  );
+  const latencyMs = performance.now() - started;
+  return { processed: processed ?? 0n, finalized: finalized ?? 0n, latencyMs };
+}
+
+/** Let a node say which methods it does not have: a call without parameters is refused by those that it has. */
+export async function probeMethods(node: SolanaNode): Promise<void> {
+  await Promise.allSettled(METHODS_BY_VERSION.map((method) => node.probe(method, [], z.unknown())));
+}
+
+// A node with history answers null for a signature that nobody ever made.
+async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
+  const options = {
+    encoding: 'base64',
+    commitment: 'finalized',
+    maxSupportedTransactionVersion: HIGHEST_TRANSACTION_VERSION,
+  };
+  try {
+    await node.probe('getTransaction', [NO_SIGNATURE, options], transactionAnswer);
+    return 'on';
+  } catch (error) {
+    return error instanceof RpcError && error.code === HISTORY_OFF ? 'off' : 'unknown';
+  }
+}

@@ -1,0 +1,113 @@
+import type { Demotion } from './health.ts';
+import type { NodeFacts } from './probe.ts';
+
+/** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, for good. */
+export type Membership = 'joined' | 'silent' | 'refused';
+
+/** Blocks that a node lost at one stroke: its first available block moved from `from` to `to`. */
+export interface LedgerGap {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** One node, as the pool knows it now. Slots are as of the newest probe, `latencyMs` and `errorRate` (0 to 1) are running means. */
+export interface NodeReport {
+  readonly node: string;
+  readonly membership: Membership;
+  readonly genesisHash: string | null;
+  readonly version: string | null;
+  readonly firstAvailableBlock: bigint | null;
+  readonly history: NodeFacts['history'];
+  readonly ledgerGap: LedgerGap | null;
+  readonly processedSlot: bigint | null;
+  readonly finalizedSlot: bigint | null;
+  readonly lagSlots: bigint | null;
+  readonly missingMethods: readonly string[];
+  readonly latencyMs: number | null;
+  readonly errorRate: number;
+  /** 0 to 100; 0 where it has not joined. */
+  readonly score: number;
+  readonly demoted: Demotion | null;
+  readonly calls: number;
+}
+
+/** A rule of node operation that is not kept; `node` null = it concerns all. */
+export interface NodeWarning {
+  readonly rule: 'few-nodes' | 'history-off' | 'ledger-gap' | 'version-behind';
+  readonly node: string | null;
+  readonly message: string;
+}
+
+/** What is wrong with the way the nodes are run. Source: exchange-interface: Withdrawals 7 (node operation rules). */
+export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
+  const joined = reports.filter(({ membership }) => membership === 'joined');
+  const newest =
+    joined
+      .map(({ version }) => releaseOf(version))
+      .toSorted(compareReleases)
+      .at(-1) ?? null;
+  return [
+    ...fewNodes(joined.length, reports.length),
+    ...joined.flatMap((report) => [...historyOff(report), ...ledgerGap(report), ...behind(report, newest)]),
+  ];
+}
+
+function fewNodes(joined: number, configured: number): NodeWarning[] {
+  if (joined >= 2) return [];
+  const message = `${joined} of ${configured} nodes serve: run at least two`;
+  return [{ rule: 'few-nodes', node: null, message }];
+}
+
+function historyOff({ node, history }: NodeReport): NodeWarning[] {
+  if (history !== 'off') return [];
+  const message = `${node} keeps no transaction history: start it with --enable-rpc-transaction-history`;
+  return [{ rule: 'history-off', node, message }];
+}
+
+function ledgerGap({ node, ledgerGap: gap }: NodeReport): NodeWarning[] {
+  if (gap === null) return [];
+  const message = `${node} lost the blocks from ${gap.from} to ${gap.to}: it started from a new snapshot, the gap stays`;
+  return [{ rule: 'ledger-gap', node, message }];
+}
+
+function behind({ node, version }: NodeReport, newest: Release | null): NodeWarning[] {
+  const own = releaseOf(version);
+  if (own === null || newest === null || compareReleases(own, newest) >= 0) return [];
+  const message = `${node} runs ${version}, others ${newest.join('.')}: update it`;
+  return [{ rule: 'version-behind', node, message }];
+}
+
+type Release = readonly [major: number, minor: number, patch: number];
+
+// Frankendancer counts its own releases below 1; they say nothing about those of Agave.
+function releaseOf(version: string | null): Release | null {
+  const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '');
+  if (match === null || match[1] === '0') return null;
+  return [Number(match[1]), Number(match[2]), Number(match[3])];
+}
+
+function compareReleases(a: Release | null, b: Release | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+}
+
+/** How much of its ledger a node shows: from its first available block to its finalized slot. */
+export interface LedgerWindow {
+  readonly first: bigint;
+  readonly finalized: bigint;
+}
+
+/** Slots that a node with a bounded ledger may drop at once; it drops about as many as it adds. */
+const PURGE_SLOTS = 1_024n;
+
+/**
+ * The gap, if the window shrank by more than a purge does, or to less than half: then the node did not grow out of its old
+ * blocks but began anew from a snapshot.
+ */
+export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap | null {
+  if (after.first <= before.first) return null;
+  const was = before.finalized - before.first;
+  const is = after.finalized - after.first;
+  if (was - is <= PURGE_SLOTS && is * 2n >= was) return null;
+  return { from: before.first, to: after.first - 1n };
+}

@@ -1,0 +1,36 @@
+import type { Sighting } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
+import { errorText } from './rpc/errors.ts';
+import type { SolanaNode } from './rpc/node.ts';
+import { type SignatureStatus, statusesAnswer } from './rpc/schemas.ts';
+
+/** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
+export async function readStatuses(
+  node: SolanaNode,
+  signatures: readonly string[],
+  history: boolean,
+): Promise<Sighting[]> {
+  const params = [signatures, ...(history ? [{ searchTransactionHistory: true }] : [])];
+  const { value } = await node.call('getSignatureStatuses', params, statusesAnswer);
+  if (value.length !== signatures.length) {
+    throw new DomainError(
+      'NodeFault',
+      `${node.name} getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
+    );
+  }
+  return value.map(sightingOf);
+}
+
+/** A status as evidence. Nothing is finalized by what an answer leaves out: `confirmations` must say null itself. */
+export function sightingOf(status: SignatureStatus | null): Sighting {
+  if (status === null) return { kind: 'absent' };
+  const { slot, confirmations, confirmationStatus } = status;
+  const commitment = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
+  if (!confirmationStatus && confirmations === undefined) {
+    return {
+      kind: 'unreadable',
+      why: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
+    };
+  }
+  return { kind: 'seen', commitment, slot, error: errorText(status.err) };
+}

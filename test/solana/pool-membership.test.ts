@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+
+const ELSEWHERE = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+
+let localnet: Localnet;
+let pool: NodePool | null = null;
+let notices: string[] = [];
+
+beforeEach(async () => {
+  notices = [];
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 3 });
+});
+afterEach(async () => {
+  await pool?.close();
+  pool = null;
+  await localnet.close();
+});
+
+async function open(): Promise<NodePool> {
+  pool = await openNodePool(localnet.rpcUrls, {
+    timeoutMs: 500,
+    now: () => 0,
+    onNotice: (notice) => notices.push(notice),
+  });
+  return pool;
+}
+
+const memberships = (nodes: NodePool) => nodes.report().map(({ membership }) => membership);
+const names = (nodes: NodePool) => nodes.nodes.map(({ name }) => name);
+const askedNames = async (nodes: NodePool) =>
+  (await nodes.all(async (node) => node.name)).flatMap(({ result }) =>
+    result.status === 'fulfilled' ? [result.value] : [],
+  );
+const otherCluster = { kind: 'result', result: ELSEWHERE } as const;
+
+describe('a node that is down when the pool opens', () => {
+  it('does not stop it, counts for the quorum, and joins when it answers', async () => {
+    localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+    const nodes = await open();
+    expect(nodes.quorum).toBe(2);
+    expect(memberships(nodes)).toEqual(['joined', 'joined', 'silent']);
+    expect(nodes.report()[2]?.demoted).toMatchObject({
+      cause: 'silent',
+      why: expect.stringContaining('HTTP 503'),
+    });
+    expect(await askedNames(nodes)).toEqual(names(nodes).slice(0, 2));
+    localnet.controls.clearFaults();
+    await nodes.probe();
+    expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
+    expect(await askedNames(nodes)).toEqual(names(nodes));
+    expect(notices).toEqual([`${names(nodes)[2]} answers now, and joins`]);
+  });
+
+  it('joins by the rhythm alone', async () => {
+    localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+    pool = await openNodePool(localnet.rpcUrls, { probeMs: 20 });
+    localnet.controls.clearFaults();
+    await expect.poll(() => pool?.report()[2]?.membership, { timeout: 30_000 }).toBe('joined');
+  });
+
+  it('stops it where no quorum of those configured is left, by names and reasons', async () => {
+    for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+    await expect(open()).rejects.toMatchObject({
+      code: 'NoHealthyNode',
+      message: expect.stringMatching(/not 2 of 3 RPC nodes.*HTTP 503/),
+    });
+  });
+});
+
+describe('a node of another cluster', () => {
+  it('is refused for good where the others make a quorum, and hears no question', async () => {
+    localnet.controls.setFault(0, 'getGenesisHash', otherCluster);
+    const nodes = await open();
+    expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
+    expect(notices).toEqual([expect.stringContaining(`${names(nodes)[0]} belongs to cluster ${ELSEWHERE}`)]);
+    localnet.controls.clearFaults();
+    await nodes.probe();
+    expect(nodes.report()[0]).toMatchObject({
+      membership: 'refused',
+      demoted: { cause: 'refused' },
+      score: 0,
+    });
+    expect(await askedNames(nodes)).toEqual(names(nodes).slice(1));
+    expect(await nodes.read(async (node) => node.name)).toBe(names(nodes)[1]);
+  });
+
+  it('is refused when it comes late', async () => {
+    localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+    const nodes = await open();
+    localnet.controls.clearFaults();
+    localnet.controls.setFault(2, 'getGenesisHash', otherCluster);
+    await nodes.probe();
+    expect(memberships(nodes)).toEqual(['joined', 'joined', 'refused']);
+  });
+
+  it('is refused when it was of ours before, and the quorum stays what it was', async () => {
+    const nodes = await open();
+    localnet.controls.setFault(0, 'getGenesisHash', otherCluster, 1);
+    await nodes.probe();
+    await nodes.probe();
+    expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
+    localnet.controls.setFault(1, 'getGenesisHash', otherCluster, 1);
+    await nodes.probe();
+    expect(nodes.quorum).toBe(2);
+    expect(await askedNames(nodes)).toHaveLength(1);
+  });
+});
+
+describe('what a probe finds', () => {
+  it('is who a node is, what it has, and how far it is', async () => {
+    const nodes = await open();
+    localnet.controls.produceSlots(3);
+    await nodes.probe();
+    const tip = BigInt(localnet.controls.chain.ledger.tip.slot);
+    expect(nodes.report()[0]).toMatchObject({
+      version: '3.0.0',
+      history: 'on',
+      firstAvailableBlock: BigInt(localnet.controls.chain.ledger.first.slot),
+      processedSlot: tip,
+      finalizedSlot: tip - 2n,
+      lagSlots: 0n,
+      missingMethods: ['getFeeCalculatorForBlockhash', 'getFees'],
+      score: 100,
+      demoted: null,
+      calls: 0,
+    });
+    expect(nodes.warnings()).toEqual([]);
+    expect(nodes.rpcCalls()).toBe(0);
+  });
+
+  it('warns of history that is off, at the next probe or the next question', async () => {
+    const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
+    localnet.controls.setFault(0, 'getTransaction', off);
+    const nodes = await open();
+    const rules = () => nodes.warnings().map(({ rule, node }) => `${rule} ${node}`);
+    expect(rules()).toEqual([`history-off ${names(nodes)[0]}`]);
+    localnet.controls.setFault(1, 'getSignatureStatuses', off, 1);
+    await nodes.all((node) => node.call('getSignatureStatuses', [[]], z.unknown()));
+    expect(rules()).toContain(`history-off ${names(nodes)[1]}`);
+    expect(notices).toEqual([expect.stringContaining('--enable-rpc-transaction-history')]);
+  });
+
+  it('warns of a ledger that began anew from a snapshot, for as long as the pool lives', async () => {
+    localnet.controls.produceSlots(30);
+    const nodes = await open();
+    const from = nodes.report()[1]?.firstAvailableBlock;
+    const snapshot = localnet.controls.produceSlot();
+    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
+    localnet.controls.produceSlots(5);
+    await nodes.probe();
+    expect(nodes.report()[1]?.ledgerGap).toEqual({ from, to: BigInt(snapshot) - 1n });
+    await nodes.probe();
+    expect(nodes.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(nodes)[1] }]);
+  });
+
+  it('warns of a version behind the others, and asks again what another version has', async () => {
+    const nodes = await open();
+    const updated = { kind: 'result', result: { 'solana-core': '3.1.2', 'feature-set': 1 } } as const;
+    const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
+    for (const node of [0, 1]) localnet.controls.setFault(node, 'getVersion', updated);
+    localnet.controls.setFault(0, 'isBlockhashValid', gone);
+    await nodes.probe();
+    expect(nodes.warnings()).toMatchObject([{ rule: 'version-behind', node: names(nodes)[2] }]);
+    expect(nodes.report()[0]?.missingMethods).toContain('isBlockhashValid');
+  });
+});

@@ -1,0 +1,161 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
+import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
+import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
+import {
+  type Asked,
+  type Reply,
+  resultOf,
+  type ScriptedNode,
+  startScriptedNode,
+} from './rpc-scripted-node.ts';
+
+let server: ScriptedNode;
+let node: SolanaNode;
+
+async function open(
+  answer: (asked: Asked) => Reply | Promise<Reply>,
+  options: NodeOptions = {},
+): Promise<void> {
+  server = await startScriptedNode(answer);
+  node = new SolanaNode(server.url, options);
+}
+afterEach(async () => {
+  await node.close();
+  await server.close();
+});
+
+const slot = () => node.call('getSlot', [], u64);
+const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
+
+describe('an answer that is none is a fault of the node, and says where', () => {
+  it.each<[string, (asked: Asked) => Reply, string]>([
+    ['an HTML page', () => ({ body: page }), 'the answer is no JSON, it begins with "<!DOCTYPE html>'],
+    ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is no JSON'],
+    ['nothing', () => ({ body: '' }), 'the answer is no JSON'],
+    ['a bare null', () => ({ body: 'null' }), 'answer: '],
+    ['no result', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id}}` }), 'result: '],
+    ['the answer to another question', () => ({ body: '{"id":77,"result":5}' }), 'id: is 77'],
+    ['an answer without id', () => ({ body: '{"result":5}' }), 'id: '],
+    [
+      'an error object without code',
+      ({ id }) => ({ body: `{"id":${id},"error":{"message":"x"}}` }),
+      'error.code: ',
+    ],
+    ['another shape', (asked) => resultOf(asked, '{"slot":1}'), 'result: '],
+    ['a fraction', (asked) => resultOf(asked, '1.5'), 'result: '],
+    ['a page with status 403', () => ({ status: 403, body: page }), 'HTTP 403'],
+    ['a redirection', () => ({ status: 302, body: '', headers: { location: '/' } }), 'HTTP 302'],
+  ])('%s', async (_name, answer, field) => {
+    await open(answer);
+    await expect(slot()).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringContaining(`getSlot: ${field}`),
+    });
+  });
+
+  it('names the field inside a long answer', async () => {
+    const account = '{"lamports":1,"owner":"x","executable":false,"data":["AA==","base64"]}';
+    const bad = account.replace('"lamports":1', '"lamports":-1');
+    await open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account},${bad}]}`));
+    await expect(node.call('getMultipleAccounts', [], accountsAnswer)).rejects.toThrow(
+      'result.value.1.lamports: ',
+    );
+  });
+
+  it('takes the error of a node that could not read the question', async () => {
+    await open(() => ({ body: '{"id":null,"error":{"code":-32700,"message":"Parse error"}}' }));
+    await expect(slot()).rejects.toMatchObject({ code: -32700, reaction: 'elsewhere' });
+  });
+});
+
+describe('numbers', () => {
+  it.each(['9007199254740993', '18446744073709551615', '0'])(
+    '%s arrives to the last digit',
+    async (digits) => {
+      await open((asked) => resultOf(asked, asked.method === 'text' ? `"${digits}"` : digits));
+      expect(await node.call('number', [], u64)).toBe(BigInt(digits));
+      expect(await node.call('text', [], u64)).toBe(BigInt(digits));
+    },
+  );
+
+  it('a count too large for 64 bits is a fault', async () => {
+    await open((asked) => resultOf(asked, '18446744073709551616'));
+    await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+});
+
+describe('bounds', () => {
+  it('waits no longer than the deadline', async () => {
+    await open(() => 'silent', { timeoutMs: 50 });
+    await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('reads no more bytes than allowed, packed or not', async () => {
+    const long = (asked: Asked) => `{"id":${asked.id},"result":"${'x'.repeat(5_000)}"}`;
+    const packed = (asked: Asked): Reply => ({
+      body: gzipSync(long(asked)),
+      headers: { 'content-encoding': 'gzip' },
+    });
+    await open((asked) => (asked.method === 'packed' ? packed(asked) : { body: long(asked) }), {
+      maxBytes: 4_000,
+    });
+    await expect(node.call('plain', [], textAnswer)).rejects.toThrow('larger than 4000 bytes');
+    await expect(node.call('packed', [], textAnswer)).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('unpacks gzip, which it asks for, on connections that it keeps', async () => {
+    const packed = ({ id }: Asked): Reply => ({
+      body: gzipSync(`{"id":${id},"result":5}`),
+      headers: { 'content-encoding': 'gzip' },
+    });
+    await open(packed, { connections: 1 });
+    expect([await slot(), await slot(), await slot()]).toEqual([5n, 5n, 5n]);
+    expect(new Set(server.asked.map(({ fromPort }) => fromPort)).size).toBe(1);
+    expect(server.asked[0]?.headers['accept-encoding']).toBe('gzip');
+  });
+
+  it('asks no more at once than allowed', async () => {
+    let now = 0;
+    let most = 0;
+    await open(
+      async (asked) => {
+        most = Math.max(most, ++now);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        now -= 1;
+        return resultOf(asked, '1');
+      },
+      { connections: 3 },
+    );
+    await Promise.all(Array.from({ length: 30 }, slot));
+    expect(most).toBe(3);
+  });
+
+  it.each([
+    ['seconds', '2', 2_000],
+    ['more than a minute', '3600', 60_000],
+    ['a date that is past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['a date to come', 'Wed, 21 Oct 2115 07:28:00 GMT', 60_000],
+    ['nonsense', 'soon', null],
+  ])('understands a Retry-After of %s', async (_name, header, wanted) => {
+    await open(() => ({ status: 429, body: '', headers: { 'retry-after': header } }));
+    const error: unknown = await slot().catch((reason: unknown) => reason);
+    expect(retryAfterMs(error)).toBe(wanted);
+  });
+});
+
+it('remembers which methods a node does not have, until it has them', async () => {
+  let old = true;
+  const none = ({ id }: Asked) => ({
+    body: `{"id":${id},"error":{"code":-32601,"message":"Method not found"}}`,
+  });
+  await open((asked) => (old ? none(asked) : resultOf(asked, '1')));
+  await expect(slot()).rejects.toMatchObject({ reaction: 'unfit' });
+  expect(node.missingMethods).toEqual(['getSlot']);
+  old = false;
+  await node.probe('getSlot', [], z.unknown());
+  expect(node.missingMethods).toEqual([]);
+  expect([node.callCount, node.probeCount]).toEqual([1, 1]);
+});

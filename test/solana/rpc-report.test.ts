@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { gapBetween, type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
+
+function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
+  return {
+    node,
+    membership: 'joined',
+    genesisHash: 'g',
+    version: '3.0.0',
+    firstAvailableBlock: 0n,
+    history: 'on',
+    ledgerGap: null,
+    processedSlot: null,
+    finalizedSlot: null,
+    lagSlots: null,
+    missingMethods: [],
+    latencyMs: null,
+    errorRate: 0,
+    score: 100,
+    demoted: null,
+    calls: 0,
+    ...about,
+  };
+}
+
+const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ rule, node }) => `${rule} ${node}`);
+
+describe('the rules of node operation', () => {
+  it('want two nodes that serve', () => {
+    expect(rules(report('a'), report('b'))).toEqual([]);
+    expect(rules(report('a'))).toEqual(['few-nodes null']);
+    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null']);
+  });
+
+  it('compare releases by number, and leave out those that count otherwise or say nothing', () => {
+    const of = (...versions: (string | null)[]) =>
+      rules(...versions.map((version, index) => report(`n${index}`, { version })));
+    expect(of('3.10.0', '3.9.9')).toEqual(['version-behind n1']);
+    expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['version-behind n0']);
+    expect(of('3.0.0', '0.708.20306', null)).toEqual([]);
+    expect(of('3.0.1 (fork)', '3.0.1')).toEqual([]);
+  });
+});
+
+describe('a ledger', () => {
+  const ledger = fc.record({
+    first: fc.bigInt({ min: 0n, max: 10n ** 9n }),
+    size: fc.bigInt({ min: 20_000n, max: 10n ** 8n }),
+    purged: fc.bigInt({ min: 0n, max: 1_024n }),
+    advanced: fc.bigInt({ min: 0n, max: 5_000n }),
+  });
+
+  it('that drops its oldest blocks as it grows has no gap', () => {
+    fc.assert(
+      fc.property(ledger, ({ first, size, purged, advanced }) => {
+        const before = { first, finalized: first + size };
+        const after = { first: first + purged, finalized: before.finalized + advanced };
+        expect(gapBetween(before, after)).toBeNull();
+      }),
+    );
+  });
+
+  it('that begins at a snapshot has one, from its old first block to the snapshot', () => {
+    fc.assert(
+      fc.property(ledger, ({ first, size, advanced }) => {
+        const before = { first, finalized: first + size };
+        const snapshot = before.finalized + advanced;
+        const after = { first: snapshot, finalized: snapshot + 100n };
+        expect(gapBetween(before, after)).toEqual({ from: first, to: snapshot - 1n });
+      }),
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it arrived. */
+export interface Asked {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly headers: IncomingHttpHeaders;
+  /** The port of the client: equal ports are one connection. */
+  readonly fromPort: number;
+}
+
+/** The bytes of an answer; `silent` keeps the connection open without any. */
+export type Reply =
+  | {
+      readonly body: string | Buffer;
+      readonly status?: number;
+      readonly headers?: OutgoingHttpHeaders;
+    }
+  | 'silent';
+
+export interface ScriptedNode {
+  readonly url: string;
+  readonly asked: Asked[];
+  close(): Promise<void>;
+}
+
+/** An HTTP server on loopback that answers each JSON-RPC request with the bytes that the test says. */
+export async function startScriptedNode(
+  answer: (asked: Asked) => Reply | Promise<Reply>,
+): Promise<ScriptedNode> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      const { id, method, params } = JSON.parse(text) as Pick<Asked, 'id' | 'method' | 'params'>;
+      const one = { id, method, params, headers: request.headers, fromPort: request.socket.remotePort ?? 0 };
+      asked.push(one);
+      void Promise.resolve(answer(one)).then((reply) => {
+        if (reply !== 'silent') response.writeHead(reply.status ?? 200, reply.headers).end(reply.body);
+      });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: `http://127.0.0.1:${port}`, asked, close };
+}
+
+/** A well-formed answer whose result is this JSON text. */
+export function resultOf({ id }: Asked, json: string): Reply {
+  return { body: `{"jsonrpc":"2.0","id":${id},"result":${json}}` };
+}

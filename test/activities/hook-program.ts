@@ -22,8 +22,9 @@ export function plantHookProgram(localnet: Localnet, extraAccounts: number): str
 /** A Token-2022 mint whose transfers call `program` (the default address = none). */
 export async function hookedMint(localnet: Localnet, program: string): Promise<string> {
   const [hook, token2022] = [new PublicKey(program), new PublicKey(TOKEN_2022_PROGRAM)];
+  const authority = Keypair.generate().publicKey;
   const initialize = (mint: PublicKey) =>
-    createInitializeTransferHookInstruction(mint, hook, hook, token2022);
+    createInitializeTransferHookInstruction(mint, authority, hook, token2022);
   return localnet.createToken22Mint({ extensions: [{ type: ExtensionType.TransferHook, initialize }] });
 }
 

@@ -1,8 +1,15 @@
+import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import { Chain } from '../../src/solana/chain.ts';
 import { failureKind } from '../../src/solana/compute-limit.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
 import { attemptPrice, percentileOf, priorityLamports } from '../../src/solana/priority-fee.ts';
 import { ATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
 
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 
@@ -74,5 +81,85 @@ describe('a failed simulation', () => {
     ['passing', 'AccountInUse', []],
   ] as const)('is %s for %s', (kind, error, logs) => {
     expect(failureKind(error, { logs })).toBe(kind);
+  });
+});
+
+/** The real chain, with a list of the accounts of each question about prices. */
+class ListeningChain extends Chain {
+  readonly asked: (readonly string[])[] = [];
+
+  override prioritizationFees(accounts: readonly string[]): Promise<bigint[]> {
+    this.asked.push(accounts);
+    return super.prioritizationFees(accounts);
+  }
+}
+
+describe('the price on a chain', () => {
+  const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+  const key = Keypair.generate();
+  const source = key.publicKey.toBase58();
+  const wallet = (): string => Keypair.generate().publicKey.toBase58();
+  let localnet: Localnet;
+  let pool: NodePool;
+
+  beforeAll(async () => {
+    localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: source });
+    pool = await openNodePool(localnet.rpcUrls);
+  });
+  afterAll(async () => {
+    await pool.close();
+    await localnet.close();
+  });
+
+  async function draftTo(chain: Chain, destination: string): Promise<TransferDraft> {
+    const { blockhash } = await chain.latestBlockhash();
+    return {
+      asset: 'SOL',
+      amount: 1_000_000n,
+      source,
+      destination,
+      memo: null,
+      token: null,
+      blockhash,
+    };
+  }
+
+  it('is asked for every account that is locked, and once for transfers under way together', async () => {
+    const chain = new ListeningChain(pool);
+    const fees = new FeePlanner(chain, PRICES);
+    const destinations = Array.from({ length: 100 }, wallet);
+    await Promise.all(
+      destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), 1, 0n)),
+    );
+    expect(chain.asked).toHaveLength(1);
+    expect([...(chain.asked[0] ?? [])].sort()).toEqual([source, ...destinations].sort());
+  });
+
+  it('never asks for more accounts at once than a node takes', async () => {
+    const chain = new ListeningChain(pool);
+    const fees = new FeePlanner(chain, PRICES);
+    await Promise.all(
+      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), 1, 0n)),
+    );
+    expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 74]);
+  });
+
+  it('follows what others paid to lock the destination', async () => {
+    const chain = new Chain(pool);
+    const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+    const popular = wallet();
+    const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {
+      const limits = { computeUnitLimit: 1_000, computeUnitPriceMicroLamports };
+      const { message } = composeTransfer({ ...(await draftTo(chain, destination)), ...limits });
+      await chain.send(assembleTransaction(message, await signer.sign(message)).raw);
+    };
+    // In one block, so that neither the block nor the payer is dear.
+    await pay(popular, 77_000n);
+    await pay(wallet(), 0n);
+    localnet.controls.produceSlots(4);
+    const planned = async (destination: string) =>
+      (await new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), 1, 0n)).spec;
+    expect((await planned(popular)).computeUnitPriceMicroLamports).toBe(77_000n);
+    expect((await planned(wallet())).computeUnitPriceMicroLamports).toBe(PRICES.floorMicroLamports);
   });
 });

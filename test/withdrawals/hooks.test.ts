@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SluiceClient, type Withdrawal } from '../../src/client/client.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { keypairFile } from '../../src/localstack/keypair.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { type Stack, startStack } from '../../src/localstack/stack.ts';
+import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens.ts';
+import {
+  hookedMint,
+  hookList,
+  type ListEntry,
+  plantHookList,
+  plantHookProgram,
+} from '../activities/hook-program.ts';
+import { newWallet, testEnvironment } from '../support/stack.ts';
+import { query } from './outcomes-support.ts';
+
+const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
+const { address: hotWallet } = keypairFile(join(stateDir, 'keys', 'hot-wallet.json'));
+let localnet: Localnet;
+let stack: Stack;
+let sluice: SluiceClient;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 100, finalityLag: 8, hotWallet });
+  const env = {
+    ...testEnvironment(),
+    SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
+    SLUICE_TOKEN_POLICY: 'transferHook=allow',
+  };
+  stack = await startStack({ stateDir, ui: false, env });
+  sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
+});
+afterAll(async () => {
+  await stack?.close();
+  await localnet?.close();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+/** The hook's own address for the wallet that it reads out of the destination's token account. */
+const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
+
+/** Pays 1,000 base units, and reads past Sluice what the wallet has of them. */
+async function pay(id: string, mint: string): Promise<{ paid: Withdrawal; received: string }> {
+  await localnet.mintTo(mint, hotWallet, 1_000_000n);
+  const destination = newWallet();
+  await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
+  const paid = await sluice.waitForFinal(id, { pollMs: 100 });
+  const account = deriveAta(destination, mint, TOKEN_2022_PROGRAM);
+  const balance = await rpc<{ value: { amount: string } }>(url(), 'getTokenAccountBalance', [account]).catch(
+    () => null,
+  );
+  return { paid, received: balance?.value.amount ?? '0' };
+}
+
+const url = (): string => localnet.rpcUrls[0] ?? '';
+
+/** A program that was run by the transaction, as the chain logged it. */
+async function ran(program: string, signature: string): Promise<boolean> {
+  const options = { commitment: 'finalized', maxSupportedTransactionVersion: 0 };
+  const { meta } = await rpc<{ meta: { logMessages: string[] } }>(url(), 'getTransaction', [
+    signature,
+    options,
+  ]);
+  return meta.logMessages.some((line) => line.startsWith(`Program ${program} success`));
+}
+
+describe('a token whose mint names a transfer hook', () => {
+  it('is paid with the accounts that the hook demands, through all processes', async () => {
+    const program = plantHookProgram(localnet, 1);
+    const mint = await hookedMint(localnet, program);
+    plantHookList(localnet, mint, program, hookList([PDA_OF_RECEIVER]));
+    const { paid, received } = await pay('hooked', mint);
+    expect(paid).toMatchObject({ status: 'finalized', amountReceived: '1000' });
+    expect(received).toBe('1000');
+    expect(await ran(program, paid.attempts[0]?.signature ?? '')).toBe(true);
+  });
+
+  it('is paid as any other where it names no program', async () => {
+    const { paid, received } = await pay('unhooked', await hookedMint(localnet, SYSTEM_PROGRAM));
+    expect(paid).toMatchObject({ status: 'finalized' });
+    expect(received).toBe('1000');
+  });
+
+  it('is rejected where the hook refuses the transfer, and nothing stays reserved', async () => {
+    const program = plantHookProgram(localnet, 2);
+    const mint = await hookedMint(localnet, program);
+    plantHookList(localnet, mint, program, hookList([PDA_OF_RECEIVER]));
+    const { paid, received } = await pay('refused', mint);
+    expect(paid).toMatchObject({ status: 'rejected', reason: { code: 'would_fail' }, attempts: [] });
+    expect(received).toBe('0');
+    expect(await query(stack, `select 1 from reservation where state = 'open'`)).toEqual([]);
+  });
+});

@@ -11,6 +11,7 @@ import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import type { Fault } from '../../src/localnet/faults.ts';
 import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
@@ -68,9 +69,14 @@ export class ChainHand {
 
   /** Every node takes bytes for sending and loses them, until {@link heal}. */
   async swallowSends(): Promise<void> {
-    const lie = { kind: 'result', result: '1'.repeat(64) };
-    for (const node of this.#stack.rpcUrls.keys())
-      await rpc(this.url, 'localnet_setFault', [node, 'sendTransaction', lie]);
+    const lie = { kind: 'result', result: '1'.repeat(64) } as const;
+    await this.disturb('sendTransaction', lie);
+  }
+
+  /** A fault of one method on some nodes, else on all, until {@link heal}. */
+  async disturb(method: string, fault: Fault, nodes?: readonly number[]): Promise<void> {
+    for (const node of nodes ?? this.#stack.rpcUrls.keys())
+      await rpc(this.url, 'localnet_setFault', [node, method, fault]);
   }
 
   async heal(): Promise<void> {
@@ -125,14 +131,39 @@ export async function reaches(
 
 /** The history of a withdrawal's workflow, as text with every payload decoded. */
 export async function historyText(stack: Stack, id: string): Promise<string> {
-  const connection = await Connection.connect({ address: stack.temporal.address });
-  try {
-    const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
-    const history = await handle.fetchHistory();
+  return asOperator(stack, async (client) => {
+    const history = await client.workflow.getHandle(withdrawalWorkflowId(id)).fetchHistory();
     return textOf(history.events ?? []);
+  });
+}
+
+/** Does something with a client of the stack's Temporal, as `temporal` or the Web UI would. */
+export async function asOperator<T>(stack: Stack, work: (client: Client) => Promise<T>): Promise<T> {
+  const { address, namespace } = stack.temporal;
+  const connection = await Connection.connect({ address });
+  try {
+    return await work(new Client({ connection, namespace }));
   } finally {
     await connection.close();
   }
+}
+
+/** The workflow ids that a list filter of the Web UI finds. */
+export async function listed(stack: Stack, filter: string): Promise<readonly string[]> {
+  return asOperator(stack, async (client) => {
+    const ids: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query: filter })) ids.push(workflowId);
+    return ids;
+  });
+}
+
+/** The current details that the Web UI shows for a running withdrawal. */
+export async function cardOf(stack: Stack, id: string): Promise<string> {
+  return asOperator(stack, async (client) => {
+    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
+    const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    return metadata.currentDetails ?? '';
+  });
 }
 
 // Payloads are bytes in objects of any depth; nothing of them may be overlooked.

@@ -1,0 +1,174 @@
+import { Keypair } from '@solana/web3.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+
+// The next integer after the last one that a double can tell from its neighbours.
+const BEYOND_DOUBLE = 9_007_199_254_740_993n;
+const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
+const rich = Keypair.generate().publicKey.toBase58();
+const absent = '1'.repeat(64);
+
+let localnet: Localnet;
+let pool: NodePool;
+let chain: Chain;
+
+beforeEach(async () => {
+  const funded = [{ address: rich, lamports: BEYOND_DOUBLE }];
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, legacy: true, funded });
+  pool = await openNodePool(localnet.rpcUrls, { now: () => 0 });
+  chain = new Chain(pool);
+});
+afterEach(async () => {
+  await pool.close();
+  await localnet.close();
+});
+
+const calls = () => pool.nodes.map(({ callCount }) => callCount);
+const tip = () => localnet.controls.chain.ledger.tip;
+
+it('a balance beyond the doubles survives to the last lamport', async () => {
+  const { accounts } = await chain.accounts([rich]);
+  expect(accounts[0]?.lamports).toBe(BEYOND_DOUBLE);
+});
+
+describe('a blockhash to sign with', () => {
+  it('comes with the height of its own block, asked from the node that gave it', async () => {
+    localnet.controls.skipSlots(7);
+    localnet.controls.produceSlots(3);
+    const latest = await chain.latestBlockhash();
+    expect(latest.slot).toBeGreaterThan(latest.height);
+    expect(latest.lastValidBlockHeight).toBe(latest.height + 150n);
+    expect(calls()).toEqual([2, 0]);
+  });
+
+  it.each([
+    ['says so', { kind: 'error', code: -32004, message: 'Block not available for slot' }],
+    ['waits for its statuses', { kind: 'error', code: -32014, message: 'Block status not yet available' }],
+    ['answers null', { kind: 'null' }],
+  ] as const)(
+    'comes from another node after a few tries, where one lacks the block and %s',
+    async (_name, fault) => {
+      localnet.controls.setFault(0, 'getBlock', fault);
+      expect(await chain.latestBlockhash()).toMatchObject({ lastValidBlockHeight: expect.any(BigInt) });
+      expect(calls()).toEqual([6, 2]);
+    },
+  );
+
+  it('comes from another node at once, where the block carries another one or may not exist', async () => {
+    const another = { ...block(), blockhash: rich };
+    localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: another }, 1);
+    await chain.latestBlockhash();
+    expect(calls()).toEqual([2, 2]);
+  });
+
+  it('is not had where all nodes call its slot skipped', async () => {
+    const skipped = { kind: 'error', code: -32007, message: 'Slot 5 was skipped' } as const;
+    for (const node of [0, 1]) localnet.controls.setFault(node, 'getBlock', skipped);
+    await expect(chain.latestBlockhash()).rejects.toMatchObject({ reaction: 'ambiguous' });
+  });
+
+  function block(): Record<string, unknown> {
+    const { slot, height } = tip();
+    return {
+      blockhash: rich,
+      previousBlockhash: rich,
+      parentSlot: slot - 1,
+      blockHeight: height,
+      blockTime: 0,
+    };
+  }
+});
+
+describe('nodes from before Agave 1.9', () => {
+  beforeEach(() => {
+    for (const method of ['getLatestBlockhash', 'isBlockhashValid', 'getFeeForMessage'])
+      for (const node of [0, 1]) localnet.controls.setFault(node, method, gone);
+  });
+
+  it('give the blockhash and the base fee by getFees, and are asked the modern way only once', async () => {
+    const latest = await chain.latestBlockhash();
+    expect(latest.lastValidBlockHeight).toBe(latest.height + 150n);
+    expect(await chain.baseFee('', 77n)).toBe(5_000n);
+    const before = pool.rpcCalls();
+    expect(await new Chain(pool).latestBlockhash()).toEqual(latest);
+    expect(pool.rpcCalls() - before).toBe(2);
+  });
+
+  it('never lend a slot for the last valid height', async () => {
+    const { slot } = tip();
+    const fees = {
+      blockhash: rich,
+      feeCalculator: { lamportsPerSignature: 5000 },
+      lastValidSlot: slot + 150,
+    };
+    const result = { context: { slot }, value: fees };
+    for (const node of [0, 1]) localnet.controls.setFault(node, 'getFees', { kind: 'result', result });
+    await expect(chain.latestBlockhash()).rejects.toThrow('result.value.lastValidBlockHeight');
+  });
+});
+
+describe('expiry of a blockhash', () => {
+  it.each(['modern', 'old'])(
+    'is known to %s nodes that have come past its block, and to no other',
+    async (age) => {
+      if (age === 'old') localnet.controls.setFault(0, 'isBlockhashValid', gone);
+      localnet.controls.produceSlots(5);
+      const latest = await chain.latestBlockhash();
+      expect(await chain.expired(latest)).toEqual([]);
+      localnet.controls.produceSlots(200);
+      expect(await chain.expired(latest)).toEqual(pool.nodes.map(({ name }) => name));
+      localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 202 });
+      expect(await chain.expired(latest)).toEqual([pool.nodes[1]?.name]);
+    },
+  );
+});
+
+describe('statuses of signatures', () => {
+  const entry = (status: object) => ({ context: { slot: 9 }, value: [{ slot: 5, err: null, ...status }] });
+
+  it.each([
+    ['says finalized', { confirmationStatus: 'finalized', confirmations: null }, 'finalized'],
+    ['says confirmed', { confirmationStatus: 'confirmed', confirmations: 3 }, 'confirmed'],
+    ['counts no confirmations any more', { confirmations: null }, 'finalized'],
+    ['counts confirmations only', { confirmations: 31 }, 'processed'],
+  ])('are seen where an answer %s', async (_name, status, commitment) => {
+    localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(status) });
+    const { sightings } = await chain.recentStatuses([absent]);
+    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null }]);
+  });
+
+  it.each([{}, { confirmationStatus: null }])(
+    'are never finalized by what an answer leaves out: %j',
+    async (left) => {
+      localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(left) });
+      const [first] = await chain.statuses([absent]);
+      expect(first?.sightings).toMatchObject([{ kind: 'unreadable' }]);
+    },
+  );
+
+  it.each([
+    ['another length', { kind: 'result', result: { context: { slot: 9 }, value: [] } }],
+    ['a code that nobody knows', { kind: 'error', code: -32099, message: 'no such transaction' }],
+    ['ledger trouble', { kind: 'error', code: -32019, message: 'Long-term storage unreachable' }],
+    ['a null', { kind: 'null' }],
+    ['silence about the outcome', { kind: 'http', status: 503 }],
+  ] as const)('are unreadable, not absent, after %s', async (_name, fault) => {
+    localnet.controls.setFault(0, 'getSignatureStatuses', fault);
+    const answers = await chain.statuses([absent]);
+    expect(answers.map(({ sightings }) => sightings[0]?.kind)).toEqual(['unreadable', 'absent']);
+  });
+
+  it('that a node without history lacks are unreadable; those that it has count', async () => {
+    const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
+    localnet.controls.setFault(0, 'getTransaction', off);
+    await pool.probe();
+    const known = await localnet.airdrop(rich, 1n);
+    const answers = await chain.statuses([absent, known]);
+    expect(answers.map(({ sightings }) => sightings.map(({ kind }) => kind))).toEqual([
+      ['unreadable', 'seen'],
+      ['absent', 'seen'],
+    ]);
+  });
+});

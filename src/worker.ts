@@ -1,24 +1,29 @@
 import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from './activities/composition.ts';
 import { failureInterceptor } from './activities/failures.ts';
 import { createSignerActivities } from './activities/signing.ts';
+import { WalletWatch } from './activities/wallet-watch.ts';
+import { createWatchActivities } from './activities/watches.ts';
 import { createWithdrawalActivities } from './activities/withdrawals.ts';
 import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from './domain/ids.ts';
+import { allowsHooks } from './domain/token-rules.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { dataConverter } from './platform/codec.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { keepSchedules } from './platform/schedules.ts';
 import { registerSearchAttributes } from './platform/temporal.ts';
+import { WithdrawalRuns } from './platform/withdrawal-runs.ts';
 import type { SigningBounds } from './signing/policy.ts';
 import { loadKeypair } from './signing/signer.ts';
 import { Chain } from './solana/chain.ts';
 import { FeePlanner } from './solana/fees.ts';
 import { LandingWatcher } from './solana/landing.ts';
 import { openNodePool } from './solana/rpc/pool.ts';
-import { allowsHooks } from './solana/token-policy.ts';
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -56,25 +61,33 @@ export async function chainWorker(
   closers.add('ledger', () => ledger.close());
   const pool = await openNodePool(config.rpcUrls);
   closers.add('nodes', () => pool.close());
-  const rooms = decorate({ ledger, chain: new Chain(pool) });
-  const watcher = new LandingWatcher(rooms.chain);
+  const client = new Client({ connection, namespace: config.temporalNamespace, ...converterOf(config) });
+  closers.add('schedules', keepSchedules(client));
+  return Worker.create({
+    ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
+    ...workflowSource(),
+    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
+    maxConcurrentActivityTaskExecutions: 1_000,
+  });
+}
+
+function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, client: Client) {
   const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
-  const fees = new FeePlanner(rooms.chain, {
+  const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
     capMicroLamports: config.priorityCapMicroLamports,
   });
   const composer = new Composer({
-    chain: rooms.chain,
+    chain,
     fees,
     rules: { hotWallet, confirmUsedWallet, tokenPolicy },
     bounds: signingBounds(config),
   });
-  return Worker.create({
-    ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
-    ...workflowSource(),
-    activities: createWithdrawalActivities({ ledger: rooms.ledger, composer, watcher }),
-    maxConcurrentActivityTaskExecutions: 1_000,
-  });
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  return {
+    ...createWithdrawalActivities({ ledger, composer, watcher: new LandingWatcher(chain), walletWatch }),
+    ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
+  };
 }
 
 /** What the signer grants by the settings of this process; a chain worker composes nothing that its own would refuse. */
@@ -95,7 +108,6 @@ export async function signerWorker(config: Config<'signer'>, connection: NativeC
 }
 
 function workerOptions(config: Config, connection: NativeConnection, taskQueue: string): WorkerOptions {
-  const converter = dataConverter(config.payloadKeys);
   return {
     connection,
     namespace: config.temporalNamespace,
@@ -103,8 +115,13 @@ function workerOptions(config: Config, connection: NativeConnection, taskQueue: 
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '20 seconds',
-    ...(converter === undefined ? {} : { dataConverter: converter }),
+    ...converterOf(config),
   };
+}
+
+function converterOf({ payloadKeys }: Config): Pick<WorkerOptions, 'dataConverter'> {
+  const converter = dataConverter(payloadKeys);
+  return converter === undefined ? {} : { dataConverter: converter };
 }
 
 // `npm run build` bundles the workflows once; from source they are bundled at the start.

@@ -1,10 +1,11 @@
+import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { classifyDestination, decodeAddress } from '../solana/addresses.ts';
 import type { Chain } from '../solana/chain.ts';
 import { resolveHookAccounts } from '../solana/hooks.ts';
 import type { AccountInfo } from '../solana/rpc/schemas.ts';
-import { type ExtensionRule, tokenPolicy } from '../solana/token-policy.ts';
+import { tokenPolicy } from '../solana/token-policy.ts';
 import {
   ataRent,
   deriveAta,
@@ -44,7 +45,7 @@ export interface PayeeRules {
   readonly hotWallet: string;
   /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;
-  readonly tokenPolicy: Readonly<Record<string, ExtensionRule>>;
+  readonly tokenPolicy: TokenPolicy;
 }
 
 /** May we pay this now? Reads the chain anew each time, so it holds at request and again just before signing. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
 /** What a process is: which settings it must have. `all` is a worker with both task queues (development). */
 export type Role = 'api' | 'chain' | 'signer' | 'all' | 'tool';
@@ -27,17 +28,16 @@ const rpcUrls = z
   .pipe(z.array(httpUrl).min(1))
   .readonly();
 
-const tokenPolicy = z.string().transform((text, context) => {
-  const rules: Record<string, 'allow' | 'reject' | 'inspect'> = {};
-  for (const part of text.split(',')) {
-    const match = /^\s*([A-Za-z]+)=(allow|reject|inspect)\s*$/.exec(part);
-    if (match === null) {
-      context.addIssue('must be a list of extension=allow|reject|inspect, separated by commas');
-      return z.NEVER;
-    }
-    rules[match[1] as string] = match[2] as 'allow' | 'reject' | 'inspect';
-  }
-  return rules as Readonly<typeof rules>;
+const tokenRule = z.enum(TOKEN_RULE_WORDS);
+
+const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
+  const rules = text.split(',').map((part) => part.split('=').map((word) => word.trim()));
+  const known = rules.every(([name = '']) => Object.hasOwn(TOKEN_RULES, name));
+  const read = z.array(z.tuple([z.string(), tokenRule])).safeParse(rules);
+  if (read.success && known) return Object.fromEntries(read.data);
+  const names = Object.keys(TOKEN_RULES).join(', ');
+  context.addIssue(`must be a list of name=allow|reject|inspect, separated by commas; names are ${names}`);
+  return z.NEVER;
 });
 
 const payloadKeys = z

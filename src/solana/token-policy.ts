@@ -1,33 +1,7 @@
 import { NATIVE_MINT, NATIVE_MINT_2022 } from '@solana/spl-token';
+import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { MintInfo, TokenAccountInfo } from './tokens.ts';
-
-/** What to do with a mint that has an extension. `inspect` = decided by its present state. */
-export type ExtensionRule = 'allow' | 'reject' | 'inspect';
-
-/** The rule for every mint extension, and for wrapped SOL; one that is not listed is rejected. */
-export const DEFAULT_TOKEN_POLICY: Readonly<Record<string, ExtensionRule>> = {
-  transferFeeConfig: 'allow',
-  mintCloseAuthority: 'allow',
-  confidentialTransferMint: 'allow',
-  confidentialTransferFeeConfig: 'allow',
-  confidentialMintBurn: 'allow',
-  defaultAccountState: 'inspect',
-  nonTransferable: 'reject',
-  interestBearingConfig: 'allow',
-  permanentDelegate: 'allow',
-  transferHook: 'inspect',
-  metadataPointer: 'allow',
-  tokenMetadata: 'allow',
-  groupPointer: 'allow',
-  tokenGroup: 'allow',
-  groupMemberPointer: 'allow',
-  tokenGroupMember: 'allow',
-  scaledUiAmountConfig: 'allow',
-  pausableConfig: 'inspect',
-  permissionedBurn: 'allow',
-  wrappedSol: 'reject',
-};
 
 const WRAPPED_SOL: ReadonlySet<string> = new Set([NATIVE_MINT.toBase58(), NATIVE_MINT_2022.toBase58()]);
 
@@ -60,9 +34,9 @@ export function tokenPolicy(
   mint: MintInfo,
   account: TokenAccountInfo | null,
   destination: string,
-  policy: Readonly<Record<string, ExtensionRule>> = {},
+  policy: TokenPolicy = {},
 ): TokenVerdict {
-  const rules = { ...DEFAULT_TOKEN_POLICY, ...policy };
+  const rules = { ...TOKEN_RULES, ...policy };
   if (WRAPPED_SOL.has(mint.address) && rules['wrappedSol'] !== 'allow') {
     return refused('wrapped_sol', 'wrapped SOL is an asset of its own: withdraw the asset SOL instead');
   }
@@ -107,11 +81,6 @@ function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: s
     return { code: 'confidential_only', message: 'the token account accepts confidential transfers only' };
   }
   return null;
-}
-
-/** True where transfers may name the accounts that a mint's hook demands. */
-export function allowsHooks(policy: Readonly<Record<string, ExtensionRule>>): boolean {
-  return { ...DEFAULT_TOKEN_POLICY, ...policy }['transferHook'] === 'allow';
 }
 
 function refused(code: string, message: string): TokenVerdict {

@@ -130,6 +130,17 @@ describe('a token with a transfer hook', () => {
     expect(answer).toMatchObject(refusedFor('would_fail', '"Custom":1'));
   });
 
+  it('is tried anew each time: what its hook took once says nothing about the next transfer', async () => {
+    const program = plantHookProgram(localnet, 1);
+    const mint = await hookedMint(localnet, program);
+    await localnet.mintTo(mint, HOT, 1_000_000n);
+    const composer = composerWith();
+    plantHookList(localnet, mint, program, hookList([fixedAccount(random())]));
+    expect((await compose(row(mint), composer)).kind).toBe('composed');
+    plantHookList(localnet, mint, program, hookList([fixedAccount(random()), fixedAccount(random())]));
+    expect(await compose(row(mint), composer)).toMatchObject(refusedFor('would_fail'));
+  });
+
   const good = hookList([fixedAccount(random())]);
   it.each([
     ['of another instruction', Buffer.concat([Buffer.alloc(8, 1), good.subarray(8)])],

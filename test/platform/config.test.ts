@@ -57,6 +57,16 @@ describe('readConfig', () => {
     [{}, 'api', /^DATABASE_URL must be set for the API/],
     [{}, 'signer', /^SLUICE_SIGNER_KEY_FILE or SLUICE_SIGNER_KEY must be set/],
     [{ SLUICE_PAYLOAD_KEY: 'c2hvcnQ=' }, 'tool', /^SLUICE_PAYLOAD_KEY must be base64 of 32 bytes/],
+    ...[
+      'permanentDelegate',
+      'permanentDelegat=reject',
+      'transferHook=yes',
+      'toString=allow',
+      ''.padEnd(3, ','),
+    ].map(
+      (text) =>
+        [{ SLUICE_TOKEN_POLICY: text }, 'tool', /^SLUICE_TOKEN_POLICY must be a list of name=allow/] as const,
+    ),
     [{ SLUICE_CONFIRM_USED_WALLET: 'yes' }, 'tool', /^SLUICE_CONFIRM_USED_WALLET must be true or false/],
     [
       { SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS: '2', SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '1' },

@@ -6,6 +6,7 @@ import { registerDev } from './cli/dev.ts';
 import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
+import { registerNodes } from './cli/nodes.ts';
 import { createProgram, runProgram } from './cli/program.ts';
 import { registerStatus } from './cli/status.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
@@ -31,6 +32,7 @@ registerList(program);
 registerConfirm(program);
 registerCancel(program);
 registerKeys(program);
+registerNodes(program);
 registerDev(program);
 registerDemo(program);
 

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import type { MetricGauge, MetricMeter } from '@temporalio/common';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -72,6 +73,78 @@ export class Metrics {
 
   #add(family: Family, sample: string, by: number): void {
     family.samples.set(sample, (family.samples.get(sample) ?? 0) + by);
+  }
+}
+
+/** Where gauges are shown: {@link Metrics}, or {@link meterGauges} in a worker. */
+export type Gauges = Pick<Metrics, 'set'>;
+
+/** Gauges on the endpoint of the Temporal SDK, which a worker has instead of its own. */
+export function meterGauges(meter: MetricMeter): Gauges {
+  const gauges = new Map<string, MetricGauge>();
+  return {
+    set: (name, help, value, labels) => {
+      const gauge = gauges.get(name) ?? meter.createGauge(name, 'float', undefined, help);
+      gauges.set(name, gauge);
+      gauge.set(value, labels);
+    },
+  };
+}
+
+/** What {@link NodeMetrics} shows of a Solana node; null = not known. `errorRate` is 0 to 1. */
+export interface NodeSample {
+  readonly node: string;
+  readonly membership: string;
+  readonly version: string | null;
+  readonly firstAvailableBlock: bigint | null;
+  readonly history: 'on' | 'off' | 'unknown';
+  readonly lagSlots: bigint | null;
+  readonly latencyMs: number | null;
+  readonly errorRate: number;
+  readonly score: number;
+  readonly demoted: { readonly cause: string } | null;
+}
+
+/** Shows Solana nodes as gauges by name of the node. What is not known of a node is not shown. */
+export class NodeMetrics {
+  readonly #gauges: Gauges;
+  readonly #words = new Map<string, Labels>();
+
+  constructor(gauges: Gauges) {
+    this.#gauges = gauges;
+  }
+
+  record(nodes: readonly NodeSample[]): void {
+    for (const sample of nodes) this.#recordOne(sample);
+  }
+
+  #recordOne(sample: NodeSample): void {
+    const { node, demoted, latencyMs } = sample;
+    const show = (name: string, help: string, value: number | bigint | null): void => {
+      if (value !== null) this.#gauges.set(`sluice_node_${name}`, help, Number(value), { node });
+    };
+    const serves = sample.membership === 'joined' && demoted?.cause !== 'fault';
+    show('up', '1 where the node belongs to the pool and answered last.', serves ? 1 : 0);
+    show('score', 'How well the node serves, 0 to 100.', sample.score);
+    show('error_ratio', 'Share of faults in its newest answers.', sample.errorRate);
+    show('latency_seconds', 'Mean time to answer a probe.', latencyMs === null ? null : latencyMs / 1000);
+    show('lag_slots', 'Slots behind the best node.', sample.lagSlots);
+    show('first_available_block', 'First slot of its ledger.', sample.firstAvailableBlock);
+    const history = sample.history === 'unknown' ? null : Number(sample.history === 'on');
+    show('history', '1 where it keeps transactions.', history);
+    this.#word('sluice_node_version', 'Its version.', node, 'version', sample.version);
+    this.#word('sluice_node_demoted', 'Why it is not asked first.', node, 'cause', demoted?.cause ?? null);
+  }
+
+  /** A word is a label of a gauge at 1; the word that it replaces goes to 0. */
+  #word(name: string, help: string, node: string, label: string, word: string | null): void {
+    const key = `${name} ${node}`;
+    const before = this.#words.get(key);
+    if (before !== undefined && before[label] !== word) this.#gauges.set(name, help, 0, before);
+    if (word === null) return void this.#words.delete(key);
+    const labels = { node, [label]: word };
+    this.#words.set(key, labels);
+    this.#gauges.set(name, help, 1, labels);
   }
 }
 

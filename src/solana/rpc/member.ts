@@ -77,7 +77,7 @@ export class Member {
     try {
       this.#facts = await this.#observed(() => probeFacts(this.node));
     } catch (error) {
-      if (this.#membership === 'silent') this.#why = messageOf(error);
+      if (this.#membership === 'silent') this.#why = this.#reason(error);
       return;
     }
     // Only another version has other methods.
@@ -147,7 +147,7 @@ export class Member {
       return answer;
     } catch (error) {
       if (isNodeTrouble(error)) {
-        const fault = { why: messageOf(error), retryAfterMs: retryAfterMs(error) };
+        const fault = { why: this.#reason(error), retryAfterMs: retryAfterMs(error) };
         this.#health = afterFault(this.#health, fault, this.#now());
       }
       if (error instanceof RpcError && error.code === HISTORY_OFF && this.#facts !== null) {
@@ -156,8 +156,10 @@ export class Member {
       throw error;
     }
   }
-}
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  /** The message of a fault, without the node's name: where it is shown, that stands beside it. */
+  #reason(error: unknown): string {
+    const message = error instanceof Error ? error.message : String(error);
+    return message.replace(`${this.node.name} `, '');
+  }
 }

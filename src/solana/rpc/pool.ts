@@ -3,7 +3,7 @@ import { checkUrls, nodeNames } from './endpoints.ts';
 import { reactionTo } from './errors.ts';
 import { type Clock, Member } from './member.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
-import { type NodeReport, type NodeWarning, nodeWarnings } from './report.ts';
+import { type NodeReport, type NodeWarning, nodeWarnings, type PoolReport } from './report.ts';
 
 /** Bounds of the requests to each node, and the rhythm of the probes. */
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
@@ -11,6 +11,8 @@ export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   readonly probeMs?: number;
   /** Hears once of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
   readonly onNotice?: (notice: string) => void;
+  /** Hears what is known of every node, after each probe. */
+  readonly onProbe?: (report: readonly NodeReport[]) => void;
   /** Default: performance.now. */
   readonly now?: Clock;
 }
@@ -26,7 +28,7 @@ export class NodePool {
   /** Nodes that must agree: more than half of those configured and at least 2; 1 where a single loopback node serves development. */
   readonly quorum: number;
   readonly #members: readonly Member[];
-  readonly #onNotice: (notice: string) => void;
+  readonly #options: PoolOptions;
   readonly #noticed = new Set<string>();
   readonly #rhythm: NodeJS.Timeout;
   #cluster: string | null = null;
@@ -41,7 +43,7 @@ export class NodePool {
       const name = names[index];
       return new Member(new SolanaNode(url, name === undefined ? options : { ...options, name }), now);
     });
-    this.#onNotice = options.onNotice ?? (() => {});
+    this.#options = options;
     this.#rhythm = setInterval(() => void this.#beat(), options.probeMs ?? PROBE_MS).unref();
   }
 
@@ -64,6 +66,16 @@ export class NodePool {
   /** What is wrong with the way the nodes are run. */
   warnings(): readonly NodeWarning[] {
     return nodeWarnings(this.report());
+  }
+
+  /** The whole pool at a glance. */
+  survey(): PoolReport {
+    return {
+      genesisHash: this.#cluster,
+      quorum: this.quorum,
+      nodes: this.report(),
+      warnings: this.warnings(),
+    };
   }
 
   /** Ask the best node, then the others. Throws the last error, or NoHealthyNode where none could answer at all. */
@@ -153,6 +165,7 @@ export class NodePool {
     await Promise.all(joined.map((member) => member.advance()));
     compareProgress(joined);
     for (const { message } of this.warnings()) this.#notice(message);
+    this.#options.onProbe?.(this.report());
   }
 
   #admit(): void {
@@ -182,7 +195,7 @@ export class NodePool {
   #notice(notice: string): void {
     if (this.#noticed.has(notice)) return;
     this.#noticed.add(notice);
-    this.#onNotice(notice);
+    this.#options.onNotice?.(notice);
   }
 
   /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. */
@@ -236,5 +249,17 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
   } catch (error) {
     await pool.close();
     throw error;
+  }
+}
+
+/** One look at nodes, whether they make a pool or not. Throws NoHealthyNode only where they never could. */
+export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
+  checkUrls(urls);
+  const pool = new NodePool(urls, options);
+  try {
+    await pool.probe();
+    return pool.survey();
+  } finally {
+    await pool.close();
   }
 }

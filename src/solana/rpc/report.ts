@@ -38,6 +38,14 @@ export interface NodeWarning {
   readonly message: string;
 }
 
+/** A pool: its cluster (null where no quorum shows one), its nodes, and what is wrong with the way they are run. */
+export interface PoolReport {
+  readonly genesisHash: string | null;
+  readonly quorum: number;
+  readonly nodes: readonly NodeReport[];
+  readonly warnings: readonly NodeWarning[];
+}
+
 /** What is wrong with the way the nodes are run. Source: exchange-interface: Withdrawals 7 (node operation rules). */
 export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+let localnet: Localnet;
+let directory: string;
+
+beforeEach(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 3 });
+  directory = mkdtempSync(join(tmpdir(), 'sluice-nodes-'));
+});
+afterEach(async () => {
+  await localnet.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Runs the real command, away from any `.sluice/dev.json` but that of the test. */
+function nodes(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ['--import', TSX, CLI, 'nodes', ...args], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  );
+}
+
+const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+
+test('shows each node with what is wrong; a quorum is exit code 0', async () => {
+  localnet.controls.produceSlots(20);
+  localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 12 });
+  localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+  localnet.controls.setFault(1, 'getTransaction', { kind: 'error', code: -32011, message: 'off' });
+  const [a = '', b = '', c = ''] = localnet.rpcUrls.map((url) => new URL(url).host);
+  const env = { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
+  const [text, json] = await Promise.all([nodes([], env), nodes(['--json'], env)]);
+
+  expect(text).toMatchObject({ code: 0, stderr: '' });
+  const line = (name: string) => text.stdout.split('\n').find((row) => row.startsWith(name));
+  expect(line(a)).toMatch(/joined +3\.0\.0 +12 +\d+ +on +\d+ ms +97$/);
+  expect(line(b)).toMatch(/joined +3\.0\.0 +0 +\d+ +off +\d+ ms +100$/);
+  expect(line(c)).toMatch(/silent .*HTTP 503$/);
+  expect(text.stdout).toContain(`warning: ${b} keeps no transaction history`);
+  expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');
+
+  expect(json).toMatchObject({ code: 0, stderr: '' });
+  expect(lastLine(json.stdout)).toMatchObject({
+    ok: true,
+    quorum: 2,
+    nodes: [
+      { node: a, membership: 'joined', lagSlots: '12', version: '3.0.0', demoted: null },
+      { node: b, history: 'off' },
+      { node: c, membership: 'silent', demoted: { cause: 'silent' }, score: 0 },
+    ],
+    warnings: [{ rule: 'history-off', node: b }],
+  });
+});
+
+test('no quorum is exit code 5, with the table and the failure in the JSON', async () => {
+  for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+  const ended = await nodes(['--json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
+  expect(ended.code).toBe(5);
+  expect(lastLine(ended.stdout)).toMatchObject({
+    ok: false,
+    error: { code: 'NoHealthyNode', message: expect.stringContaining('0 of 3 nodes serve') },
+    nodes: [{}, {}, { membership: 'silent' }],
+  });
+});
+
+test('reads the nodes of a running dev stack; without any, and with bad settings, is a usage error', async () => {
+  const none = await nodes([]);
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('set SLUICE_RPC_URLS') });
+  const bad = await nodes([], { SLUICE_RPC_URLS: 'ftp://127.0.0.1' });
+  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('SLUICE_RPC_URLS') });
+  mkdirSync(join(directory, '.sluice'));
+  writeFileSync(join(directory, '.sluice/dev.json'), JSON.stringify({ rpcUrls: localnet.rpcUrls }));
+  expect(await nodes([])).toMatchObject({ code: 0, stdout: expect.stringContaining('3 of 3 nodes serve') });
+});

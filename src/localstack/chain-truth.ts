@@ -11,6 +11,18 @@ export interface ChainPayment {
   readonly received: bigint;
 }
 
+/** What one transaction did to the lamports of a wallet, as its finalized block shows it. */
+export interface WalletTransaction {
+  readonly signature: string;
+  readonly slot: number;
+  /** True where it failed on chain and cost its fee only. */
+  readonly failed: boolean;
+  /** What the wallet paid as fee payer; 0 where another one did. */
+  readonly feeLamports: bigint;
+  /** Balance after less balance before, fee included. */
+  readonly changeLamports: bigint;
+}
+
 interface TokenBalance {
   readonly accountIndex: number;
   readonly mint: string;
@@ -21,10 +33,11 @@ interface TokenBalance {
 interface BlockTransaction {
   readonly transaction: {
     readonly signatures: readonly string[];
-    readonly accountKeys: readonly { readonly pubkey: string }[];
+    readonly accountKeys: readonly { readonly pubkey: string; readonly signer: boolean }[];
   };
   readonly meta: {
     readonly err: unknown;
+    readonly fee: number;
     readonly preBalances: readonly number[];
     readonly postBalances: readonly number[];
     readonly preTokenBalances: readonly TokenBalance[];
@@ -32,30 +45,63 @@ interface BlockTransaction {
   };
 }
 
+interface Block {
+  readonly slot: number;
+  readonly blockhash: string;
+  readonly previousBlockhash: string;
+  readonly transactions: readonly BlockTransaction[];
+}
+
 /**
- * Counts what really left `payer`, from the finalized blocks of one node and from nothing of ours: the judge of the demo, of
- * the crash tests and of the benchmarks. Small amounts only: balances are read as JSON numbers.
+ * Counts what really left `payer`, whoever paid the fee, from the finalized blocks of one node and from nothing of ours: the judge
+ * of the demo, of the crash tests and of the benchmarks. Small amounts only: balances are read as JSON numbers.
+ * Throws where a block is missing between genesis and the tip.
  */
-export async function paymentsOnChain(
-  rpcUrl: string,
-  payer: string,
-  fromSlot = 0,
-): Promise<readonly ChainPayment[]> {
-  const tip = await rpc<number>(rpcUrl, 'getSlot', [{ commitment: 'finalized' }]);
-  const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [
-    fromSlot,
-    tip,
-    { commitment: 'finalized' },
-  ]);
+export async function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly ChainPayment[]> {
   const payments: ChainPayment[] = [];
-  for (const slot of slots) {
-    const block = await rpc<{ readonly transactions: readonly BlockTransaction[] }>(rpcUrl, 'getBlock', [
-      slot,
-      BLOCK_OPTIONS,
-    ]);
-    for (const transaction of block.transactions) payments.push(...paymentsOf(transaction, payer, slot));
+  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
+    for (const transaction of transactions) payments.push(...paymentsOf(transaction, payer, slot));
   }
   return payments;
+}
+
+/** Every transaction that `wallet` signed, failed ones included, the oldest first. Throws as {@link paymentsOnChain}. */
+export async function transactionsSignedBy(
+  rpcUrl: string,
+  wallet: string,
+): Promise<readonly WalletTransaction[]> {
+  const signed: WalletTransaction[] = [];
+  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
+    for (const { transaction, meta } of transactions) {
+      const index = transaction.accountKeys.findIndex((key) => key.pubkey === wallet && key.signer);
+      if (index === -1) continue;
+      signed.push({
+        signature: transaction.signatures[0] ?? '',
+        slot,
+        failed: meta.err !== null,
+        feeLamports: index === 0 ? BigInt(meta.fee) : 0n,
+        changeLamports: gainOf(meta, index),
+      });
+    }
+  }
+  return signed;
+}
+
+/** All finalized blocks, each proved to follow the one before: a count over them leaves nothing out. */
+async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
+  const finalized = { commitment: 'finalized' };
+  const tip = await rpc<number>(rpcUrl, 'getSlot', [finalized]);
+  const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [0, tip, finalized]);
+  if (slots.at(-1) !== tip) throw new Error(`the finalized block ${tip} is missing`);
+  let before: Block | undefined;
+  for (const slot of slots) {
+    const answer = await rpc<Omit<Block, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS]);
+    const block = { ...answer, slot };
+    const follows = before === undefined ? slot === 0 : block.previousBlockhash === before.blockhash;
+    if (!follows) throw new Error(`a finalized block before ${slot} is missing`);
+    before = block;
+    yield block;
+  }
 }
 
 const BLOCK_OPTIONS = {
@@ -66,14 +112,18 @@ const BLOCK_OPTIONS = {
   rewards: false,
 };
 
+function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
+  return BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
+}
+
 function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot: number): ChainPayment[] {
-  const keys = transaction.accountKeys.map((key) => key.pubkey);
-  if (meta.err !== null || keys[0] !== payer) return [];
+  const { accountKeys } = transaction;
+  if (meta.err !== null || !accountKeys.some((key) => key.pubkey === payer && key.signer)) return [];
   const signature = transaction.signatures[0] ?? '';
   const tokenAccounts = new Set(meta.postTokenBalances.map((balance) => balance.accountIndex));
-  const lamports = keys.flatMap((wallet, index) => {
-    const received = BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
-    return received > 0n && !tokenAccounts.has(index)
+  const lamports = accountKeys.flatMap(({ pubkey: wallet }, index) => {
+    const received = gainOf(meta, index);
+    return received > 0n && wallet !== payer && !tokenAccounts.has(index)
       ? [{ signature, slot, wallet, asset: 'SOL', received }]
       : [];
   });

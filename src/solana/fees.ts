@@ -26,7 +26,7 @@ export interface FeePlan {
 const ACCOUNTS_PER_QUESTION = 128;
 const QUESTION_WINDOW_MS = 400;
 
-/** Finds compute-unit limits by simulation and prices from recent blocks. Source: exchange-interface: Prioritization fee rules. */
+/** Finds unit limits by simulation and prices from recent blocks. Source: exchange-interface: Prioritization fee rules. */
 export class FeePlanner {
   readonly #chain: Chain;
   readonly #options: FeeOptions;

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { startWithdrawal } from '../../src/http/start-withdrawal.ts';
 import { newWallet } from '../../src/localnet/wallet.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
+import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
 import { BASELINE_TASK_QUEUE, BASELINE_WORKFLOW } from '../baseline/names.ts';
 import { drive, type Load } from '../load.ts';

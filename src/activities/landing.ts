@@ -14,6 +14,7 @@ import { withheldBy } from '../solana/token-transfer.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
+import { unlessLost } from './lost-record.ts';
 import { describeFailure } from './program-errors.ts';
 
 export interface LandingDeps {
@@ -40,6 +41,13 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
     return watcher.watch({ ...attempt, signature, raw }, hooks, start);
   }
 
+  async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
+    const stored = await ledger.attempts.get(id, n);
+    if (isSettled(stored)) return landingOf(stored);
+    const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
+    return landingOf(await settle(ledger, attempt, await judged(attempt, reporter)));
+  }
+
   return {
     /** Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. */
     async landAttempt(input: {
@@ -50,10 +58,7 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
       const { id, n, signature } = input;
       const reporter = new LandingReporter(n, signature);
       try {
-        const stored = await ledger.attempts.get(id, n);
-        if (isSettled(stored)) return landingOf(stored);
-        const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
-        return landingOf(await settle(ledger, attempt, await judged(attempt, reporter)));
+        return await unlessLost(ledger, input, land(id, n, signature, reporter));
       } finally {
         reporter.stop();
       }

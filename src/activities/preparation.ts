@@ -10,10 +10,12 @@ import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
 import type { Refusal } from './payee.ts';
 import { currentAttempt, preparedAttempt } from './prepared-attempt.ts';
+import type { WalletWatch } from './wallet-watch.ts';
 
 export interface PreparationDeps {
   readonly ledger: Ledger;
   readonly composer: Composer;
+  readonly walletWatch: Pick<WalletWatch, 'look'>;
 }
 
 const RETRY_MS = 5_000;
@@ -25,11 +27,12 @@ interface Stop {
 }
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
-export function createPreparation({ ledger, composer }: PreparationDeps) {
+export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
   async function compose(row: WithdrawalRow): Promise<Preparation> {
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
+    await walletWatch.look();
     const n = attempts.length + 1;
     for (let turn = 0; ; turn += 1) {
       const composition = await composer.compose(row, n, saltOf(row.id, n, turn));

@@ -3,10 +3,10 @@ import type { UpdateDefinition } from '@temporalio/common';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import { isTerminal, type StatusReason } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { termsOf } from '../ledger/terms-of-row.ts';
+import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { cancelWithdrawal, confirmDestination, type WithdrawalView } from '../workflows/messages.ts';
-import { startWithdrawal } from './start-withdrawal.ts';
 import { temporalFault } from './temporal-faults.ts';
-import { termsOf } from './terms-of-row.ts';
 
 export interface CustomerWordDeps {
   readonly ledger: Ledger;

@@ -2,12 +2,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Withdrawal } from '../client/types.ts';
 import { checkTerms } from '../domain/terms.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
+import { termsOf } from '../ledger/terms-of-row.ts';
+import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm } from './customer-word.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
 import { IdParams, ListQuery, PageBody, ProblemBody, TermsBody, WithdrawalBody } from './schemas.ts';
-import { startWithdrawal } from './start-withdrawal.ts';
-import { termsOf } from './terms-of-row.ts';
 
 export interface WithdrawalRouteDeps extends CustomerWordDeps {
   readonly explorer: ExplorerSettings;

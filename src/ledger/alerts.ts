@@ -45,6 +45,29 @@ export class Alerts {
     return closed.numUpdatedRows > 0n;
   }
 
+  /** Makes these the only open alerts of their kinds. */
+  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const open = await trx
+        .selectFrom('alert')
+        .select(['position', 'kind', 'subject'])
+        .where('kind', 'in', kinds)
+        .where('closedAt', 'is', null)
+        .execute();
+      const over = open.filter(
+        (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
+      );
+      const positions = over.map((row) => row.position);
+      if (positions.length > 0)
+        await trx
+          .updateTable('alert')
+          .set({ closedAt: sql<Date>`now()` })
+          .where('position', 'in', positions)
+          .execute();
+      for (const alarm of alarms) await raiseAlert(trx, alarm);
+    });
+  }
+
   /** Throws InvalidRequest for a cursor that no page gave out. */
   async list({ open, cursor, limit }: AlertFilter): Promise<AlertPage> {
     if (cursor !== undefined && !CURSOR.test(cursor)) {

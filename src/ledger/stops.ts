@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import { gapOf } from './continuity.ts';
 import type { Tables } from './database.ts';
@@ -17,8 +17,9 @@ export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Pr
 }
 
 /**
- * What stops this one withdrawal although others go on. A second payment or an attempt that only a workflow remembers is never got
- * over by itself, whatever becomes of the alert; that it may be paid already, people can judge by closing the alert.
+ * What stops this one withdrawal although others go on. A second payment is never got over, and an attempt that only a workflow
+ * remembers not before it is on record again, whatever becomes of the alert; that it may be paid already, people can judge by
+ * closing the alert.
  */
 async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
   const alert = await trx
@@ -27,7 +28,19 @@ async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Prom
     .where('subject', '=', withdrawalId)
     .where((row) =>
       row.or([
-        row('kind', 'in', ['dead_attempt_landed', 'record_lost']),
+        row('kind', '=', 'dead_attempt_landed'),
+        row.and([
+          row('kind', '=', 'record_lost'),
+          row(
+            sql<string>`details ->> 'signature'`,
+            'not in',
+            row
+              .selectFrom('attempt')
+              .select('signature')
+              .where('withdrawalId', '=', withdrawalId)
+              .where('signature', 'is not', null),
+          ),
+        ]),
         row.and([row('kind', '=', 'maybe_paid'), row('closedAt', 'is', null)]),
       ]),
     )

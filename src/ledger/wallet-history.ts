@@ -62,10 +62,11 @@ export class WalletHistory {
       .select('id')
       .where('destination', 'in', addresses)
       .where('status', 'not in', ['finalized', 'rejected', 'cancelled', 'failed'])
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('attempt')
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('attempt')
               .select('n')
               .whereRef('attempt.withdrawalId', '=', 'withdrawal.id')
               .where('attempt.state', '<>', 'dead'),

@@ -1,1 +1,3 @@
+export { orphans } from './orphans.ts';
+export { nodeWatch, walletWatch } from './watches.ts';
 export { withdrawal } from './withdrawal.ts';

@@ -40,3 +40,10 @@ export const LAND: ActivityOptions = {
   heartbeatTimeout: '10 seconds',
   retry,
 };
+
+/** One round of a schedule: given up in time for the next one to find out by itself. */
+export const WATCH: ActivityOptions = {
+  startToCloseTimeout: '2 minutes',
+  scheduleToCloseTimeout: '5 minutes',
+  retry,
+};

@@ -34,7 +34,10 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView
   return progress.view();
 }
 
-/** Composes the next attempt, waiting for the customer's word, for funds or for the end of a pause as long as that takes; null where there is none to pay. */
+/**
+ * Composes the next attempt, waiting for the customer's word, for funds or for the end of a pause as long as that takes; null
+ * where there is none to pay.
+ */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
   const { id } = progress.terms;
   const answers = progress.answers;

@@ -8,18 +8,23 @@ const START_DEADLINE_MS = 10_000;
 
 /**
  * Makes sure that the withdrawal's workflow runs or has run to its end; any number of calls start one.
- * A run that failed or was terminated is started again and goes on from the attempts in Postgres.
+ * A run that failed or was terminated is started again and goes on from the attempts in Postgres; with `ALLOW_DUPLICATE` one that
+ * completed, too, for a caller who knows that the record is not finished.
  *
  * @throws ServiceError of the Temporal client when the server does not answer in 10 s
  */
-export async function startWithdrawal(client: Client, terms: WithdrawalTerms): Promise<void> {
+export async function startWithdrawal(
+  client: Client,
+  terms: WithdrawalTerms,
+  reuse: 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE' = 'ALLOW_DUPLICATE_FAILED_ONLY',
+): Promise<void> {
   try {
     await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
       client.workflow.start('withdrawal', {
         workflowId: withdrawalWorkflowId(terms.id),
         taskQueue: WORKFLOW_TASK_QUEUE,
         args: [terms],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
         staticSummary: summaryOf(terms),
         typedSearchAttributes: [

@@ -1,5 +1,5 @@
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { WithdrawalRow } from './withdrawal-row.ts';
 
 /** The terms that a row was reserved with: what its workflow must be started with. */
 export function termsOf(row: WithdrawalRow): WithdrawalTerms {

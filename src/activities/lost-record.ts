@@ -1,0 +1,41 @@
+import type { Alarm } from '../domain/alerts.ts';
+import { type DomainError, isDomainError } from '../domain/errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { notYet } from './failures.ts';
+
+const RETRY_MS = 15_000;
+
+/** The signed attempt that a run remembers. */
+export interface RememberedAttempt {
+  readonly id: string;
+  readonly n: number;
+  readonly signature: string;
+}
+
+/**
+ * What a run does whose signed attempt is not on record: Postgres was restored from before it. All withdrawals pause, and this one
+ * waits for the record to come back; it is never composed anew. Every other error passes.
+ */
+export async function unlessLost<T>(
+  ledger: Ledger,
+  remembered: RememberedAttempt,
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isDomainError(error, 'NotFound')) throw error;
+    const alarm = lostAlarm(remembered, error);
+    await ledger.pauses.sound(alarm, remembered.id);
+    throw notYet(alarm.kind, alarm.message, RETRY_MS);
+  }
+}
+
+function lostAlarm({ id, n, signature }: RememberedAttempt, { message }: DomainError): Alarm {
+  return {
+    kind: 'record_lost',
+    subject: id,
+    message: `its workflow has signed attempt ${n} as ${signature}, but ${message}: the record was restored from before it`,
+    details: { n, signature },
+  };
+}

@@ -1,0 +1,44 @@
+import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import type { Logger } from './logging.ts';
+
+/** Workflows that run once a minute for the whole of Sluice; the id of the schedule is the name of the workflow. */
+const EVERY_MINUTE = ['orphans', 'walletWatch', 'nodeWatch'] as const;
+const ENSURED_EVERY_MS = 30_000;
+
+/** Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them. */
+export async function ensureSchedules(client: Client): Promise<void> {
+  for (const name of EVERY_MINUTE) {
+    try {
+      await client.schedule.create({
+        scheduleId: name,
+        spec: { intervals: [{ every: '1 minute' }] },
+        action: {
+          type: 'startWorkflow',
+          workflowType: name,
+          workflowId: name,
+          taskQueue: WORKFLOW_TASK_QUEUE,
+          workflowExecutionTimeout: '10 minutes',
+        },
+        policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+        state: { triggerImmediately: true },
+      });
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    }
+  }
+}
+
+/**
+ * {@link ensureSchedules} now and on a rhythm: a Temporal that lost its database gets them back, and with them every unfinished
+ * withdrawal. Failures are left to the next time. Call the answer to stop.
+ */
+export function keepSchedules(client: Client, logger?: Pick<Logger, 'warn'>): () => void {
+  const ensure = () =>
+    void ensureSchedules(client).catch((error: unknown) =>
+      logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
+    );
+  ensure();
+  const rhythm = setInterval(ensure, ENSURED_EVERY_MS);
+  return () => clearInterval(rhythm);
+}

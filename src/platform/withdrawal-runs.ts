@@ -1,0 +1,38 @@
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { withdrawalWorkflowId } from '../domain/ids.ts';
+import type { WithdrawalTerms } from '../domain/withdrawal.ts';
+import { startWithdrawal } from './start-withdrawal.ts';
+
+const RUNNING = 'WorkflowType = "withdrawal" AND ExecutionStatus = "Running"';
+
+/** The runs of withdrawals as Temporal knows them. */
+export class WithdrawalRuns {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Workflow ids of the runs that go on, as the visibility store shows them: a hint that may be a moment old. */
+  async running(): Promise<ReadonlySet<string>> {
+    const ids = new Set<string>();
+    for await (const { workflowId } of this.#client.workflow.list({ query: RUNNING })) ids.add(workflowId);
+    return ids;
+  }
+
+  /** True where the newest run of this withdrawal ended red. */
+  async failed(id: string): Promise<boolean> {
+    try {
+      const { status } = await this.#client.workflow.getHandle(withdrawalWorkflowId(id)).describe();
+      return status.name === 'FAILED';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  /** Starts a run where none goes on, whatever became of the earlier ones. */
+  async start(terms: WithdrawalTerms): Promise<void> {
+    await startWithdrawal(this.#client, terms, 'ALLOW_DUPLICATE');
+  }
+}

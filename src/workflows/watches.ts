@@ -1,0 +1,15 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { WatchActivities } from '../activities/watches.ts';
+import { WATCH } from './options.ts';
+
+const { watchWallet, watchNodes } = proxyActivities<WatchActivities>(WATCH);
+
+/** Every minute, by schedule: what the hot wallet signed is held against the record, also where nothing is paid. */
+export async function walletWatch(): Promise<void> {
+  await watchWallet();
+}
+
+/** Every minute, by schedule: alerts for the node rules that are not kept. */
+export async function nodeWatch(): Promise<{ readonly open: number }> {
+  return watchNodes();
+}

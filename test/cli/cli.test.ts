@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { freePort } from '../../src/localstack/ports.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -37,6 +39,10 @@ interface Ended {
 
 /** Runs the real command in a directory with a `.sluice/dev.json`. */
 function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  return start(args, env).ended;
+}
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, ['--import', TSX, CLI, ...args], {
     cwd: directory,
     env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
@@ -45,7 +51,10 @@ function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<E
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  const ended = new Promise<Ended>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  );
+  return { child, ended, stderr: () => stderr };
 }
 
 const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
@@ -91,7 +100,7 @@ test('status, list and cancel show what is on record', async () => {
 
 test('exit codes tell usage, refusal and absence apart', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
-    sluice(['withdraw', '--id', 'x']),
+    sluice(['withdraw', '--id', 'x', '--json']),
     sluice(['withdraw', '--id', 'x', '--asset', 'SOL', '--amount', '1.5', '--to', WALLET]),
     sluice(['status', 'nobody']),
     sluice(['status', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
@@ -101,12 +110,52 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   expect([wrongOption.code, badAmount.code, unknown.code, wrongKey.code, away.code, help.code]).toEqual([
     2, 2, 3, 3, 2, 0,
   ]);
+  expect(lastLine(wrongOption.stdout)).toEqual({
+    ok: false,
+    error: { code: 'UsageError', message: "required option '--asset <asset>' not specified" },
+  });
+  expect(unknown.stderr).toContain('nobody');
+  expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
   expect(badAmount.stderr).toContain('amount must be a whole number of base units');
   expect(away.stderr).toContain('DATABASE_URL');
 });
 
 test('an API that is away is exit code 5', async () => {
-  const ended = await sluice(['status', 'cli-1'], { SLUICE_API_URL: 'http://127.0.0.1:1' });
+  const nobody = `127.0.0.1:${await freePort()}`;
+  const ended = await sluice(['status', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
   expect(ended.code).toBe(5);
-  expect(ended.stderr).toContain('no answer from http://127.0.0.1:1');
+  expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
 });
+
+test('withdraw --wait tells of an API that falls silent, waits on, and can be interrupted', async () => {
+  const proxy = createServer((request, response) => {
+    const answer = request.method === 'POST' ? forward(request, apiUrl) : undefined;
+    if (answer === undefined) request.socket.destroy();
+    else void answer.then((text) => response.writeHead(202).end(text));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const address = proxy.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const running = start(['withdraw', '--id', 'cli-5', ...terms, '--wait', '--json'], {
+    SLUICE_API_URL: `http://127.0.0.1:${port}`,
+  });
+  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain('asking on');
+  running.child.kill('SIGINT');
+  const ended = await running.ended;
+  proxy.close();
+  expect(ended.code).toBe(130);
+  expect(lastLine(ended.stdout)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
+  expect(ended.stderr).toContain('the withdrawal goes on, see: sluice status cli-5');
+});
+
+/** Hands one request on to the real API. */
+async function forward(request: IncomingMessage, to: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const answer = await fetch(`${to}${request.url}`, {
+    method: 'POST',
+    headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+    body: Buffer.concat(chunks),
+  });
+  return answer.text();
+}

@@ -156,3 +156,24 @@ test('a wait for an unknown withdrawal fails at once', async () => {
   const { sluice } = await clientOf([{ status: 404, body: { code: 'NotFound', detail: 'there is none' } }]);
   await expect(sluice.waitForFinal('order-1')).rejects.toMatchObject({ code: 'NotFound', status: 404 });
 });
+
+test('tells once of each silence of the API', async () => {
+  const { sluice } = await clientOf([
+    { status: 200, body: withdrawal('sending') },
+    ...Array<Step>(10).fill({ ...unavailable }),
+    { status: 200, body: withdrawal('sending') },
+    ...Array<Step>(5).fill({ ...unavailable }),
+    { status: 200, body: withdrawal('finalized') },
+  ]);
+  const silences: string[] = [];
+  await sluice.waitForFinal('order-1', { pollMs: 5, onSilence: ({ code }) => silences.push(code) });
+  expect(silences).toEqual(['Unavailable', 'Unavailable']);
+});
+
+test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a call', async (id) => {
+  const { server, sluice } = await clientOf([]);
+  for (const call of [sluice.get(id), sluice.confirm(id), sluice.cancel(id)]) {
+    await expect(call).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
+  }
+  expect(server.seen).toEqual([]);
+});

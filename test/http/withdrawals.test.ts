@@ -87,6 +87,8 @@ test.each([{ amount: '1' }, { asset: WALLET }, { memo: 'x' }, { acceptEmptyWalle
 test.each([
   [{ ...terms }, 'id'],
   [{ id: 'no spaces', ...terms }, 'id'],
+  [{ id: '.', ...terms }, 'id'],
+  [{ id: '..', ...terms }, 'id'],
   [{ id: 'bad', ...terms, amount: 5 }, 'amount'],
   [{ id: 'bad', ...terms, amount: '0' }, 'amount'],
   [{ id: 'bad', ...terms, amount: '1.5' }, 'amount'],

@@ -66,7 +66,11 @@ describe('temporal', () => {
   test('a running server of TEMPORAL_ADDRESS is used, and registering again does nothing', async () => {
     const shared = await testTemporal();
     const given = await startTemporal({ env: { TEMPORAL_ADDRESS: shared.address } });
-    expect(given).toMatchObject({ address: shared.address, uiUrl: null });
+    expect(given).toMatchObject({
+      address: shared.address,
+      uiUrl: 'http://127.0.0.1:8233',
+      uiNote: expect.stringMatching(/^a guess/),
+    });
     const connection = await Connection.connect({ address: given.address });
     await registerSearchAttributes(connection, given.namespace);
     await given.stop();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
+import { processesOf, supervise } from '../../src/localstack/supervision.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
 let stack: Stack;
@@ -63,8 +64,43 @@ test('the dev file tells where everything is, to its owner only', () => {
     apiUrl: stack.apiUrl,
     apiKey: stack.apiKey,
     signerKeyFile: stack.signerKeyFile,
+    openapiUrl: `${stack.apiUrl}/openapi.json`,
+    databaseUrl: stack.databaseUrl,
+    temporalAddress: stack.temporal.address,
+    rpcUrls: stack.rpcUrls,
+    hotWallet: stack.hotWallet,
   });
+  expect(Object.keys(facts.mints as object)).toEqual(['mint', 'feeMint', 'plantedMint']);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readFileSync(path, 'utf8')).not.toContain(readFileSync(stack.signerKeyFile, 'utf8'));
   remove();
+});
+
+test('a supervised process that dies is told of and started again, and nothing is once that was ended', async () => {
+  const said: string[] = [];
+  const stop = new AbortController();
+  const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
+  for (const process of [stack.api, stack.postgres]) {
+    await process?.kill('SIGKILL');
+    await expect.poll(() => said, { timeout: 60_000 }).toContain(`${process?.name} is up again`);
+    expect(said).toContain(`${process?.name} ended (SIGKILL); its log is ${process?.logFile}`);
+  }
+  const list = () =>
+    fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${stack.apiKey}` } });
+  await expect.poll(async () => (await list()).status, { timeout: 30_000 }).toBe(200);
+  stop.abort();
+  await supervising;
+  await stack.api.kill('SIGKILL');
+  expect(stack.api.running).toBe(false);
+});
+
+test('of a process that comes back empty supervision only tells', async () => {
+  const said: string[] = [];
+  const stop = new AbortController();
+  const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
+  await stack.chain?.kill('SIGKILL');
+  await expect.poll(() => said.join(' ')).toContain('all blocks were in its memory');
+  stop.abort();
+  await supervising;
+  expect(stack.chain?.running).toBe(false);
 });

@@ -17,7 +17,7 @@ export interface Customers {
   readonly paid: readonly Case[];
   readonly rejected: Case;
   /** The withdrawal that loses its worker; `attempt` makes a fresh one of it, to the same wallet. */
-  crash(attempt: number): Case;
+  readonly crash: (attempt: number) => Case;
 }
 
 const FUNDED_LAMPORTS = 10_000_000;

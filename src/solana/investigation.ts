@@ -30,7 +30,7 @@ export interface Outcome {
 export interface Investigation {
   readonly evidence: Evidence;
   readonly feeLamports: bigint | null;
-  /** The fault that kept the linked blocks from being read; null where there was none. */
+  /** What nodes did not tell, with their names; null where nothing is missing. */
   readonly obstacle: string | null;
 }
 
@@ -128,8 +128,26 @@ export async function investigate(
     const { range, obstacle } = ranges.get(rangeKey(attempt)) ?? NOT_READ;
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const found = await gather(chain, attempt.signature, statuses[index] ?? [], heights, coverage);
-    return { ...found, obstacle };
+    return { ...found, obstacle: missing(chain, heights, obstacle, statuses[index] ?? []) };
   });
+}
+
+function missing(
+  chain: Chain,
+  heights: readonly NodeTestimony<bigint>[],
+  ofBlocks: string | null,
+  statuses: readonly NodeTestimony<Sighting>[],
+): string | null {
+  const heard = new Set(heights.map(({ node }) => node));
+  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !heard.has(name));
+  const faults = [
+    ...(silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`]),
+    ...(ofBlocks === null ? [] : [ofBlocks]),
+    ...statuses.flatMap(({ node, answer }) =>
+      answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.why}`] : [],
+    ),
+  ];
+  return faults.length === 0 ? null : faults.join('; ');
 }
 
 async function gather(

@@ -313,6 +313,7 @@ describe('an attempt that never arrives', () => {
     const { heard, hooks } = ears();
     const end = watcher.watch(sent, hooks);
     await until(() => heard.length > 0);
+    expect(heard[0]).toContain(`no height from ${pool.nodes[1]?.name}`);
     localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });

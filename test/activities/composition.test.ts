@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer, type Composition } from '../../src/activities/composition.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
+import { DomainError } from '../../src/domain/errors.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
@@ -43,12 +44,21 @@ afterAll(async () => {
   await localnet.close();
 });
 
+/** The real chain, whose nodes fail at one account. */
+class DeafChain extends Chain {
+  override async accounts(addresses: readonly string[]): ReturnType<Chain['accounts']> {
+    if (addresses.includes(localnet.mint.address)) throw new DomainError('NodeFault', 'out of order');
+    return super.accounts(addresses);
+  }
+}
+
 function composerWith(
   tokenPolicy: PayeeRules['tokenPolicy'] = { transferHook: 'allow' },
   bounds = HOOKS_ALLOWED,
+  on = chain,
 ): Composer {
   const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy };
-  return new Composer({ chain, fees: new FeePlanner(chain, PRICES), rules, bounds });
+  return new Composer({ chain: on, fees: new FeePlanner(on, PRICES), rules, bounds });
 }
 
 /** A mint in the hot wallet's hands whose hook demands `demanded` extra accounts, with that list (null = none). */
@@ -158,12 +168,13 @@ describe('a token with a transfer hook', () => {
     );
   });
 
-  it('is tried again where a node cannot read the list', async () => {
-    const mint = await mintWithHook(1, hookList([PDA_OF_RECEIVER]));
-    const fault = { kind: 'error', code: -32_603, message: 'out of order' } as const;
-    localnet.controls.setFault(0, 'getMultipleAccounts', fault);
-    await expect(compose(row(mint))).rejects.not.toMatchObject({ code: 'AssetRejected' });
-    localnet.controls.clearFaults();
+  it('is tried again where a node cannot read what its list points to', async () => {
+    const config = fixedAccount(localnet.mint.address);
+    const ofItsData: ListEntry = { kind: 1, config: Uint8Array.of(4, 5, 4, 32) };
+    const terms = row(await mintWithHook(2, hookList([config, ofItsData])));
+    expect((await compose(terms)).kind).toBe('composed');
+    const deaf = composerWith({ transferHook: 'allow' }, HOOKS_ALLOWED, new DeafChain(pool));
+    await expect(compose(terms, deaf)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('is rejected as too large for a packet where its hook wants too many accounts', async () => {

@@ -51,6 +51,14 @@ export class Controls {
   }
 
   /**
+   * Whether blocks include transactions whose fee payer cannot pay, without executing them, as clusters do since SIMD-0290.
+   * Off at first. Send one without preflight to see it land with its error, no fee and no logs.
+   */
+  includeUnpayable(on: boolean): void {
+    this.chain.includesUnpayable = on;
+  }
+
+  /**
    * Takes back the newest `blocks`: 1 takes the processed tip, 2 the confirmed block below it too, and so on down to the last one
    * above finality, which never goes back. All nodes see it, for it is one chain. Their transactions are gone, and may be sent again
    * while their blockhash lives; `requeue` does that. Their slots are not used again. Gives the slot of the new tip.

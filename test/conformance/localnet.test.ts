@@ -1,9 +1,11 @@
 import { startLocalnet } from '../../src/localnet/localnet.ts';
-import { conformanceSuite } from './suite.ts';
+import { conformanceSuite, type RunningChain } from './suite.ts';
 
-conformanceSuite('localnet', async () => {
+async function start(): Promise<RunningChain> {
   const localnet = await startLocalnet({ slotMs: 20, finalityLag: 8, nodes: 1 });
   const [rpcUrl = ''] = localnet.rpcUrls;
   const [wsUrl = ''] = localnet.wsUrls;
   return { rpcUrl, wsUrl, stop: () => localnet.close() };
-});
+}
+
+conformanceSuite('localnet', start, { newer: true });

@@ -1,8 +1,19 @@
+import { decompress, init } from '@bokuweb/zstd-wasm';
 import { describe, expect, it } from 'vitest';
 import type { Harness } from './harness.ts';
 
 const SYSTEM = '11111111111111111111111111111111';
 const SIGNATURE = '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv';
+
+/** The bytes of an account in an answer, whichever way they are packed. */
+async function unpacked(answer: unknown): Promise<string> {
+  const { value } = answer as { value: { data: readonly [string, string] } };
+  const [text, encoding] = value.data;
+  const bytes = Buffer.from(text, 'base64');
+  if (encoding !== 'base64+zstd') return bytes.toString('hex');
+  await init();
+  return Buffer.from(decompress(bytes)).toString('hex');
+}
 
 /** Requests that every node refuses, with what it says. */
 const REFUSED: readonly (readonly [string, unknown, number, string])[] = [
@@ -128,6 +139,13 @@ export function requestSubjects(chain: () => Harness): void {
       for (const encoding of ['base58', 'base64', 'jsonParsed']) {
         await chain().expectShape(`clock-${encoding}`, 'getAccountInfo', [clock, { encoding }]);
       }
+      const mint = 'So11111111111111111111111111111111111111112';
+      const [packed, plain] = await Promise.all(
+        ['base64+zstd', 'base64'].map((encoding) => chain().result('getAccountInfo', [mint, { encoding }])),
+      );
+      expect(plain).toMatchObject({ value: { data: [expect.any(String), 'base64'] } });
+      expect(packed).toMatchObject({ value: { data: [expect.any(String), 'base64+zstd'] } });
+      expect(await unpacked(packed)).toBe(await unpacked(plain));
       await chain().expectShape('clock-default', 'getAccountInfo', [clock]);
       const slice = await chain().result('getAccountInfo', [
         clock,

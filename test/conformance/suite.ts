@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { Harness } from './harness.ts';
 import { lifetimeSubjects } from './lifetimes.ts';
+import { newerSubjects } from './newer.ts';
 import { requestSubjects } from './requests.ts';
 import { tokenSubjects } from './tokens.ts';
 import { transferSubjects } from './transfers.ts';
@@ -12,8 +13,15 @@ export interface RunningChain {
   stop(): Promise<void>;
 }
 
-/** The tests that every chain must pass. Shapes were recorded from Agave 3.0.0: record again only against the validator. */
-export function conformanceSuite(name: string, start: () => Promise<RunningChain>): void {
+/**
+ * The tests that every chain must pass. Shapes were recorded from Agave 3.0.0: record again only against the validator.
+ * `newer` says whether the chain does what came after that version; else those tests are skipped by name.
+ */
+export function conformanceSuite(
+  name: string,
+  start: () => Promise<RunningChain>,
+  { newer }: { readonly newer: boolean },
+): void {
   describe(name, () => {
     let running: RunningChain;
     let harness: Harness;
@@ -28,5 +36,6 @@ export function conformanceSuite(name: string, start: () => Promise<RunningChain
     transferSubjects(chain);
     tokenSubjects(chain);
     lifetimeSubjects(chain);
+    describe.skipIf(!newer)('newer than Agave 3.0.0', () => newerSubjects(chain));
   });
 }

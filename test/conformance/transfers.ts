@@ -1,4 +1,4 @@
-import { Keypair, SystemProgram } from '@solana/web3.js';
+import { Keypair, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import type { Harness } from './harness.ts';
 
@@ -106,6 +106,23 @@ export function transferSubjects(chain: () => Harness): void {
         signature,
         { commitment: 'confirmed', maxSupportedTransactionVersion: 0 },
       ]);
+    });
+
+    it('that call what is no program cost their fee without being executed', async () => {
+      const program = Keypair.generate().publicKey;
+      const call = new TransactionInstruction({ programId: program, keys: [], data: Buffer.from([1]) });
+      const before = await chain().balance(chain().payer.publicKey);
+      const { raw } = await chain().sign([call]);
+      expect((await chain().preflight(raw)).error).toMatchObject({ data: { err: 'ProgramAccountNotFound' } });
+      const signature = await chain().land([call]);
+      expect(await chain().balance(chain().payer.publicKey)).toBe(before - 5000);
+      const found = await chain().expectShape('transaction-unloaded', 'getTransaction', [
+        signature,
+        { commitment: 'confirmed', maxSupportedTransactionVersion: 0 },
+      ]);
+      expect(found).toMatchObject({
+        meta: { err: 'ProgramAccountNotFound', fee: 5000, computeUnitsConsumed: 0 },
+      });
     });
 
     it('are simulated without being sent', async () => {

@@ -46,5 +46,6 @@ async function startValidator(): Promise<RunningChain> {
   throw new Error(`${BINARY} did not answer within ${START_SECONDS} s`);
 }
 
-if (spawnSync(BINARY, ['--version']).status === 0) conformanceSuite('validator', startValidator);
+if (spawnSync(BINARY, ['--version']).status === 0)
+  conformanceSuite('validator', startValidator, { newer: false });
 else it.skip(`needs ${BINARY} on PATH`, () => undefined);

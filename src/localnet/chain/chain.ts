@@ -2,12 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { toBase58 } from '../encoding/bytes.ts';
 import type { WireTransaction } from '../encoding/wire.ts';
 import { AccountHistory, type Undo } from './account-history.ts';
-import { execute, memoOf } from './execution.ts';
+import { execute, type Inclusion, memoOf } from './execution.ts';
 import { Ledger } from './ledger.ts';
 import { Lifetimes } from './lifetime.ts';
 import { advanced } from './nonce.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
 import type { Block, Commitment, TransactionRecord } from './records.ts';
+import { includeUnexecuted } from './unexecuted.ts';
 import { type StoredAccount, Vm } from './vm.ts';
 
 /** Blocks that a node view may lag behind the tip. */
@@ -43,6 +44,8 @@ export class Chain {
   readonly #history: AccountHistory;
   readonly #seed = randomBytes(32);
   readonly #listeners = new Set<(event: ChainEvent) => void>();
+  /** Whether blocks include transactions that cannot pay their fee, without executing them (SIMD-0290). */
+  includesUnpayable = false;
   #pending = new Map<string, WireTransaction>();
   #nextSlot = 1;
   #finalizedHeight = 0;
@@ -153,21 +156,33 @@ export class Chain {
         open: seen,
       });
       if (lifetime.kind === 'refused') continue;
-      const outcome = execute(this.vm, transaction, read);
-      if (outcome.kind === 'refused') continue;
-      for (const [address, before] of outcome.changed) if (!undo.has(address)) undo.set(address, before);
-      if (outcome.meta.err !== null && lifetime.nonceAccount !== null)
-        this.#advanceNonce(lifetime.nonceAccount, seed);
+      const included = this.#include(transaction, lifetime.nonceAccount, seed);
+      if (included === null) continue;
+      for (const [address, before] of included.changed) if (!undo.has(address)) undo.set(address, before);
       seen.add(transaction.messageHash);
       records.push({
         transaction,
-        meta: outcome.meta,
+        meta: included.meta,
         slot: at.slot,
         blockTime: at.time,
         memo: memoOf(transaction),
       });
     }
     return records;
+  }
+
+  /** Executes a transaction of valid lifetime; null keeps it out of the block. */
+  #include(transaction: WireTransaction, nonceAccount: string | null, seed: string): Inclusion | null {
+    const executed = execute(this.vm, transaction, (address) => this.vm.account(address));
+    // A block never holds a durable-nonce transaction that did not use up its nonce: it could land a second time.
+    const unpayable = this.includesUnpayable && nonceAccount === null;
+    const included =
+      executed.kind === 'refused'
+        ? includeUnexecuted(this.vm, transaction, executed.err, unpayable)
+        : executed;
+    if (included && included.meta.err !== null && nonceAccount !== null)
+      this.#advanceNonce(nonceAccount, seed);
+    return included;
   }
 
   #payLeader(

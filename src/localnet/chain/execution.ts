@@ -1,4 +1,5 @@
 import { isWritable, type WireTransaction } from '../encoding/wire.ts';
+import type { Undo } from './account-history.ts';
 import { readComputeBudget, transactionFee } from './fees.ts';
 import { loadAddresses } from './lookup-tables.ts';
 import { MEMO_PROGRAM, MEMO_V1_PROGRAM } from './programs.ts';
@@ -114,14 +115,15 @@ export function describe(
   };
 }
 
-/** What running a transaction led to: in the block with its meta and old accounts, or refused without a trace. */
-export type Execution =
-  | {
-      readonly kind: 'included';
-      readonly meta: TransactionMeta;
-      readonly changed: ReadonlyMap<string, StoredAccount | null>;
-    }
-  | { readonly kind: 'refused'; readonly err: TransactionError };
+/** A transaction that goes into the block, and the accounts that it may have written, as they were before. */
+export interface Inclusion {
+  readonly kind: 'included';
+  readonly meta: TransactionMeta;
+  readonly changed: Undo;
+}
+
+/** What running a transaction led to; a refused one left no trace. */
+export type Execution = Inclusion | { readonly kind: 'refused'; readonly err: TransactionError };
 
 /** Runs a transaction whose lifetime is checked. A failed one is included where its fee was charged. */
 export function execute(

@@ -34,9 +34,9 @@ export interface ComputeBudget {
   readonly unitPriceMicroLamports: bigint;
 }
 
-/** Reads limit and price from compute-budget instructions, or from the config of a version-1 message. */
+/** Reads limit and price from compute-budget instructions, or from the config of a version-1 message, where none means 0. */
 export function readComputeBudget(message: WireMessage): ComputeBudget {
-  let unitLimit: number | null = message.config?.computeUnitLimit ?? null;
+  let unitLimit: number | null = message.version === 1 ? (message.config?.computeUnitLimit ?? 0) : null;
   let unitPriceMicroLamports = 0n;
   let defaultLimit = 0;
   for (const { programIdIndex, data } of message.instructions) {

@@ -25,8 +25,9 @@ export interface TransactionMeta {
   readonly priorityFeeLamports: bigint;
   readonly before: Balances;
   readonly after: Balances;
-  readonly logs: readonly string[];
-  readonly inner: readonly (readonly InnerInstruction[])[];
+  /** Null, like {@link inner}, where the transaction was included without being executed. */
+  readonly logs: readonly string[] | null;
+  readonly inner: readonly (readonly InnerInstruction[])[] | null;
   readonly units: bigint;
   readonly costUnits: bigint;
   readonly returnData: VmResult['returnData'];

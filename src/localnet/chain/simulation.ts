@@ -3,6 +3,7 @@ import type { Chain } from './chain.ts';
 import { describe, takeSnapshot } from './execution.ts';
 import { loadAddresses } from './lookup-tables.ts';
 import { allKeys, type Block, type TransactionMeta } from './records.ts';
+import { validatorError } from './unexecuted.ts';
 import type { StoredAccount, VmResult } from './vm.ts';
 import type { TransactionError } from './vm-errors.ts';
 
@@ -76,7 +77,7 @@ export function simulate(chain: Chain, transaction: WireTransaction, options: Si
   const before = takeSnapshot(transaction, keys, read);
   const result = withAccountsOf(chain, keys, block, () => chain.vm.simulate(transaction));
   const ran = result.err === null || result.logs.length > 0;
-  if (!ran && result.err !== null) return notExecuted(result.err);
+  if (!ran && result.err !== null) return notExecuted(validatorError(transaction, result.err, read));
   const draft = describe(transaction, loaded, before, before.balances, result);
   const after =
     result.err === null

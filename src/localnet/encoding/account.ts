@@ -2,6 +2,7 @@ import type { StoredAccount } from '../chain/vm.ts';
 import { parseAccount } from '../parsing/accounts.ts';
 import { invalidParams } from '../rpc/errors.ts';
 import { toBase58, toBase64 } from './bytes.ts';
+import { compressZstd } from './zstd.ts';
 
 export const ACCOUNT_ENCODINGS = ['binary', 'base58', 'base64', 'base64+zstd', 'jsonParsed'] as const;
 export type AccountEncoding = (typeof ACCOUNT_ENCODINGS)[number];
@@ -22,6 +23,7 @@ function encodeData(account: StoredAccount, options: AccountOptions): unknown {
     if (parsed) return { ...parsed, space: account.data.length };
   }
   const data = slice ? account.data.slice(slice.offset, slice.offset + slice.length) : account.data;
+  if (encoding === 'base64+zstd') return [toBase64(compressZstd(data)), encoding];
   if (encoding !== 'binary' && encoding !== 'base58') return [toBase64(data), 'base64'];
   if (data.length > MAX_BASE58_BYTES) {
     throw invalidParams(

@@ -1,8 +1,20 @@
 import { base58 } from '@scure/base';
 
+const BASE58_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+/** What the library's coder takes at once; data in version-1 transactions can be longer. */
+const CODER_BYTES = 2048;
+
+function longBase58(bytes: Uint8Array): string {
+  let digits = '';
+  for (let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`); rest > 0n; rest /= 58n)
+    digits = BASE58_ALPHABET.charAt(Number(rest % 58n)) + digits;
+  const zeroes = bytes.findIndex((byte) => byte !== 0);
+  return '1'.repeat(zeroes < 0 ? bytes.length : zeroes) + digits;
+}
+
 /** Bytes as base58 (Bitcoin alphabet). */
 export function toBase58(bytes: Uint8Array): string {
-  return base58.encode(bytes);
+  return bytes.length <= CODER_BYTES ? base58.encode(bytes) : longBase58(bytes);
 }
 
 /** Base58 text as bytes; null where a character is not of the alphabet. */

@@ -153,7 +153,7 @@ function encodeMeta(transaction: WireTransaction, meta: TransactionMeta, options
     ...balancesOf(meta),
     computeUnitsConsumed: meta.units,
     costUnits: meta.costUnits,
-    innerInstructions: encodeInner(meta.inner, allKeys(transaction, meta.loaded), parsed),
+    innerInstructions: meta.inner && encodeInner(meta.inner, allKeys(transaction, meta.loaded), parsed),
     ...(parsed ? {} : { loadedAddresses: meta.loaded }),
     logMessages: meta.logs,
     ...(returnData

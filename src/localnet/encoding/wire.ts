@@ -48,7 +48,10 @@ export interface WireTransaction {
   readonly raw: Uint8Array;
 }
 
-const VERSION_1_PREFIX = 0x81;
+/** First byte of a version-1 message, and so of a version-1 transaction. */
+export const VERSION_1_PREFIX = 0x81;
+const CONFIG_BITS = 0b11111;
+const HEAP_STEP_BYTES = 1024;
 
 function readHeader(reader: ByteReader): WireMessage['header'] {
   return { signatures: reader.u8(), readonlySigned: reader.u8(), readonlyUnsigned: reader.u8() };
@@ -74,13 +77,22 @@ function readLookup(reader: ByteReader): WireLookup {
   };
 }
 
+/** The priority fee takes two bits, which are set together. */
+function checkConfigMask(mask: number): void {
+  const halfFee = (mask & 3) === 1 || (mask & 3) === 2;
+  if (halfFee || (mask & ~CONFIG_BITS) !== 0) throw new RangeError(`invalid config mask ${mask}`);
+}
+
 function readConfig(reader: ByteReader, mask: number): WireConfig {
-  return {
+  checkConfigMask(mask);
+  const config = {
     ...((mask & 3) === 3 ? { priorityFeeLamports: reader.u64() } : {}),
     ...((mask & 4) === 4 ? { computeUnitLimit: reader.u32() } : {}),
     ...((mask & 8) === 8 ? { loadedAccountsDataSizeLimit: reader.u32() } : {}),
     ...((mask & 16) === 16 ? { heapSize: reader.u32() } : {}),
   };
+  if ((config.heapSize ?? 0) % HEAP_STEP_BYTES !== 0) throw new RangeError('invalid heap size');
+  return config;
 }
 
 /** SIMD-0385: header, config mask, lifetime, counts, keys, config values, instruction headers, then their payloads. */
@@ -147,7 +159,9 @@ function splitTransaction(raw: Uint8Array): { signatures: Uint8Array[]; message:
   if (raw[0] === VERSION_1_PREFIX) {
     const message = decodeMessage(raw);
     reader.offset = message.bytes.length;
-    return { signatures: list(message.header.signatures, () => reader.bytes(64)), message };
+    const signatures = list(message.header.signatures, () => reader.bytes(64));
+    if (reader.remaining !== 0) throw new RangeError('bytes after the last signature');
+    return { signatures, message };
   }
   const signatures = list(reader.compactLength(), () => reader.bytes(64));
   return { signatures, message: decodeMessage(reader.rest()) };

@@ -51,6 +51,10 @@ export function controlMethods(controls: Controls): MethodTable {
     localnet_fork: (params) => run(() => controls.fork(params.integer(0), params.boolean(1))),
     localnet_setFault: (params) => setFault(controls, params),
     localnet_clearFaults: (params) => clearFaults(controls, params),
+    localnet_includeUnpayable: (params) => {
+      controls.includeUnpayable(params.boolean(0));
+      return true;
+    },
     localnet_faultsMet: () => controls.faultsMet(),
     localnet_mintTo: (params) =>
       controls.queueMintTo(params.address(0), params.address(1), amount(params, 2)),

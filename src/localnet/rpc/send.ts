@@ -5,7 +5,12 @@ import { type Simulation, simulate } from '../chain/simulation.ts';
 import { encodeAccount } from '../encoding/account.ts';
 import { addressBytes, fromBase58, toBase64 } from '../encoding/bytes.ts';
 import { encodeInner, encodeTokens } from '../encoding/transaction.ts';
-import { decodeTransaction, type WireTransaction } from '../encoding/wire.ts';
+import {
+  decodeTransaction,
+  VERSION_1_PREFIX,
+  type WireMessage,
+  type WireTransaction,
+} from '../encoding/wire.ts';
 import { accountOptions } from './accounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { errorText } from './error-texts.ts';
@@ -25,7 +30,8 @@ import {
 
 const PACKET_BYTES = 1232;
 const VERSION_1_BYTES = 4096;
-const VERSION_1_PREFIX = 0x81;
+/** Most signatures, keys and instructions of a version-1 message (SIMD-0385). */
+const VERSION_1_LIMITS = { signatures: 12, keys: 64, instructions: 64 };
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
@@ -62,12 +68,23 @@ function decodeParam(params: Params, config: Config): WireTransaction {
   }
 }
 
+function withinLimits({ version, header, keys, instructions }: WireMessage): boolean {
+  const most = VERSION_1_LIMITS;
+  return (
+    version !== 1 ||
+    (header.signatures <= most.signatures &&
+      keys.length <= most.keys &&
+      instructions.length <= most.instructions)
+  );
+}
+
 function sanitize({ message, signatures }: WireTransaction): void {
   const { header, keys, instructions } = message;
   const count =
     keys.length +
     message.lookups.reduce((sum, item) => sum + item.writableIndexes.length + item.readonlyIndexes.length, 0);
   const sound =
+    withinLimits(message) &&
     signatures.length === header.signatures &&
     header.signatures > header.readonlySigned &&
     header.signatures + header.readonlyUnsigned <= keys.length &&

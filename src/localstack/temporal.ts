@@ -52,7 +52,7 @@ async function serves(address: string, namespace: string): Promise<boolean> {
 const USUAL_UI_PORT = 8233;
 
 /** The Web UI beside a server that is somebody else's: no API tells its address, so that it can only be guessed. */
-export function guessedUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
+function guessedUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
   const host = address.slice(0, address.lastIndexOf(':'));
   return {
     uiUrl: `http://${host}:${USUAL_UI_PORT}`,

@@ -47,10 +47,14 @@ export function signVersion1(
   const { mask, values } = configBytes(config);
   const indexOf = (key: PublicKey): number => keys.indexOf(key.toBase58());
   const message = new Uint8Array([
-    ...[0x81, 1, 0, programs],
+    0x81,
+    1,
+    0,
+    programs,
     ...little(mask, 4),
     ...base58.decode(blockhash),
-    ...[instructions.length, keys.length],
+    instructions.length,
+    keys.length,
     ...keys.flatMap((key) => [...new PublicKey(key).toBytes()]),
     ...values,
     ...instructions.flatMap((item) => [

@@ -1,44 +1,93 @@
 // Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts
 import { writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { PublicKey, SystemProgram } from '@solana/web3.js';
 import proto from '@temporalio/proto';
+import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import type { WithdrawalStatus } from '../../src/domain/withdrawal.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
 import { newWallet, testStack } from '../support/stack.ts';
+import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
 
 const { stack, sluice, close } = await testStack();
-const connection = await Connection.connect({ address: stack.temporal.address });
-const client = new Client({ connection });
+const hand = new ChainHand(stack);
 
-async function reaches(id: string, status: WithdrawalStatus): Promise<void> {
-  while ((await sluice.get(id)).status !== status) await sleep(100);
+function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
+  return { id, asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true, ...changes };
 }
 
-async function save(id: string): Promise<void> {
+async function ends(id: string): Promise<void> {
   await sluice.waitForFinal(id);
-  await client.workflow.getHandle(withdrawalWorkflowId(id)).result();
-  const history = await client.workflow.getHandle(withdrawalWorkflowId(id)).fetchHistory();
-  const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
-  writeFileSync(new URL(`${id}.bin`, import.meta.url), bytes);
+  await asOperator(stack, async (client) => {
+    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
+    await handle.result();
+    const history = await handle.fetchHistory();
+    forgetStacks(history);
+    const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
+    writeFileSync(new URL(`${id}.bin`, import.meta.url), bytes);
+  });
 }
 
-const sol = (id: string, destination: string, amount = '1000000') => ({ id, asset: 'SOL', amount, destination });
-try {
-  await sluice.withdraw({ ...sol('finalized', newWallet()), acceptEmptyWallet: true });
-  await sluice.withdraw(sol('confirmed-by-customer', newWallet()));
-  await sluice.withdraw(sol('cancelled', newWallet()));
-  await sluice.withdraw(sol('rejected', stack.hotWallet));
-  await sluice.withdraw({ ...sol('waited-for-funds', newWallet(), '5000000000000'), acceptEmptyWallet: true });
-  await reaches('confirmed-by-customer', 'awaiting_confirmation');
+/** Stack traces name paths of the machine that recorded; no replay reads them. */
+function forgetStacks(value: unknown): void {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+  if ('stackTrace' in value) value.stackTrace = '';
+  for (const member of Object.values(value)) forgetStacks(member);
+}
+
+async function customers(): Promise<void> {
+  await sluice.withdraw(sol('confirmed-by-customer', { acceptEmptyWallet: false }));
+  await sluice.withdraw(sol('cancelled', { acceptEmptyWallet: false }));
+  await sluice.withdraw(sol('rejected', { destination: stack.hotWallet }));
+  await reaches(sluice, 'confirmed-by-customer', 'awaiting_confirmation');
   await sluice.confirm('confirmed-by-customer');
-  await reaches('cancelled', 'awaiting_confirmation');
+  await reaches(sluice, 'cancelled', 'awaiting_confirmation');
   await sluice.cancel('cancelled');
-  await reaches('waited-for-funds', 'awaiting_funds');
-  await rpc(stack.rpcUrls[0] ?? '', 'requestAirdrop', [stack.hotWallet, 6_000_000_000_000]);
-  for (const id of ['finalized', 'confirmed-by-customer', 'cancelled', 'rejected', 'waited-for-funds']) await save(id);
+  for (const id of ['confirmed-by-customer', 'cancelled', 'rejected']) await ends(id);
+}
+
+async function payments(): Promise<void> {
+  await sluice.withdraw(sol('finalized'));
+  await sluice.withdraw(sol('token', { asset: hand.mint('mint'), memo: 'invoice 17' }));
+  for (const id of ['finalized', 'token']) await ends(id);
+}
+
+async function deaths(): Promise<void> {
+  await hand.swallowSends();
+  await sluice.withdraw(sol('second-attempt'));
+  await until(async () => (await sluice.get('second-attempt')).attempts.length === 2);
+  await hand.heal();
+  await ends('second-attempt');
+
+  await hand.swallowSends();
+  await sluice.withdraw(sol('held'));
+  await reaches(sluice, 'held', 'sending');
+  await hand.disturb('getBlocksWithLimit', { kind: 'http', status: 503 });
+  await until(async () => (await listed(stack, 'sluiceStatus = "held"')).length > 0);
+  await hand.heal();
+  await ends('held');
+}
+
+/** The hot wallet's money goes elsewhere while the bytes wait: the transfer fails on chain. */
+async function failure(): Promise<void> {
+  const key = hand.hotKey();
+  await hand.swallowSends();
+  await sluice.withdraw(sol('failed', { amount: '900000000000' }));
+  await reaches(sluice, 'failed', 'sending');
+  const toPubkey = new PublicKey(newWallet());
+  await hand.healAndSend(key, [
+    SystemProgram.transfer({ fromPubkey: key.publicKey, toPubkey, lamports: 500_000_000_000 }),
+  ]);
+  await ends('failed');
+}
+
+async function funding(): Promise<void> {
+  await sluice.withdraw(sol('waited-for-funds', { amount: '5000000000000' }));
+  await reaches(sluice, 'waited-for-funds', 'awaiting_funds');
+  await hand.airdrop(stack.hotWallet, 6_000_000_000_000);
+  await ends('waited-for-funds');
+}
+
+try {
+  for (const record of [payments, customers, deaths, failure, funding]) await record();
 } finally {
-  await connection.close();
   await close();
 }

@@ -19,8 +19,12 @@ describe('a saved history', () => {
     expect(files).toEqual([
       'cancelled.bin',
       'confirmed-by-customer.bin',
+      'failed.bin',
       'finalized.bin',
+      'held.bin',
       'rejected.bin',
+      'second-attempt.bin',
+      'token.bin',
       'waited-for-funds.bin',
     ]);
   });

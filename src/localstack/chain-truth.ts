@@ -94,15 +94,22 @@ async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
   const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [0, tip, finalized]);
   if (slots.at(-1) !== tip) throw new Error(`the finalized block ${tip} is missing`);
   let before: Block | undefined;
-  for (const slot of slots) {
-    const answer = await rpc<Omit<Block, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS]);
-    const block = { ...answer, slot };
-    const follows = before === undefined ? slot === 0 : block.previousBlockhash === before.blockhash;
-    if (!follows) throw new Error(`a finalized block before ${slot} is missing`);
-    before = block;
-    yield block;
+  for (let at = 0; at < slots.length; at += BLOCKS_AT_ONCE) {
+    const page = slots.slice(at, at + BLOCKS_AT_ONCE).map((slot) => readBlock(rpcUrl, slot));
+    for (const block of await Promise.all(page)) {
+      const follows = before === undefined ? block.slot === 0 : block.previousBlockhash === before.blockhash;
+      if (!follows) throw new Error(`a finalized block before ${block.slot} is missing`);
+      before = block;
+      yield block;
+    }
   }
 }
+
+async function readBlock(rpcUrl: string, slot: number): Promise<Block> {
+  return { ...(await rpc<Omit<Block, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS])), slot };
+}
+
+const BLOCKS_AT_ONCE = 32;
 
 const BLOCK_OPTIONS = {
   commitment: 'finalized',

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rpc } from '../../src/localstack/rpc.ts';
+
+/** Makes the slots of a chain that stands still by itself: while it is paused no blockhash grows older. */
+export class ChainClock {
+  readonly #url: string;
+  readonly #slotMs: number;
+  #running: Promise<void> | null = null;
+  #paused = true;
+
+  constructor(url: string, slotMs: number) {
+    this.#url = url;
+    this.#slotMs = slotMs;
+  }
+
+  run(): void {
+    this.#paused = false;
+    this.#running ??= this.#tick();
+  }
+
+  /** Resolves when the last slot is made; rejects where the chain refused one. */
+  async pause(): Promise<void> {
+    this.#paused = true;
+    await this.#running;
+    this.#running = null;
+  }
+
+  async #tick(): Promise<void> {
+    while (!this.#paused) {
+      await rpc(this.#url, 'localnet_produceSlot', []);
+      await sleep(this.#slotMs);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import { freePort } from '../../src/localstack/ports.ts';
+import { ManagedProcess } from '../../src/localstack/process.ts';
+import { sourceProgram } from '../../src/localstack/program.ts';
+import type { Stack } from '../../src/localstack/stack.ts';
+import { lastWords } from './last-words.ts';
+import { testEnvironment } from './stack.ts';
+
+/** A process that will end itself at one step of one withdrawal. */
+export interface Crashing {
+  /** Resolves when it has ended there; rejects where it ended anywhere else, or not at all. */
+  crashed(): Promise<void>;
+}
+
+/** An API that will end itself, and where it listens. */
+export interface CrashingApi extends Crashing {
+  readonly url: string;
+}
+
+const PATIENCE_MS = 90_000;
+const always = async (): Promise<boolean> => true;
+
+/** A chain worker in place of the stack's, which must be down: see `crashing-worker.ts`. */
+export function startCrashingWorker(stack: Stack, at: string, terms: WithdrawalTerms): Promise<Crashing> {
+  return start(stack, 'crashing-worker', at, terms, chainEnvironment(stack), always);
+}
+
+/** A signer in place of the stack's, which must be down: see `crashing-signer.ts`. */
+export function startCrashingSigner(stack: Stack, at: string, terms: WithdrawalTerms): Promise<Crashing> {
+  const env = { SLUICE_SIGNER_KEY_FILE: stack.signerKeyFile };
+  return start(stack, 'crashing-signer', at, terms, env, always);
+}
+
+/** One more API beside the stack's: see `crashing-api.ts`. */
+export async function startCrashingApi(
+  stack: Stack,
+  at: string,
+  terms: WithdrawalTerms,
+): Promise<CrashingApi> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = { ...chainEnvironment(stack), SLUICE_HTTP_PORT: String(port) };
+  const answers = (): Promise<boolean> =>
+    fetch(`${url}/healthz`).then(
+      () => true,
+      () => false,
+    );
+  return { url, ...(await start(stack, 'crashing-api', at, terms, env, answers)) };
+}
+
+async function start(
+  stack: Stack,
+  program: string,
+  at: string,
+  { id, destination }: WithdrawalTerms,
+  settings: NodeJS.ProcessEnv,
+  ready: () => Promise<boolean>,
+): Promise<Crashing> {
+  const name = `${program}-${id}`;
+  const process = new ManagedProcess({
+    name,
+    ...sourceProgram(`../test/support/${program}.ts`),
+    env: {
+      ...testEnvironment(),
+      TEMPORAL_ADDRESS: stack.temporal.address,
+      TEMPORAL_NAMESPACE: stack.temporal.namespace,
+      ...settings,
+      CRASH_AT: at,
+      CRASH_ID: id,
+      CRASH_WALLET: destination,
+    },
+    logFile: join(stack.logDir, `${name}.log`),
+    ready,
+  });
+  await process.start();
+  return { crashed: () => endOf(process, at) };
+}
+
+async function endOf(process: ManagedProcess, at: string): Promise<void> {
+  const patience = new AbortController();
+  const late = sleep(PATIENCE_MS, undefined, { signal: patience.signal }).then(
+    () => process.kill('SIGKILL'),
+    () => undefined,
+  );
+  await process.exited;
+  patience.abort();
+  await late;
+  if (process.tail(1) !== lastWords(at))
+    throw new Error(`${process.name} did not end at "${at}":\n${process.tail()}`);
+}
+
+function chainEnvironment(stack: Stack): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: stack.databaseUrl,
+    SLUICE_RPC_URLS: stack.rpcUrls.join(','),
+    SLUICE_HOT_WALLET: stack.hotWallet,
+  };
+}

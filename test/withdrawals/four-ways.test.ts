@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
+import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { sourceProgram } from '../../src/localstack/program.ts';
+import { newWallet, type TestStack, testEnvironment, testStack } from '../support/stack.ts';
+import { audit } from './audit.ts';
+import { ChainHand } from './outcomes-support.ts';
+
+let running: TestStack;
+let hand: ChainHand;
+let connection: Connection;
+
+beforeAll(async () => {
+  running = await testStack();
+  hand = new ChainHand(running.stack);
+  connection = await Connection.connect({ address: running.stack.temporal.address });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await running?.close();
+});
+
+/** Each asks for the withdrawal in its own way and returns when it has ended. */
+const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>>> = {
+  HTTP: async (terms) => {
+    const { apiUrl, apiKey } = running.stack;
+    const answer = await fetch(`${apiUrl}/v1/withdrawals`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(terms),
+    });
+    expect(answer.status).toBe(202);
+    return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
+  },
+  'the command': async ({ id, asset, amount, destination, memo = '' }) => {
+    const options = { id, asset, amount, to: destination, memo };
+    const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+    const { command, args } = sourceProgram('cli.ts', [
+      'withdraw',
+      ...flags,
+      '--accept-empty-wallet',
+      '--wait',
+      '--json',
+    ]);
+    const { apiUrl, apiKey } = running.stack;
+    const env = { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey };
+    const { stdout } = await promisify(execFile)(command, [...args], { env });
+    expect(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')).toEqual(await running.sluice.get(id));
+  },
+  'the typed client': async (terms) => {
+    await running.sluice.withdraw(terms);
+    return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
+  },
+  'any Temporal client': (terms) =>
+    new Client({ connection }).workflow.execute('withdrawal', {
+      workflowId: withdrawalWorkflowId(terms.id),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [terms],
+    }),
+};
+
+/** What no two withdrawals have in common is left out. */
+function common({ attempts, ...withdrawal }: Withdrawal): unknown {
+  const { id: _id, destination: _to, workflowId: _run, links: _links, ...rest } = withdrawal;
+  const { createdAt: _created, updatedAt: _updated, ...same } = rest;
+  return { ...same, attempts: attempts.map(({ n, state, error }) => ({ n, state, error })) };
+}
+
+/** What a list of workflows in Temporal's Web UI can be searched by. */
+async function searchAttributes(id: string): Promise<Readonly<Record<string, unknown>>> {
+  const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
+  const { typedSearchAttributes } = await handle.describe();
+  const ours = typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('sluice'));
+  return Object.fromEntries(ours.map(({ key, value }) => [key.name, value]));
+}
+
+describe('a withdrawal', () => {
+  it.each(Object.keys(WAYS))('asked for by %s is paid once and shows the same everywhere', async (way) => {
+    const id = `by-${way.replaceAll(' ', '-')}`;
+    const destination = newWallet();
+    const terms = {
+      id,
+      asset: 'SOL',
+      amount: '2000000',
+      destination,
+      acceptEmptyWallet: true,
+      memo: 'four ways',
+    };
+    await WAYS[way]?.(terms);
+
+    const shown = await running.sluice.get(id);
+    expect(common(shown)).toEqual({
+      status: 'finalized',
+      reason: null,
+      asset: 'SOL',
+      amount: '2000000',
+      amountReceived: '2000000',
+      acceptEmptyWallet: true,
+      memo: 'four ways',
+      confirmedByCustomer: false,
+      attempts: [{ n: 1, state: 'landed', error: null }],
+    });
+    const [attempt] = shown.attempts;
+    expect(await hand.paymentsTo(destination)).toMatchObject([
+      { signature: attempt?.signature, received: 2_000_000n },
+    ]);
+    expect(await searchAttributes(id)).toEqual({
+      sluiceStatus: 'finalized',
+      sluiceAsset: 'SOL',
+      sluiceDestination: destination,
+      sluiceSignature: attempt?.signature,
+    });
+  });
+
+  it('asked for in all four ways at once is one', async () => {
+    const destination = newWallet();
+    const terms = {
+      id: 'all-ways',
+      asset: 'SOL',
+      amount: '3000000',
+      destination,
+      acceptEmptyWallet: true,
+      memo: 'at once',
+    };
+    await Promise.allSettled([
+      WAYS['any Temporal client']?.(terms),
+      running.sluice.withdraw(terms),
+      WAYS['the command']?.(terms),
+    ]);
+    expect(await running.sluice.waitForFinal(terms.id, { pollMs: 100 })).toMatchObject({
+      status: 'finalized',
+    });
+    const { chain, record } = await audit(running.stack);
+    expect(record).toEqual(chain);
+    expect(await hand.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);
+  }, 120_000);
+});

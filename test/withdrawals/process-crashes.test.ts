@@ -1,0 +1,117 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
+import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { audit } from './audit.ts';
+
+const PATIENCE_MS = 240_000;
+
+let running: TestStack;
+
+beforeAll(async () => {
+  running = await testStack();
+});
+
+afterAll(async () => running?.close());
+
+function newTerms(id: string): WithdrawalTerms {
+  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+}
+
+function post(apiUrl: string, terms: WithdrawalTerms): Promise<Response> {
+  return fetch(`${apiUrl}/v1/withdrawals`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${running.stack.apiKey}` },
+    body: JSON.stringify(terms),
+  });
+}
+
+async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
+  const ends = await Promise.all(all.map(({ id }) => running.sluice.waitForFinal(id, { pollMs: 200 })));
+  const payments = await paymentsOnChain(running.stack.rpcUrls[0] ?? '', running.stack.hotWallet);
+  for (const [index, { destination }] of all.entries()) {
+    expect(ends[index]).toMatchObject({ status: 'finalized' });
+    const signature = ends[index]?.attempts.at(-1)?.signature;
+    expect(payments.filter(({ wallet }) => wallet === destination)).toMatchObject([
+      { signature, received: 2_000_000n },
+    ]);
+  }
+  const { chain, record, live, openReservations } = await audit(running.stack);
+  expect(record).toEqual(chain);
+  expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
+}
+
+describe('a withdrawal whose signer is killed', () => {
+  it(
+    'before or after it has signed, its answer lost, is paid exactly once',
+    async () => {
+      const { stack, sluice } = running;
+      await stack.signer.kill('SIGKILL');
+      const all = ['before signer.sign', 'after signer.sign'].map((at) => ({
+        at,
+        terms: newTerms(at.replace(' ', '-')),
+      }));
+      for (const { at, terms } of all) {
+        const signer = await startCrashingSigner(stack, at, terms);
+        await sluice.withdraw(terms);
+        await signer.crashed();
+        expect(await sluice.get(terms.id)).toMatchObject({
+          attempts: [{ state: 'prepared', signature: null }],
+        });
+      }
+      await stack.signer.start();
+      await expectPaidOnce(all.map(({ terms }) => terms));
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('a withdrawal whose API is killed', () => {
+  it.each([
+    ['before withdrawals.reserve', null],
+    ['after withdrawals.reserve', 'requested'],
+    ['before workflow.start', 'requested'],
+    ['after workflow.start', 'finalized'],
+  ])(
+    '%s answers nobody, and is paid exactly once when it is asked for again',
+    async (at, status) => {
+      const { stack, sluice } = running;
+      const terms = newTerms(at.replace(' ', '-'));
+      const api = await startCrashingApi(stack, at, terms);
+      await expect(post(api.url, terms)).rejects.toThrow('fetch failed');
+      await api.crashed();
+      if (status === null) await expect(sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
+      else if (status === 'requested')
+        expect(await sluice.get(terms.id)).toMatchObject({ status, attempts: [] });
+      else expect(await sluice.waitForFinal(terms.id, { pollMs: 200 })).toMatchObject({ status });
+
+      if (status !== null)
+        expect((await post(stack.apiUrl, { ...terms, amount: '2000001' })).status).toBe(409);
+      expect((await post(stack.apiUrl, terms)).status).toBe(status === null ? 202 : 200);
+      await expectPaidOnce([terms]);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'is not accepted while its row cannot be committed',
+    async () => {
+      const { stack, sluice } = running;
+      const terms = newTerms('uncommitted');
+      const client = new pg.Client({ connectionString: stack.databaseUrl });
+      await client.connect();
+      try {
+        await client.query('begin; lock table withdrawal in share mode');
+        expect((await post(stack.apiUrl, terms)).status).toBeGreaterThanOrEqual(500);
+      } finally {
+        await client.end();
+      }
+      await expect(sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
+      expect((await post(stack.apiUrl, terms)).status).toBe(202);
+      await expectPaidOnce([terms]);
+    },
+    PATIENCE_MS,
+  );
+});

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
+import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { ChainClock } from '../support/chain-clock.ts';
+import { startCrashingWorker } from '../support/crash.ts';
+import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { audit } from './audit.ts';
+import { ChainHand, until } from './outcomes-support.ts';
+
+/**
+ * Where the workers of one withdrawal fall, one after the other: together both sides of every call that a withdrawal makes on the
+ * record or the chain, in the order of the plot.
+ */
+const CRASHES: readonly (readonly string[])[] = [
+  ['before withdrawals.reserve'],
+  ['after withdrawals.reserve'],
+  ['before attempts.prepare'],
+  ['after attempts.prepare', 'before attempts.storeSignature'],
+  ['after attempts.storeSignature', 'before chain.send'],
+  ['after chain.send', 'after chain.send'],
+  ['before withdrawals.note'],
+  ['after withdrawals.note'],
+  ['before withdrawals.note confirmed'],
+  ['after withdrawals.note confirmed', 'before attempts.settle'],
+  ['before attempts.settle', 'after attempts.settle'],
+];
+
+const PAUSING = 0;
+const SLOT_MS = 100;
+const SEVERAL_POLLS_MS = 2_000;
+
+let running: TestStack;
+let hand: ChainHand;
+let clock: ChainClock;
+let amount = 2_000_000;
+
+beforeAll(async () => {
+  running = await testStack(PAUSING);
+  hand = new ChainHand(running.stack);
+  clock = new ChainClock(hand.url, SLOT_MS);
+});
+beforeEach(() => clock.run());
+afterAll(async () => {
+  await clock?.pause();
+  await running?.close();
+});
+
+/** Each pays another amount to a wallet of its own. */
+function newTerms(id: string): WithdrawalTerms {
+  amount += 1;
+  return { id, asset: 'SOL', amount: String(amount), destination: newWallet(), acceptEmptyWallet: true };
+}
+
+/** Lets a worker do the withdrawal up to this point, where it kills itself. */
+async function crash(at: string, terms: WithdrawalTerms): Promise<void> {
+  const worker = await startCrashingWorker(running.stack, at, terms);
+  await running.sluice.withdraw(terms);
+  await worker.crashed();
+}
+
+async function endOf({ id }: WithdrawalTerms): Promise<Withdrawal> {
+  return running.sluice.waitForFinal(id, { pollMs: 500 });
+}
+
+/** By the blocks one payment of the right amount; by the record one attempt that landed, all others proved dead. */
+async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
+  const ends = await Promise.all(all.map(endOf));
+  expect(ends.filter(({ status }) => status !== 'finalized')).toEqual([]);
+  const { chain, record, live, openReservations } = await audit(running.stack);
+  expect(record).toEqual(chain);
+  expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
+  const payments = await paymentsOnChain(hand.url, running.stack.hotWallet);
+  for (const [index, terms] of all.entries()) {
+    const states = ends[index]?.attempts.map(({ state }) => state);
+    expect(states).toEqual([...Array((states?.length ?? 1) - 1).fill('dead'), 'landed']);
+    const signature = ends[index]?.attempts.at(-1)?.signature;
+    expect(payments.filter(({ wallet }) => wallet === terms.destination)).toMatchObject([
+      { signature, received: BigInt(terms.amount) },
+    ]);
+  }
+}
+
+describe('a withdrawal whose worker is killed', () => {
+  it('on either side of any step, and once more at the next, is paid exactly once', async () => {
+    await running.stack.worker.kill('SIGKILL');
+    const all = CRASHES.map((_, index) => newTerms(`crash-${index}`));
+    for (const [index, terms] of all.entries()) {
+      for (const at of CRASHES[index] ?? []) await crash(at, terms);
+    }
+    await running.stack.worker.start();
+    await expectPaidOnce(all);
+  }, 600_000);
+
+  it('with its bytes on record and not sent goes on with the same bytes', async () => {
+    await running.stack.worker.kill('SIGKILL');
+    const terms = newTerms('resumed');
+    await crash('before chain.send', terms);
+    await clock.pause();
+    const crashed = await running.sluice.get(terms.id);
+    expect(crashed.attempts).toMatchObject([{ state: 'signed', signature: expect.any(String) }]);
+    await running.stack.worker.start();
+    await secondLanding(terms.id);
+    clock.run();
+    expect(await endOf(terms)).toMatchObject({
+      status: 'finalized',
+      attempts: [{ state: 'landed', signature: crashed.attempts[0]?.signature }],
+    });
+  }, 240_000);
+});
+
+describe('a landing', () => {
+  it('that no second node shows is not final, until one does', async () => {
+    const { stack, sluice } = running;
+    await stack.worker.start();
+    for (const node of stack.rpcUrls.keys())
+      await rpc(hand.url, 'localnet_setFault', [node, 'getTransaction', { kind: 'null' }]);
+    const terms = newTerms('unseconded');
+    await sluice.withdraw(terms);
+    await until(async () => (await hand.lamports(terms.destination)) > 0);
+    await sleep(SEVERAL_POLLS_MS);
+    expect(await sluice.get(terms.id)).toMatchObject({
+      status: 'confirmed',
+      attempts: [{ state: 'signed' }],
+    });
+    await hand.heal();
+    expect(await endOf(terms)).toMatchObject({ status: 'finalized' });
+  }, 120_000);
+});
+
+/** Temporal has noticed the death of the worker, and another one has taken the landing over. */
+async function secondLanding(id: string): Promise<void> {
+  const connection = await Connection.connect({ address: running.stack.temporal.address });
+  try {
+    const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
+    await until(async () => {
+      const { raw } = await handle.describe();
+      return (raw.pendingActivities?.[0]?.attempt ?? 0) >= 2 && raw.pendingActivities?.[0]?.state === STARTED;
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+/** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
+const STARTED = 2;

@@ -51,7 +51,7 @@ describe('a withdrawal', () => {
     expect(record).toEqual(chain);
     expect(BigInt(before - (await hand.lamports(hotWallet)))).toBe(sum(record));
     expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
-  }, 240_000);
+  }, 480_000);
 
   it('takes at most 30 history events when the first attempt lands, and its history replays', async () => {
     const connection = await Connection.connect({ address: running.stack.temporal.address });

@@ -117,8 +117,9 @@ function version1Subjects(chain: () => Harness): void {
       const { payer } = chain();
       const { raw } = await sign([pay(payer.publicKey, Keypair.generate().publicKey, 1_000_000)]);
       const broken = Buffer.from(raw, 'base64');
-      for (const mask of [1, 2, 32]) {
-        broken[4] = mask;
+      const mask = broken[4] ?? 0;
+      for (const bit of [1, 2, 32]) {
+        broken[4] = mask | bit;
         expect((await chain().preflight(broken.toString('base64'))).error).toMatchObject({
           code: -32602,
           message: expect.stringContaining('failed to deserialize'),

@@ -95,6 +95,7 @@ export function meterGauges(meter: MetricMeter): Gauges {
 export interface NodeSample {
   readonly node: string;
   readonly membership: string;
+  readonly processedSlot: bigint | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
   readonly history: 'on' | 'off' | 'unknown';
@@ -123,8 +124,8 @@ export class NodeMetrics {
     const show = (name: string, help: string, value: number | bigint | null): void => {
       if (value !== null) this.#gauges.set(`sluice_node_${name}`, help, Number(value), { node });
     };
-    const serves = sample.membership === 'joined' && demoted?.cause !== 'fault';
-    show('up', '1 where the node belongs to the pool and answered last.', serves ? 1 : 0);
+    const answers = sample.membership === 'joined' && sample.processedSlot !== null;
+    show('up', '1 where the node belongs to the pool and answered the newest probe.', Number(answers));
     show('score', 'How well the node serves, 0 to 100.', sample.score);
     show('error_ratio', 'Share of faults in its newest answers.', sample.errorRate);
     show('latency_seconds', 'Mean time to answer a probe.', latencyMs === null ? null : latencyMs / 1000);

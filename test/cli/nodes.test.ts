@@ -52,8 +52,8 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
 
   expect(text).toMatchObject({ code: 0, stderr: '' });
   const line = (name: string) => text.stdout.split('\n').find((row) => row.startsWith(name));
-  expect(line(a)).toMatch(/joined +3\.0\.0 +12 +\d+ +on +\d+ ms +97$/);
-  expect(line(b)).toMatch(/joined +3\.0\.0 +0 +\d+ +off +\d+ ms +100$/);
+  expect(line(a)).toMatch(/joined +3\.0\.0 +12 +\d+ +on +\d+ ms +\d+$/);
+  expect(line(b)).toMatch(/joined +3\.0\.0 +0 +\d+ +off +\d+ ms +\d+$/);
   expect(line(c)).toMatch(/silent .*HTTP 503$/);
   expect(text.stdout).toContain(`warning: ${b} keeps no transaction history`);
   expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');

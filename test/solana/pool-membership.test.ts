@@ -21,7 +21,6 @@ afterEach(async () => {
 
 async function open(): Promise<NodePool> {
   pool = await openNodePool(localnet.rpcUrls, {
-    timeoutMs: 500,
     now: () => 0,
     onNotice: (notice) => notices.push(notice),
   });
@@ -61,6 +60,19 @@ describe('a node that is down when the pool opens', () => {
     await expect.poll(() => pool?.report()[2]?.membership, { timeout: 30_000 }).toBe('joined');
   });
 
+  it('is warned of again when it goes, once for each time', async () => {
+    const nodes = await open();
+    for (let outage = 0; outage < 2; outage += 1) {
+      for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+      await nodes.probe();
+      await nodes.probe();
+      localnet.controls.clearFaults();
+      await nodes.probe();
+    }
+    expect(notices).toEqual(Array(2).fill('1 of 3 nodes answer: run at least two'));
+    expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
+  });
+
   it('stops it where no quorum of those configured is left, by names and reasons', async () => {
     for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
     await expect(open()).rejects.toMatchObject({
@@ -75,7 +87,6 @@ describe('a node of another cluster', () => {
     localnet.controls.setFault(0, 'getGenesisHash', otherCluster);
     const nodes = await open();
     expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
-    expect(notices).toEqual([expect.stringContaining(`${names(nodes)[0]} belongs to cluster ${ELSEWHERE}`)]);
     localnet.controls.clearFaults();
     await nodes.probe();
     expect(nodes.report()[0]).toMatchObject({
@@ -83,6 +94,7 @@ describe('a node of another cluster', () => {
       demoted: { cause: 'refused' },
       score: 0,
     });
+    expect(notices).toEqual([expect.stringContaining(`${names(nodes)[0]} belongs to cluster ${ELSEWHERE}`)]);
     expect(await askedNames(nodes)).toEqual(names(nodes).slice(1));
     expect(await nodes.read(async (node) => node.name)).toBe(names(nodes)[1]);
   });

@@ -21,7 +21,10 @@ it('each probe shows the nodes as gauges, and only the present version and cause
   localnet.controls.setFault(0, 'getTransaction', { kind: 'error', code: -32011, message: 'off' });
   const metrics = new Metrics();
   const nodes = new NodeMetrics(metrics);
-  const pool = await openNodePool(localnet.rpcUrls, { onProbe: (report) => nodes.record(report) });
+  const pool = await openNodePool(localnet.rpcUrls, {
+    now: () => 0,
+    onProbe: (report) => nodes.record(report),
+  });
   const [a, , c] = pool.nodes.map(({ name }) => name);
   const page = () => metrics.render().split('\n');
   try {
@@ -60,7 +63,10 @@ it('a worker shows them on the endpoint of the Temporal SDK', async () => {
   const port = await freePort();
   installRuntime(createLogger({ level: 'silent', name: 'test' }), `127.0.0.1:${port}`);
   const nodes = new NodeMetrics(meterGauges(Runtime.instance().metricMeter));
-  const pool = await openNodePool(localnet.rpcUrls, { onProbe: (report) => nodes.record(report) });
+  const pool = await openNodePool(localnet.rpcUrls, {
+    now: () => 0,
+    onProbe: (report) => nodes.record(report),
+  });
   try {
     const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     expect(page).toMatch(new RegExp(`sluice_node_score\\{[^}]*node="${pool.nodes[1]?.name}"[^}]*\\} 100`));

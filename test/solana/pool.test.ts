@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { RPC_REACTIONS, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
+import { type Reaction, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
 import { parseJson } from '../../src/solana/rpc/json.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { u64 } from '../../src/solana/rpc/schemas.ts';
@@ -14,7 +14,7 @@ let now = 0;
 beforeEach(async () => {
   now = 0;
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2 });
-  pool = await openNodePool(localnet.rpcUrls, { timeoutMs: 500, now: () => now });
+  pool = await openNodePool(localnet.rpcUrls, { timeoutMs: 3_000, now: () => now });
 });
 afterEach(async () => {
   await pool.close();
@@ -142,14 +142,41 @@ describe('reading from several nodes', () => {
 });
 
 describe('codes and numbers', () => {
-  it('has a reaction to every code, and takes none of the ambiguous ones as a skip', () => {
-    for (let code = -32001; code >= -32020; code -= 1) expect(RPC_REACTIONS[code]).toBeDefined();
-    for (const code of [-32007, -32009]) {
-      expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe('ambiguous');
-    }
-    for (const code of [-1, -32021, 429]) {
-      expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe('unreadable');
-    }
+  it.each<[code: number, reaction: Reaction]>([
+    [-32001, 'elsewhere'],
+    [-32002, 'inspect'],
+    [-32003, 'fatal'],
+    [-32004, 'later'],
+    [-32005, 'demote'],
+    [-32006, 'fatal'],
+    [-32007, 'ambiguous'],
+    [-32008, 'elsewhere'],
+    [-32009, 'ambiguous'],
+    [-32010, 'unfit'],
+    [-32011, 'unfit'],
+    [-32012, 'later'],
+    [-32013, 'fatal'],
+    [-32014, 'later'],
+    [-32015, 'stop'],
+    [-32016, 'elsewhere'],
+    [-32017, 'later'],
+    [-32018, 'fatal'],
+    [-32019, 'later'],
+    [-32020, 'elsewhere'],
+    [-32601, 'unfit'],
+    [-32602, 'fatal'],
+    [-32603, 'demote'],
+    [-32021, 'unreadable'],
+    [429, 'unreadable'],
+    [0, 'unreadable'],
+  ])('%i is %s', (code, reaction) => {
+    expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe(reaction);
+  });
+
+  it('an answer that cannot be read sends a question on, and its node to the end of the row', async () => {
+    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'error', code: -31999, message: '?' }, 1);
+    expect(await height()).toBeGreaterThan(0n);
+    expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'fault' });
   });
 
   it('loses no digit of a u64, however it is written', () => {

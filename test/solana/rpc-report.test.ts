@@ -11,7 +11,7 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
     firstAvailableBlock: 0n,
     history: 'on',
     ledgerGap: null,
-    processedSlot: null,
+    processedSlot: 1n,
     finalizedSlot: null,
     lagSlots: null,
     missingMethods: [],
@@ -31,6 +31,7 @@ describe('the rules of node operation', () => {
     expect(rules(report('a'), report('b'))).toEqual([]);
     expect(rules(report('a'))).toEqual(['few-nodes null']);
     expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null']);
+    expect(rules(report('a'), report('b', { processedSlot: null }))).toEqual(['few-nodes null']);
   });
 
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {

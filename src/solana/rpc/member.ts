@@ -11,11 +11,15 @@ import {
   UNKNOWN_HEALTH,
 } from './health.ts';
 import type { SolanaNode } from './node.ts';
-import { type NodeFacts, type Progress, probeFacts, probeMethods, probeProgress } from './probe.ts';
+import {
+  type Clock,
+  type NodeFacts,
+  type Progress,
+  probeFacts,
+  probeMethods,
+  probeProgress,
+} from './probe.ts';
 import { gapBetween, type LedgerGap, type LedgerWindow, type Membership, type NodeReport } from './report.ts';
-
-/** Milliseconds of a clock that never goes back. */
-export type Clock = () => number;
 
 /** One configured node: what it said about itself, how well it serves, and whether it belongs to the pool. */
 export class Member {
@@ -87,7 +91,7 @@ export class Member {
   /** Ask how far it is. */
   async advance(): Promise<void> {
     try {
-      this.#progress = await this.#observed(() => probeProgress(this.node));
+      this.#progress = await this.#observed(() => probeProgress(this.node, this.#now));
     } catch {
       this.#progress = null;
       return;
@@ -106,9 +110,9 @@ export class Member {
     this.#why = why;
   }
 
-  /** Slots behind the best node; null where it would not say how far it is, which changes nothing. */
-  compare(lagSlots: bigint | null): void {
-    if (lagSlots !== null) this.#health = { ...this.#health, lagSlots };
+  /** How many slots it is behind the best node. */
+  compare(lagSlots: bigint): void {
+    this.#health = { ...this.#health, lagSlots };
   }
 
   report(): NodeReport {

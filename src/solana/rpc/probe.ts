@@ -19,6 +19,9 @@ export interface Progress {
   readonly latencyMs: number;
 }
 
+/** Milliseconds of a clock that never goes back. */
+export type Clock = () => number;
+
 /** Methods that Sluice asks and that not every version of a node has. */
 const METHODS_BY_VERSION = [
   'getLatestBlockhash',
@@ -48,12 +51,12 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
 }
 
 /** Ask a node how far it is. */
-export async function probeProgress(node: SolanaNode): Promise<Progress> {
-  const started = performance.now();
+export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progress> {
+  const started = now();
   const [processed, finalized] = await Promise.all(
     ['processed', 'finalized'].map((commitment) => node.probe('getSlot', [{ commitment }], u64)),
   );
-  const latencyMs = performance.now() - started;
+  const latencyMs = now() - started;
   return { processed: processed ?? 0n, finalized: finalized ?? 0n, latencyMs };
 }
 

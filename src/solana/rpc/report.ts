@@ -10,7 +10,7 @@ export interface LedgerGap {
   readonly to: bigint;
 }
 
-/** One node, as the pool knows it now. Slots are as of the newest probe, `latencyMs` and `errorRate` (0 to 1) are running means. */
+/** One node, as the pool knows it now. Slots are those of the newest probe, null where that had no answer; `latencyMs` and `errorRate` (0 to 1) are running means. */
 export interface NodeReport {
   readonly node: string;
   readonly membership: Membership;
@@ -55,14 +55,14 @@ export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
       .toSorted(compareReleases)
       .at(-1) ?? null;
   return [
-    ...fewNodes(joined.length, reports.length),
+    ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
     ...joined.flatMap((report) => [...historyOff(report), ...ledgerGap(report), ...behind(report, newest)]),
   ];
 }
 
-function fewNodes(joined: number, configured: number): NodeWarning[] {
-  if (joined >= 2) return [];
-  const message = `${joined} of ${configured} nodes serve: run at least two`;
+function fewNodes(answering: number, configured: number): NodeWarning[] {
+  if (answering >= 2) return [];
+  const message = `${answering} of ${configured} nodes answer: run at least two`;
   return [{ rule: 'few-nodes', node: null, message }];
 }
 

@@ -1,0 +1,150 @@
+import { DomainError } from '../../domain/errors.ts';
+import { checkUrls, nodeNames } from './endpoints.ts';
+import { Member } from './member.ts';
+import { type NodeOptions, SolanaNode } from './node.ts';
+import type { Clock } from './probe.ts';
+import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
+
+/** Bounds of the requests to each node, and the rhythm of the probes. */
+export interface PoolOptions extends Omit<NodeOptions, 'name'> {
+  /** Time between two probes of how far the nodes are; every sixth asks who they are, too. Default 10,000. */
+  readonly probeMs?: number;
+  /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
+  readonly onNotice?: (notice: string) => void;
+  /** Hears what is known of every node, after each probe. */
+  readonly onProbe?: (report: readonly NodeReport[]) => void;
+  /** Default: performance.now. */
+  readonly now?: Clock;
+}
+
+const PROBE_MS = 10_000;
+const PROBES_PER_IDENTITY = 6;
+
+/**
+ * Who belongs to a pool: the nodes that show the genesis hash which a quorum of those configured shows. One that is silent
+ * is asked again and may join late; one of another cluster, or that changes its cluster, is refused for good.
+ */
+export class Roster {
+  /** In the order configured, whether they serve or not. */
+  readonly members: readonly Member[];
+  /** Nodes that must agree: more than half of those configured and at least 2; 1 where a single loopback node serves development. */
+  readonly quorum: number;
+  readonly #options: PoolOptions;
+  readonly #rhythm: NodeJS.Timeout;
+  #cluster: string | null = null;
+  #warned: ReadonlySet<string> = new Set();
+  #probing: Promise<void> | null = null;
+  #beats = 0;
+
+  /** Throws NoHealthyNode where such nodes never make a pool. */
+  constructor(urls: readonly string[], options: PoolOptions) {
+    checkUrls(urls);
+    const now = options.now ?? (() => performance.now());
+    const names = nodeNames(urls);
+    this.members = urls.map((url, index) => {
+      const name = names[index];
+      return new Member(new SolanaNode(url, name === undefined ? options : { ...options, name }), now);
+    });
+    this.quorum = urls.length === 1 ? 1 : Math.floor(urls.length / 2) + 1;
+    this.#options = options;
+    this.#rhythm = setInterval(() => void this.#beat(), options.probeMs ?? PROBE_MS).unref();
+  }
+
+  /** The genesis hash of the pool. Throws NoHealthyNode, which names every node and what it showed, while no quorum shows one. */
+  get cluster(): string {
+    if (this.#cluster !== null) return this.#cluster;
+    const seen = this.members.map(
+      ({ node, facts, demoted }) => `${node.name} ${facts?.genesisHash ?? `(${demoted?.why ?? 'silent'})`}`,
+    );
+    const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
+    throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
+  }
+
+  report(): PoolReport {
+    const nodes = this.members.map((member) => member.report());
+    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings: nodeWarnings(nodes) };
+  }
+
+  /** Ask every node, but those refused, who it is and how far it is. Happens by itself on the rhythm, too. Never throws. */
+  async probe(): Promise<void> {
+    await this.#probing;
+    await this.#start(true);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#rhythm);
+    await Promise.all(this.members.map((member) => member.node.close()));
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#probing !== null) return;
+    this.#beats += 1;
+    await this.#start(this.#beats % PROBES_PER_IDENTITY === 0);
+  }
+
+  #start(everyone: boolean): Promise<void> {
+    this.#probing = this.#round(everyone).finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  async #round(everyone: boolean): Promise<void> {
+    const unknown = ({ membership }: Member) =>
+      membership === 'silent' || (everyone && membership === 'joined');
+    await Promise.all(this.members.filter(unknown).map((member) => member.identify()));
+    this.#admit();
+    const joined = this.members.filter(({ membership }) => membership === 'joined');
+    await Promise.all(joined.map((member) => member.advance()));
+    compareProgress(joined);
+    const { nodes, warnings } = this.report();
+    this.#warn(warnings.map(({ message }) => message));
+    this.#options.onProbe?.(nodes);
+  }
+
+  #admit(): void {
+    const late = this.#cluster !== null;
+    this.#cluster ??= this.#elect();
+    if (this.#cluster === null) return;
+    for (const member of this.members) {
+      const shown = member.facts?.genesisHash;
+      if (shown === undefined || member.membership === 'refused') continue;
+      if (shown !== this.#cluster) {
+        const why = `belongs to cluster ${shown}, not ${this.#cluster}: refused for good`;
+        member.refuse(why);
+        this.#options.onNotice?.(`${member.node.name} ${why}`);
+      } else if (member.membership === 'silent') {
+        member.join();
+        if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
+      }
+    }
+  }
+
+  /** The genesis hash that a quorum shows. */
+  #elect(): string | null {
+    const shown = this.members.flatMap((member) => member.facts?.genesisHash ?? []);
+    return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
+  }
+
+  /** Says each warning once for as long as it holds. */
+  #warn(messages: readonly string[]): void {
+    for (const message of messages) if (!this.#warned.has(message)) this.#options.onNotice?.(message);
+    this.#warned = new Set(messages);
+  }
+}
+
+/** Each as far behind the best one as it was seen to be, at processed or at finalized. */
+function compareProgress(members: readonly Member[]): void {
+  const seen = members.flatMap(({ progress }) => progress ?? []);
+  const processed = highest(seen.map((progress) => progress.processed));
+  const finalized = highest(seen.map((progress) => progress.finalized));
+  for (const member of members) {
+    const { progress } = member;
+    if (progress !== null)
+      member.compare(highest([processed - progress.processed, finalized - progress.finalized]));
+  }
+}
+
+function highest(slots: readonly bigint[]): bigint {
+  return slots.reduce((most, slot) => (slot > most ? slot : most), 0n);
+}

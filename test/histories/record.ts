@@ -66,19 +66,6 @@ async function deaths(): Promise<void> {
   await ends('held');
 }
 
-/** The hot wallet's money goes elsewhere while the bytes wait: the transfer fails on chain. */
-async function failure(): Promise<void> {
-  const key = hand.hotKey();
-  await hand.swallowSends();
-  await sluice.withdraw(sol('failed', { amount: '900000000000' }));
-  await reaches(sluice, 'failed', 'sending');
-  const toPubkey = new PublicKey(newWallet());
-  await hand.healAndSend(key, [
-    SystemProgram.transfer({ fromPubkey: key.publicKey, toPubkey, lamports: 500_000_000_000 }),
-  ]);
-  await ends('failed');
-}
-
 async function funding(): Promise<void> {
   await sluice.withdraw(sol('waited-for-funds', { amount: '5000000000000' }));
   await reaches(sluice, 'waited-for-funds', 'awaiting_funds');
@@ -86,8 +73,22 @@ async function funding(): Promise<void> {
   await ends('waited-for-funds');
 }
 
+/** The hot wallet's money goes elsewhere while the bytes wait: the transfer fails on chain, and such a spend pauses all others. */
+async function failure(): Promise<void> {
+  const key = hand.hotKey();
+  await hand.swallowSends();
+  await sluice.withdraw(sol('failed', { amount: '900000000000' }));
+  await reaches(sluice, 'failed', 'sending');
+  const toPubkey = new PublicKey(newWallet());
+  const lamports = (await hand.lamports(stack.hotWallet)) - 100_000_000_000;
+  await hand.healAndSend(key, [
+    SystemProgram.transfer({ fromPubkey: key.publicKey, toPubkey, lamports }),
+  ]);
+  await ends('failed');
+}
+
 try {
-  for (const record of [payments, customers, deaths, failure, funding]) await record();
+  for (const record of [payments, customers, deaths, funding, failure]) await record();
 } finally {
   await close();
 }

@@ -158,30 +158,6 @@ describe('a token', () => {
 });
 
 describe('a transaction on its way', () => {
-  it('that fails on chain ends the withdrawal with the error in words, and gives the money back', async () => {
-    const key = hand.hotKey();
-    const terms = sol('failing', { amount: '900000000000' });
-    await hand.swallowSends();
-    await sluice.withdraw(terms);
-    await reaches(sluice, terms.id, 'sending');
-    await hand.healAndSend(key, [
-      SystemProgram.transfer({
-        fromPubkey: key.publicKey,
-        toPubkey: new PublicKey(newWallet()),
-        lamports: 500_000_000_000,
-      }),
-    ]);
-
-    const failed = await sluice.waitForFinal(terms.id);
-    expect(failed).toMatchObject({ status: 'failed', reason: { code: 'failed_on_chain' } });
-    expect(failed.reason?.message).toContain('instruction 3 (System program) failed: insufficient funds');
-    expect(failed.attempts).toMatchObject([
-      { n: 1, state: 'failed', error: expect.stringContaining('Custom') },
-    ]);
-    expect(await openReservations(terms.id)).toBe('0');
-    expect(await hand.paymentsTo(terms.destination)).toEqual([]);
-  });
-
   it('that never arrives is proved dead, and the second attempt alone pays', async () => {
     const terms = sol('dead');
     await hand.swallowSends();
@@ -215,6 +191,31 @@ describe('a transaction on its way', () => {
     expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
+
+  // The last one: a spend that is nobody's attempt pauses all withdrawals.
+  it('that fails on chain ends the withdrawal with the error in words, and gives the money back', async () => {
+    const key = hand.hotKey();
+    const terms = sol('failing', { amount: '900000000000' });
+    await hand.swallowSends();
+    await sluice.withdraw(terms);
+    await reaches(sluice, terms.id, 'sending');
+    await hand.healAndSend(key, [
+      SystemProgram.transfer({
+        fromPubkey: key.publicKey,
+        toPubkey: new PublicKey(newWallet()),
+        lamports: (await hand.lamports(stack.hotWallet)) - 100_000_000_000,
+      }),
+    ]);
+
+    const failed = await sluice.waitForFinal(terms.id);
+    expect(failed).toMatchObject({ status: 'failed', reason: { code: 'failed_on_chain' } });
+    expect(failed.reason?.message).toContain('instruction 3 (System program) failed: insufficient funds');
+    expect(failed.attempts).toMatchObject([
+      { n: 1, state: 'failed', error: expect.stringContaining('Custom') },
+    ]);
+    expect(await openReservations(terms.id)).toBe('0');
+    expect(await hand.paymentsTo(terms.destination)).toEqual([]);
+  });
 });
 
 describe('when everything has ended', () => {

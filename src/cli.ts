@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { registerAlerts } from './cli/alerts.ts';
 import { registerCancel } from './cli/cancel.ts';
 import { registerConfirm } from './cli/confirm.ts';
 import { registerDemo } from './cli/demo.ts';
@@ -7,6 +8,7 @@ import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
 import { registerNodes } from './cli/nodes.ts';
+import { registerPause } from './cli/pause.ts';
 import { createProgram, runProgram } from './cli/program.ts';
 import { registerStatus } from './cli/status.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
@@ -31,6 +33,8 @@ registerStatus(program);
 registerList(program);
 registerConfirm(program);
 registerCancel(program);
+registerAlerts(program);
+registerPause(program);
 registerKeys(program);
 registerNodes(program);
 registerDev(program);

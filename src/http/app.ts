@@ -10,9 +10,11 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Metrics, meterRequests } from '../platform/metrics.ts';
+import { alertRoutes } from './alerts.ts';
 import { requireApiKey } from './auth.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
+import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
@@ -45,9 +47,10 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(healthRoute(deps));
   await app.register(async (guarded) => {
     requireApiKey(guarded, deps.ledger.apiKeys);
-    await guarded
-      .withTypeProvider<ZodTypeProvider>()
-      .register(withdrawalRoutes({ ...deps, explorer: deps.config }));
+    const typed = guarded.withTypeProvider<ZodTypeProvider>();
+    await typed.register(withdrawalRoutes({ ...deps, explorer: deps.config }));
+    await typed.register(alertRoutes(deps));
+    await typed.register(pauseRoutes(deps));
   });
   await app.ready();
   return app;

@@ -21,9 +21,15 @@ export class ApiKeys {
 
   /** True where `key` was added; compares with every key in constant time. */
   async known(key: string): Promise<boolean> {
+    return (await this.holderOf(key)) !== null;
+  }
+
+  /** The name under which `key` was added, or null; compares with every key in constant time. */
+  async holderOf(key: string): Promise<string | null> {
     const asked = digest(key);
-    const rows = await this.#db.selectFrom('apiKey').select('hash').execute();
-    return rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked)).includes(true);
+    const rows = await this.#db.selectFrom('apiKey').select(['name', 'hash']).execute();
+    const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked));
+    return rows[matches.indexOf(true)]?.name ?? null;
   }
 }
 

@@ -1,0 +1,49 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import { ALERT_KINDS } from '../domain/alerts.ts';
+import type { AlertRow } from '../ledger/alerts.ts';
+import { EXIT } from './exit.ts';
+import { run } from './output.ts';
+import { withRecord } from './record.ts';
+
+const SHOWN = 200;
+
+/** `sluice alerts`: what people must know, newest first; `sluice alerts close` ends one. */
+export function registerAlerts(program: Command): void {
+  const alerts = program
+    .command('alerts')
+    .description('list open alerts, newest first (needs DATABASE_URL)')
+    .option('--all', 'closed ones, too')
+    .option('--json', 'one JSON object on stdout')
+    .action((options) =>
+      run(options.json ?? false, async (output) => {
+        const filter = options.all === true ? { limit: SHOWN } : { open: true, limit: SHOWN };
+        const { rows } = await withRecord((ledger) => ledger.alerts.list(filter));
+        const text = rows.length === 0 ? 'no alerts' : rows.map(renderAlert).join('\n');
+        output.result({ alerts: rows.map(toJson) }, text);
+        return EXIT.ok;
+      }),
+    );
+  alerts
+    .command('close')
+    .description('close an alert; a withdrawal that may be paid already is then paid')
+    .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
+    .argument('<subject>', 'what it is about')
+    .option('--json', 'one JSON object on stdout')
+    .action((subject, options) =>
+      run(options.json ?? false, async (output) => {
+        const closed = await withRecord((ledger) => ledger.alerts.close(options.kind, subject));
+        output.result({ closed }, closed ? 'closed' : 'no such alert is open');
+        return closed ? EXIT.ok : EXIT.refused;
+      }),
+    );
+}
+
+function toJson({ position: _position, ...row }: AlertRow): object {
+  return row;
+}
+
+function renderAlert({ kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {
+  const times = count === 1 ? '' : ` (${count} times)`;
+  const end = closedAt === null ? '' : ' closed';
+  return `${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}`;
+}

@@ -1,0 +1,48 @@
+import { userInfo } from 'node:os';
+import type { Command } from '@commander-js/extra-typings';
+import type { PauseRow } from '../ledger/pauses.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { run } from './output.ts';
+import { withRecord } from './record.ts';
+
+/** `sluice pause WHY` and `sluice resume WHY`, in the name of the user of this machine. */
+export function registerPause(program: Command): void {
+  program
+    .command('pause')
+    .description('prepare no more payments; what is signed is landed (needs DATABASE_URL)')
+    .argument('<why>', 'for whoever asks later')
+    .option('--json', 'one JSON object on stdout')
+    .action((why, options) =>
+      run(options.json ?? false, async (output) => {
+        const pauses = await withRecord((ledger) => ledger.pauses.begin(word(why)));
+        output.result({ pauses: pauses.map(toJson) }, ['paused', ...pauses.map(renderPause)].join('\n'));
+        return EXIT.ok;
+      }),
+    );
+  program
+    .command('resume')
+    .description('end every pause and close the alerts that had begun one (needs DATABASE_URL)')
+    .argument('<why>', 'for whoever asks later')
+    .option('--json', 'one JSON object on stdout')
+    .action((why, options) =>
+      run(options.json ?? false, async (output) => {
+        const pauses = await withRecord((ledger) => ledger.pauses.end(word(why)));
+        const head = pauses.length === 0 ? 'nothing was paused' : 'ended';
+        output.result({ pauses: pauses.map(toJson) }, [head, ...pauses.map(renderPause)].join('\n'));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function word(why: string): { readonly who: string; readonly why: string } {
+  if (why.trim() === '') throw new UsageError('say why');
+  return { who: userInfo().username, why: why.trim() };
+}
+
+function toJson({ cause, reason, who, since }: PauseRow): object {
+  return { cause, reason, who, since: since.toISOString() };
+}
+
+function renderPause({ cause, reason, who, since }: PauseRow): string {
+  return `${since.toISOString()}  ${cause}  ${reason} (by ${who})`;
+}

@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PauseRow } from '../ledger/pauses.ts';
+import { callerOf } from './auth.ts';
+import { ProblemBody } from './schemas.ts';
+
+const WhyBody = z.strictObject({
+  why: z.string().trim().min(1).max(500).meta({ description: 'For whoever asks later' }),
+});
+
+const PausesBody = z
+  .object({
+    pauses: z
+      .array(
+        z.object({
+          cause: z.string().meta({ description: '`operator`, or the kind of the alert that began it' }),
+          reason: z.string(),
+          who: z.string(),
+          since: z.string().meta({ format: 'date-time' }),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: 'Pauses' });
+
+/** `POST /v1/pause` and `POST /v1/resume`, in the name of the API key. */
+export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
+  return async (app) => {
+    const response = { 200: PausesBody, '4xx': ProblemBody, '5xx': ProblemBody };
+    app.route({
+      method: 'POST',
+      url: '/v1/pause',
+      schema: {
+        tags: ['operations'],
+        summary: 'Prepare no more payments',
+        description:
+          'After the answer nothing new is signed; what is signed already is landed. Answers all open pauses.',
+        body: WhyBody,
+        response,
+      },
+      handler: async (request) => {
+        const who = await callerOf(request, ledger.apiKeys);
+        return present(await ledger.pauses.begin({ who, why: request.body.why }));
+      },
+    });
+    app.route({
+      method: 'POST',
+      url: '/v1/resume',
+      schema: {
+        tags: ['operations'],
+        summary: 'End every pause',
+        description:
+          'Closes the alerts that had begun one. Answers the pauses that it ended; look at their reasons.',
+        body: WhyBody,
+        response,
+      },
+      handler: async (request) => {
+        const who = await callerOf(request, ledger.apiKeys);
+        return present(await ledger.pauses.end({ who, why: request.body.why }));
+      },
+    });
+  };
+}
+
+function present(rows: readonly PauseRow[]): z.input<typeof PausesBody> {
+  return {
+    pauses: rows.map(({ cause, reason, who, since }) => ({ cause, reason, who, since: since.toISOString() })),
+  };
+}

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeSpend, type RecordedSpend } from '../../src/domain/spends.ts';
+
+const wallet = 'hot';
+const others = fc.array(fc.constantFrom('a', 'b', 'c'));
+const state = fc.constantFrom('prepared', 'signed', 'landed', 'failed', 'dead' as const);
+const attempt = (of: RecordedSpend['state']): RecordedSpend => ({ withdrawalId: 'w', n: 2, state: of });
+
+describe('a transaction in the history of the hot wallet', () => {
+  it('is fine exactly where an attempt on record that was not given up has its signature', () => {
+    fc.assert(
+      fc.property(state, others, (of, signers) => {
+        const { kind } = judgeSpend(wallet, signers, attempt(of));
+        expect(kind).toBe(of === 'dead' ? 'dead_attempt_landed' : 'on_record');
+      }),
+    );
+    expect(judgeSpend(wallet, [], attempt('dead'))).toEqual({
+      kind: 'dead_attempt_landed',
+      withdrawalId: 'w',
+      n: 2,
+    });
+  });
+
+  it('is an unknown spend where the wallet signed it, first or last, and nothing is on record', () => {
+    fc.assert(
+      fc.property(others, others, (before, after) => {
+        expect(judgeSpend(wallet, [...before, wallet, ...after], null)).toEqual({ kind: 'unknown_spend' });
+      }),
+    );
+  });
+
+  it('is no spend where only others signed: a deposit, an airdrop', () => {
+    fc.assert(
+      fc.property(others, (signers) => {
+        expect(judgeSpend(wallet, signers, null)).toEqual({ kind: 'not_a_spend' });
+      }),
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { authorization, openService, type Service } from './service.ts';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(async () => service?.close());
+
+function call(method: 'GET' | 'POST', url: string, payload?: object) {
+  return service.app.inject({
+    method,
+    url,
+    headers: { authorization },
+    ...(payload === undefined ? {} : { payload }),
+  });
+}
+
+describe('the operations routes', () => {
+  it('list alerts by pages and by whether they are open', async () => {
+    const { alerts } = service.ledger;
+    await alerts.raise({ kind: 'node_lagging', subject: 'a', message: 'a lags', details: { slots: '9' } });
+    await alerts.raise({ kind: 'node_lagging', subject: 'b', message: 'b lags' });
+    await alerts.close('node_lagging', 'a');
+    const first = (await call('GET', '/v1/alerts?limit=1')).json();
+    expect(first.alerts).toMatchObject([{ kind: 'node_lagging', subject: 'b', count: 1, closedAt: null }]);
+    const second = (await call('GET', `/v1/alerts?limit=1&cursor=${first.nextCursor}`)).json();
+    expect(second).toMatchObject({ alerts: [{ subject: 'a', details: { slots: '9' } }], nextCursor: null });
+    const closed = (await call('GET', '/v1/alerts?open=false')).json();
+    expect(closed.alerts.map((alert: { subject: string }) => alert.subject)).toEqual(['a']);
+    expect((await call('GET', '/v1/alerts?open=perhaps')).statusCode).toBe(400);
+  });
+
+  it('pause and resume in the name of the API key', async () => {
+    const paused = await call('POST', '/v1/pause', { why: 'keys are being changed' });
+    expect(paused.statusCode).toBe(200);
+    const pause = { cause: 'operator', reason: 'keys are being changed', who: 'tests' };
+    expect(paused.json().pauses).toMatchObject([pause]);
+    expect(await service.ledger.pauses.open()).toMatchObject([pause]);
+    expect((await call('POST', '/v1/resume', { why: 'done' })).json().pauses).toMatchObject([pause]);
+    expect(await service.ledger.pauses.open()).toEqual([]);
+    expect((await call('POST', '/v1/resume', { why: 'again' })).json()).toEqual({ pauses: [] });
+  });
+
+  it('want a reason and a key', async () => {
+    expect((await call('POST', '/v1/pause', { why: '  ' })).statusCode).toBe(400);
+    const bare = { method: 'POST', url: '/v1/pause', payload: { why: 'x' } } as const;
+    expect((await service.app.inject(bare)).statusCode).toBe(401);
+    expect((await service.app.inject({ method: 'GET', url: '/v1/alerts' })).statusCode).toBe(401);
+    expect(await service.ledger.pauses.open()).toEqual([]);
+  });
+});

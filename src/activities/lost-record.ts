@@ -26,7 +26,9 @@ export async function unlessLost<T>(
   } catch (error) {
     if (!isDomainError(error, 'NotFound')) throw error;
     const alarm = lostAlarm(remembered, error);
-    await ledger.pauses.sound(alarm, remembered.id);
+    // Once for each record: whoever resumed has been told, and this withdrawal stays stopped all the same.
+    const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
+    if (!told.has(remembered.id)) await ledger.pauses.sound(alarm, remembered.id);
     throw notYet(alarm.kind, alarm.message, RETRY_MS);
   }
 }

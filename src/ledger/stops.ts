@@ -9,11 +9,12 @@ import { lockPreparations, openPauses } from './pauses.ts';
  */
 export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
+  const suspicion = await suspicionOf(trx, withdrawalId);
+  if (suspicion !== null) return suspicion;
   const [pause] = await openPauses(trx);
   if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
   const gap = await gapOf(trx);
-  if (gap !== null) return { code: 'record_restored', message: gap.why };
-  return suspicionOf(trx, withdrawalId);
+  return gap === null ? null : { code: 'record_restored', message: gap.why };
 }
 
 /**

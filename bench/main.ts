@@ -1,6 +1,6 @@
-import { Command } from '@commander-js/extra-typings';
+import { createProgram, runProgram } from '../src/cli/program.ts';
 import { registerWithdrawals } from './withdrawals/command.ts';
 
-const program = new Command('bench').description('measures Sluice on a stack of its own, on this machine');
+const program = createProgram('bench', 'measures Sluice on a stack of its own, on this machine');
 registerWithdrawals(program);
-await program.parseAsync();
+await runProgram(program);

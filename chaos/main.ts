@@ -1,13 +1,15 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { EXIT } from '../src/cli/exit.ts';
 import { run } from '../src/cli/output.ts';
+import { createProgram, runProgram } from '../src/cli/program.ts';
 import { renderReport } from './report.ts';
 import { runChaos } from './run.ts';
 
-await new Command('chaos')
-  .description(
-    'withdrawals under faults of every kind, judged from the blocks; the same seed gives the same faults',
-  )
+const program = createProgram(
+  'chaos',
+  'withdrawals under faults of every kind, judged from the blocks; the same seed gives the same faults',
+);
+program
   .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
   .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
   .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
@@ -19,8 +21,8 @@ await new Command('chaos')
       output.result(report, renderReport(report));
       return report.findings.length === 0 ? EXIT.ok : EXIT.failure;
     }),
-  )
-  .parseAsync();
+  );
+await runProgram(program);
 
 function positive(text: string): number {
   const value = Number(text);

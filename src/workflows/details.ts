@@ -1,3 +1,4 @@
+import { formatUnits } from '../domain/amount.ts';
 import type { WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { WithdrawalView } from './messages.ts';
 
@@ -16,14 +17,20 @@ const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
   failed: 'nothing: the transaction failed on chain and paid nothing',
 };
 
-/** The markdown card that the Temporal Web UI shows as current details. */
+/** The markdown card that the Temporal Web UI shows as current details: the state, then what is worth knowing, a line each. */
 export function progressCard(terms: WithdrawalTerms, view: WithdrawalView): string {
+  const { reason, signature } = view;
   const lines = [
     `**${view.status}** — waits for ${WAITS_FOR[view.status]}`,
-    `- pays: ${terms.amount} base units of ${terms.asset} to \`${terms.destination}\``,
-    `- attempts: ${view.attempts}`,
+    ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
+    `pays ${amountOf(terms)} to \`${terms.destination}\``,
+    ...(signature === null ? [] : [`attempt ${view.attempts}: \`${signature}\``]),
   ];
-  if (view.signature !== null) lines.push(`- signature: \`${view.signature}\``);
-  if (view.reason !== null) lines.push(`- reason: ${view.reason.message} (\`${view.reason.code}\`)`);
-  return lines.join('\n');
+  // The Web UI joins lines that no empty line parts.
+  return lines.join('\n\n');
+}
+
+/** Lamports are shown as SOL; how many decimals a token has is the chain's to say. */
+function amountOf({ asset, amount }: WithdrawalTerms): string {
+  return asset === 'SOL' ? `${formatUnits(BigInt(amount), 9)} SOL` : `${amount} base units of \`${asset}\``;
 }

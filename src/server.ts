@@ -1,3 +1,4 @@
+import { meterAlerts } from './http/alert-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { dataConverter } from './platform/codec.ts';
@@ -39,6 +40,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
+    open.add('alert gauges', meterAlerts(ledger.alerts, metrics));
   }
   const { explorerUrl, cluster, rpcUrls = [] } = settings;
   const app = await buildApp({

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { showOpenAlerts } from '../../src/http/alert-metrics.ts';
+import { Metrics } from '../../src/platform/metrics.ts';
 import { authorization, openService, type Service } from './service.ts';
 
 let service: Service;
@@ -30,6 +32,16 @@ describe('the operations routes', () => {
     const closed = (await call('GET', '/v1/alerts?open=false')).json();
     expect(closed.alerts.map((alert: { subject: string }) => alert.subject)).toEqual(['a']);
     expect((await call('GET', '/v1/alerts?open=perhaps')).statusCode).toBe(400);
+  });
+
+  it('count open alerts by kind, and none as 0', async () => {
+    const metrics = new Metrics();
+    await showOpenAlerts(service.ledger.alerts, metrics);
+    expect(metrics.render()).toContain('sluice_alerts_open{kind="node_lagging"} 1\n');
+    await service.ledger.alerts.close('node_lagging', 'b');
+    await showOpenAlerts(service.ledger.alerts, metrics);
+    expect(metrics.render()).toContain('sluice_alerts_open{kind="node_lagging"} 0\n');
+    expect(metrics.render()).toContain('sluice_alerts_open{kind="unknown_spend"} 0\n');
   });
 
   it('pause and resume in the name of the API key', async () => {

@@ -1,5 +1,6 @@
+import type { Alarm } from '../domain/alerts.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import type { WithdrawalTerms } from '../domain/withdrawal.ts';
+import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { unfinishedWithdrawals } from '../ledger/unfinished.ts';
@@ -8,7 +9,7 @@ import { mapAtOnce } from '../solana/batch.ts';
 /** The runs of withdrawals, as the root gives them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
-  failed(id: string): Promise<boolean>;
+  lastEnd(id: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
 }
 
@@ -22,9 +23,13 @@ const AT_ONCE = 16;
 /** Postgres is the record: whatever it has not finished must have a run. */
 export function createOrphans({ ledger, runs }: OrphansDeps) {
   async function restart(terms: WithdrawalTerms): Promise<void> {
-    if (await runs.failed(terms.id)) {
-      const message = 'its workflow failed and was started again: see the error of the failed run';
-      await ledger.alerts.raise({ kind: 'workflow_failed', subject: terms.id, message });
+    const end = await runs.lastEnd(terms.id);
+    if (end === 'failed') await ledger.alerts.raise(failedAlarm(terms.id));
+    // A run completes only after its end is on record, so a record that has not ended now has lost that.
+    if (end === 'completed') {
+      if (isTerminal((await ledger.withdrawals.get(terms.id)).status)) return;
+      const told = await ledger.alerts.everRaised('maybe_paid', [terms.id]);
+      if (!told.has(terms.id)) await ledger.alerts.raise(endedAlarm(terms.id));
     }
     await runs.start(terms);
   }
@@ -40,4 +45,15 @@ export function createOrphans({ ledger, runs }: OrphansDeps) {
       return { restarted: orphans.length };
     },
   };
+}
+
+function failedAlarm(id: string): Alarm {
+  const message = 'its workflow failed and was started again: see the error of the failed run';
+  return { kind: 'workflow_failed', subject: id, message };
+}
+
+function endedAlarm(id: string): Alarm {
+  const message =
+    'its workflow has come to an end that the record does not know: cancel it, or close this alert to have it paid';
+  return { kind: 'maybe_paid', subject: id, message };
 }

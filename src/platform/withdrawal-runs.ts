@@ -20,13 +20,14 @@ export class WithdrawalRuns {
     return ids;
   }
 
-  /** True where the newest run of this withdrawal ended red. */
-  async failed(id: string): Promise<boolean> {
+  /** How the newest run of this withdrawal ended; `none` where it goes on, was stopped by hand or is not known any more. */
+  async lastEnd(id: string): Promise<'completed' | 'failed' | 'none'> {
     try {
       const { status } = await this.#client.workflow.getHandle(withdrawalWorkflowId(id)).describe();
-      return status.name === 'FAILED';
+      if (status.name === 'COMPLETED') return 'completed';
+      return status.name === 'FAILED' ? 'failed' : 'none';
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
+      if (error instanceof WorkflowNotFoundError) return 'none';
       throw error;
     }
   }

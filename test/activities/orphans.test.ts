@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
+import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { attempt, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+
+const use = useLedger();
+
+async function reserved(prefix: string): Promise<string> {
+  const id = newId(prefix);
+  await use.ledger.withdrawals.reserve(terms(id));
+  return id;
+}
+
+/** One round, with a Temporal in which these runs go on and every other has ended so. */
+async function round(
+  going: readonly string[],
+  end: 'completed' | 'failed' | 'none',
+): Promise<readonly string[]> {
+  const started: string[] = [];
+  const runs: Runs = {
+    running: async () => new Set(going.map(withdrawalWorkflowId)),
+    lastEnd: async () => end,
+    start: async ({ id }) => void started.push(id),
+  };
+  const { restarted } = await createOrphans({ ledger: use.ledger, runs }).restartOrphans();
+  expect(restarted).toBe(started.length);
+  return started;
+}
+
+describe('a round over the orphans', () => {
+  it('starts every unfinished withdrawal without a run, and nothing else', async () => {
+    const [orphan, going, over] = [await reserved('orphan'), await reserved('going'), await reserved('over')];
+    await use.ledger.withdrawals.move(over, 'rejected', REASON);
+    expect(await round([going], 'none')).toEqual([orphan]);
+    expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
+    for (const id of [orphan, going]) await use.ledger.withdrawals.move(id, 'rejected', REASON);
+  });
+
+  it('tells of runs that failed', async () => {
+    const id = await reserved('red');
+    expect(await round([], 'failed')).toEqual([id]);
+    const [alert] = (await use.ledger.alerts.list({ open: true, limit: 1 })).rows;
+    expect(alert).toMatchObject({ kind: 'workflow_failed', subject: id });
+    await use.ledger.withdrawals.move(id, 'rejected', REASON);
+  });
+
+  it('stops a withdrawal whose run had ended although the record does not know how, until people let it go', async () => {
+    const id = await reserved('ended');
+    expect(await round([], 'completed')).toEqual([id]);
+    expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
+      kind: 'stopped',
+      reason: { code: 'maybe_paid' },
+    });
+    await use.ledger.alerts.close('maybe_paid', id);
+    await round([], 'completed');
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+  });
+});

@@ -1,18 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from './activities/composition.ts';
 import { failureInterceptor } from './activities/failures.ts';
 import { createSignerActivities } from './activities/signing.ts';
 import { WalletWatch } from './activities/wallet-watch.ts';
 import { createWatchActivities } from './activities/watches.ts';
 import { createWithdrawalActivities } from './activities/withdrawals.ts';
+import { isDomainError } from './domain/errors.ts';
 import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from './domain/ids.ts';
 import { allowsHooks } from './domain/token-rules.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { dataConverter } from './platform/codec.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
+import { meterGauges, NodeMetrics } from './platform/metrics.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { keepSchedules } from './platform/schedules.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
@@ -24,6 +26,7 @@ import { Chain } from './solana/chain.ts';
 import { FeePlanner } from './solana/fees.ts';
 import { LandingWatcher } from './solana/landing.ts';
 import { openNodePool } from './solana/rpc/pool.ts';
+import type { PoolOptions } from './solana/rpc/roster.ts';
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -59,7 +62,7 @@ export async function chainWorker(
   await registerSearchAttributes(connection, config.temporalNamespace);
   const ledger = await openLedger(config.databaseUrl);
   closers.add('ledger', () => ledger.close());
-  const pool = await openNodePool(config.rpcUrls);
+  const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
   closers.add('nodes', () => pool.close());
   const client = new Client({ connection, namespace: config.temporalNamespace, ...converterOf(config) });
   closers.add('schedules', keepSchedules(client));
@@ -87,6 +90,17 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher: new LandingWatcher(chain), walletWatch }),
     ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
+  };
+}
+
+/** What the pool tells goes to the log and the metrics of this process. */
+function nodeOptions({ rpcRequestsPerSecond }: Config<'chain'>): PoolOptions {
+  const { logger, metricMeter } = Runtime.instance();
+  const nodes = new NodeMetrics(meterGauges(metricMeter));
+  return {
+    onNotice: (notice) => logger.warn(notice),
+    onProbe: (report) => nodes.record(report),
+    ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
   };
 }
 
@@ -150,6 +164,14 @@ function readStaff(env: NodeJS.ProcessEnv): { readonly config: Config; readonly 
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { config, staff } = readStaff(process.env);
-  installRuntime(createLogger({ level: config.logLevel, name: 'worker' }), config.metricsAddress);
-  await runWorkers(config, staff, shutdownSignal().signal);
+  const logger = createLogger({ level: config.logLevel, name: 'worker' });
+  installRuntime(logger, config.metricsAddress);
+  try {
+    await runWorkers(config, staff, shutdownSignal().signal);
+  } catch (error) {
+    // What a service manager may heal by starting again, such as nodes that are down, is one line and no stack.
+    if (!isDomainError(error)) throw error;
+    logger.fatal(`the worker ends: ${error.message}`);
+    process.exitCode = 1;
+  }
 }

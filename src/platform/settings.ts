@@ -18,6 +18,10 @@ const microLamports = z
   .regex(/^\d{1,20}$/, 'must be a whole number of micro-lamports')
   .transform(BigInt)
   .refine((value) => value <= U64_MAX, 'must fit into 64 bits');
+const rate = z
+  .string()
+  .regex(/^[1-9]\d{0,5}$/, 'must be a whole number of requests, 1 to 999999')
+  .transform(Number);
 const hostPort = z.string().regex(/^[^\s:/]+:\d{1,5}$/, 'must be host:port');
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind} URL` });
 const httpUrl = url(/^https?$/, 'an http or https');
@@ -58,6 +62,7 @@ export const SETTINGS = {
   temporalNamespace: { name: 'TEMPORAL_NAMESPACE', schema: z.string().default('default') },
   databaseUrl: { name: 'DATABASE_URL', schema: url(/^postgres(ql)?$/, 'a postgres').optional() },
   rpcUrls: { name: 'SLUICE_RPC_URLS', schema: rpcUrls.optional() },
+  rpcRequestsPerSecond: { name: 'SLUICE_RPC_REQUESTS_PER_SECOND', schema: rate.optional() },
   cluster: {
     name: 'SLUICE_CLUSTER',
     schema: z

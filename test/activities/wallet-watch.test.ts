@@ -1,0 +1,176 @@
+import {
+  Keypair,
+  type PublicKey,
+  SystemProgram,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+
+const HOT = Keypair.generate();
+const wallet = HOT.publicKey.toBase58();
+const use = useLedger();
+
+let localnet: Localnet;
+let pool: NodePool;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: wallet });
+  pool = await openNodePool(localnet.rpcUrls);
+  await look();
+});
+afterEach(async () => {
+  localnet.controls.clearFaults();
+  await use.ledger.pauses.end({ who: 'test', why: 'next' });
+});
+afterAll(async () => {
+  await pool?.close();
+  await localnet?.close();
+});
+
+/** A look of a process that has just started. */
+function look(): Promise<void> {
+  return new WalletWatch({ ledger: use.ledger, chain: new Chain(pool), hotWallet: wallet }).look();
+}
+
+/** A final transfer that the hot wallet signs, past Sluice. */
+async function spend(destination: PublicKey): Promise<string> {
+  const { blockhash } = await new Chain(pool).latestBlockhash();
+  const transfer = { fromPubkey: HOT.publicKey, toPubkey: destination, lamports: 3_000_000 };
+  const instructions = [SystemProgram.transfer(transfer)];
+  const message = new TransactionMessage({
+    payerKey: HOT.publicKey,
+    recentBlockhash: blockhash,
+    instructions,
+  });
+  const transaction = new VersionedTransaction(message.compileToV0Message());
+  transaction.sign([HOT]);
+  const params = [
+    Buffer.from(transaction.serialize()).toString('base64'),
+    { encoding: 'base64', skipPreflight: true },
+  ];
+  const signature = await pool.read((node) => node.call('sendTransaction', params, z.string()));
+  localnet.controls.produceSlots(4);
+  return signature;
+}
+
+/** A withdrawal to a new wallet, on record and no further. */
+async function reserved(): Promise<{ id: string; destination: PublicKey }> {
+  const id = newId();
+  const destination = Keypair.generate().publicKey;
+  await use.ledger.withdrawals.reserve(terms(id, { destination: destination.toBase58() }));
+  return { id, destination };
+}
+
+/** Its n-th attempt with this signature, proved dead. */
+async function buried(id: string, n: number, signature: string): Promise<void> {
+  await use.ledger.attempts.prepare(attempt(id, n), PLENTY);
+  await use.ledger.attempts.storeSignature(id, n, signature, 'AQID');
+  await use.ledger.attempts.settle(id, n, { state: 'dead', proof: {} });
+}
+
+async function open(): Promise<readonly string[]> {
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
+  return rows.map(({ kind, subject, count }) => `${kind} ${subject} ${count}`);
+}
+
+async function causes(): Promise<readonly string[]> {
+  return (await use.ledger.pauses.open()).map(({ cause }) => cause);
+}
+
+describe('a look at the history of the hot wallet', () => {
+  it('finds nothing in deposits and in attempts on record', async () => {
+    await localnet.airdrop(wallet, 5_000_000n);
+    const { id, destination } = await reserved();
+    await use.ledger.attempts.prepare(attempt(id), PLENTY);
+    await use.ledger.attempts.storeSignature(id, 1, await spend(destination), 'AQID');
+    await look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+  });
+
+  it('pauses everything for a spend that no attempt is, once, and stops whom it may have paid', async () => {
+    const [suspect, other] = [await reserved(), await reserved()];
+    const signature = await spend(suspect.destination);
+    await look();
+    await look();
+    const alerts = [`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`];
+    expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
+    expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
+
+    await use.ledger.pauses.end({ who: 'test', why: 'looked at' });
+    await look();
+    expect(await causes()).toEqual([]);
+    expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
+    expect((await use.ledger.attempts.prepare(attempt(suspect.id), PLENTY)).kind).toBe('stopped');
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('is not blinded by a node that lists nothing, nor by one that is silent', async () => {
+    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    const first = await spend(Keypair.generate().publicKey);
+    await look();
+    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    const second = await spend(Keypair.generate().publicKey);
+    await look();
+    expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
+  });
+
+  it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {
+    const signature = await spend(Keypair.generate().publicKey);
+    for (const node of [0, 1]) localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
+    expect(await codeOf(look())).toBe('NodeFault');
+    localnet.controls.clearFaults();
+    await look();
+    expect(await open()).toEqual([`unknown_spend ${signature} 1`]);
+  });
+
+  it('finds an attempt that was proved dead, and holds its withdrawal with both signatures', async () => {
+    const { id, destination } = await reserved();
+    const landed = await spend(destination);
+    await buried(id, 1, landed);
+    await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
+    await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature', 'AQID');
+    await look();
+    const { status, reason } = await use.ledger.withdrawals.get(id);
+    expect([status, reason?.code]).toEqual(['held', 'dead_attempt_landed']);
+    expect(reason?.message).toContain(landed);
+    expect(reason?.message).toContain('the-second-signature');
+    expect(await causes()).toEqual(['dead_attempt_landed']);
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
+  });
+});
+
+describe('a gap in the record', () => {
+  it('ends only when a quorum has finalized a blockhash life and more, and the wallet was listed after that', async () => {
+    const { id } = await reserved();
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    const height = BigInt(localnet.controls.produceSlot());
+    await look();
+    expect(await open()).toEqual(['record_restored sluice 1']);
+    localnet.controls.produceSlots(290);
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    localnet.controls.produceSlots(20);
+    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    localnet.controls.clearFaults();
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: Number(height) });
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    localnet.controls.clearFaults();
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+    await look();
+    expect(await open()).toEqual([]);
+  });
+});

@@ -45,7 +45,8 @@ async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Prom
         row.and([row('kind', '=', 'maybe_paid'), row('closedAt', 'is', null)]),
       ]),
     )
-    .orderBy('position')
+    // The gravest first, which happens to be the order of their names.
+    .orderBy('kind')
     .executeTakeFirst();
   return alert === undefined ? null : { code: alert.kind, message: alert.message };
 }

@@ -50,16 +50,16 @@ export class WalletWatch {
   async #look(): Promise<void> {
     const { ledger } = this.#deps;
     const gap = await ledger.continuity.pulse();
-    if (gap !== null) return this.#bridge(gap);
-    await this.#judgeHistory();
+    if (gap === null) await this.#judgeHistory();
+    else if (!(await this.#bridges(gap))) return;
     await ledger.alerts.close('record_restored', WHOLE);
   }
 
   /**
    * Ends a gap in the record as an attempt is proved dead: first a quorum has finalized what every attempt of before can live to,
-   * then the nodes are asked what the wallet signed. Whatever a lost row paid is known from then on.
+   * then the nodes are asked what the wallet signed. Whatever a lost row paid is known from then on. True where it has ended.
    */
-  async #bridge(gap: Gap): Promise<void> {
+  async #bridges(gap: Gap): Promise<boolean> {
     const { ledger, chain } = this.#deps;
     await ledger.alerts.raise(restoredAlarm(gap));
     const end = gap.quarantineHeight;
@@ -71,6 +71,7 @@ export class WalletWatch {
     const quorate = await this.#judgeHistory();
     const past = end !== null && finalized.filter((height) => height > end).length >= chain.pool.quorum;
     if (past && quorate) await ledger.continuity.heal(end);
+    return past && quorate;
   }
 
   /** True where a quorum of nodes listed the wallet's transactions, so that none can be missing. */

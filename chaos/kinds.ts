@@ -56,3 +56,8 @@ export const FAULT_KINDS = {
 export type FaultName = keyof typeof FAULT_KINDS;
 
 export const FAULT_NAMES = Object.keys(FAULT_KINDS) as readonly FaultName[];
+
+/** True where a fault strikes one node. */
+export function isNodeLane(lane: Lane): boolean {
+  return lane === 'node' || lane === 'lie';
+}

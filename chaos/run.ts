@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { rpc } from '../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../src/localstack/stack.ts';
 import { type Audit, audit } from './audit.ts';
 import { drawDemand, type Market, type Order, place } from './demand.ts';
-import { FAULT_NAMES, type FaultName } from './kinds.ts';
+import { FAULT_KINDS, FAULT_NAMES, type FaultName, isNodeLane } from './kinds.ts';
 import { readOutcomes } from './outcomes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
@@ -69,6 +70,7 @@ async function survive(
   const supervising = field.supervisor.run();
   const startMs = performance.now();
   const end = AbortSignal.timeout(plan.minutes * 2 * 60_000);
+  setMaxListeners(0, end);
   const paying = orders.map((order) => payOne(sluice, order, startMs, end));
   const faults = await inject(field, schedule, startMs, say);
   await field.supervisor.end();
@@ -110,7 +112,8 @@ async function inject(
 
 function describe({ kind, atMs, untilMs, node }: Injection): string {
   const seconds = ((untilMs - atMs) / 1_000).toFixed(0);
-  return `${(atMs / 1_000).toFixed(0).padStart(4)} s  ${kind} (node ${node}) for ${seconds} s`;
+  const where = isNodeLane(FAULT_KINDS[kind].lane) ? ` at node ${node + 1}` : '';
+  return `${(atMs / 1_000).toFixed(0).padStart(4)} s  ${kind}${where} for ${seconds} s`;
 }
 
 async function judge(stack: Stack, orders: readonly Order[]): Promise<Audit> {

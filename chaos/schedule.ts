@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FAULT_KINDS, FAULT_NAMES, type FaultName } from './kinds.ts';
+import { FAULT_KINDS, FAULT_NAMES, type FaultName, isNodeLane, type Lane } from './kinds.ts';
 
 /** One fault: when it strikes and when it is healed, in milliseconds since the start. */
 export interface Injection {
@@ -86,12 +86,8 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
   return Math.round(Math.min(wished, endMs / 6));
 }
 
-function isNodeLane(lane: string): boolean {
-  return lane === 'node' || lane === 'lie';
-}
-
 /** What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them. */
-function lanesOf(lane: string, node: number, nodes: number): readonly string[] {
+function lanesOf(lane: Lane, node: number, nodes: number): readonly string[] {
   if (lane === 'node') return [`node ${node}`];
   if (lane === 'lie') return ['lie', `node ${node}`];
   if (lane === 'all-nodes') return Array.from({ length: nodes }, (_, index) => `node ${index}`);

@@ -1,4 +1,18 @@
-/** The facts about one signed transaction that a verdict needs. Heights and slots are block heights and slots of the chain. */
+/**
+ * What bounds the life of a transaction. `slot` is where it was read: no transaction that carries it lies in an earlier one.
+ * A durable nonce lives until a transaction uses it up; Solana plans to retire it, so nothing needs it (solana §0).
+ */
+export type Lifetime =
+  | {
+      readonly kind: 'blockhash';
+      readonly blockhash: string;
+      readonly slot: bigint;
+      readonly height: bigint;
+      readonly lastValidBlockHeight: bigint;
+    }
+  | { readonly kind: 'nonce'; readonly account: string; readonly nonce: string; readonly slot: bigint };
+
+/** The facts about one transaction with a blockhash that a verdict needs. Heights and slots are block heights and slots of the chain. */
 export interface AttemptFacts {
   readonly signature: string | null;
   readonly blockhash: string;
@@ -41,14 +55,45 @@ export interface Coverage {
 /** A coverage with its place in the investigation: the sequence of the last question that built it. */
 export type SequencedCoverage = Coverage & { readonly sequence: number };
 
-/** Everything known about an attempt at one moment. `quorum` = nodes that must agree (more than half, at least 2; 1 only on loopback). */
-export interface Evidence {
+/** What nodes say of an attempt of either lifetime. `quorum` = nodes that must agree (more than half, at least 2; 1 only on loopback). */
+export interface OutcomeEvidence {
   readonly quorum: number;
-  readonly finalizedHeights: readonly NodeTestimony<bigint>[];
   readonly statuses: readonly NodeTestimony<Sighting>[];
   /** Nodes other than the first witness whose getTransaction (finalized), or our own linked scan, shows the same outcome. */
   readonly outcomeConfirmedBy: readonly string[];
+}
+
+/** Everything known at one moment about an attempt with a blockhash. */
+export interface Evidence extends OutcomeEvidence {
+  readonly finalizedHeights: readonly NodeTestimony<bigint>[];
   readonly coverage: SequencedCoverage | null;
+}
+
+/** The facts about one transaction with a durable nonce that a verdict needs. */
+export interface NonceAttemptFacts {
+  readonly signature: string | null;
+  readonly nonceAccount: string;
+  /** The value that the transaction carries in place of a blockhash. */
+  readonly nonce: string;
+}
+
+/** A finalized transaction that ran with a nonce as its lifetime, and so used it up, whether it succeeded or not. */
+export interface NonceUse {
+  readonly signature: string;
+  readonly nonceAccount: string;
+  readonly nonce: string;
+  readonly slot: bigint;
+  /** Nodes that show exactly this at finalized. */
+  readonly shownBy: readonly string[];
+  /** The sequence of the last question that found it. */
+  readonly sequence: number;
+}
+
+/** Everything known at one moment about an attempt with a durable nonce. */
+export interface NonceEvidence extends OutcomeEvidence {
+  /** The value of its nonce account in each node's finalized bank. */
+  readonly finalizedNonces: readonly NodeTestimony<string>[];
+  readonly use: NonceUse | null;
 }
 
 export type Verdict =

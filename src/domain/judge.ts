@@ -1,17 +1,8 @@
-import type {
-  AttemptFacts,
-  Evidence,
-  NodeTestimony,
-  SequencedCoverage,
-  Sighting,
-  Verdict,
-} from './attempt.ts';
+import type { AttemptFacts, Evidence, NodeTestimony, SequencedCoverage, Verdict } from './attempt.ts';
+import { countNodes, judgeable, judgeFinalized, type SeenBy, seenBy, unknown } from './sightings.ts';
 
 /** Block heights for which a blockhash stays usable. */
 export const BLOCKHASH_LIFE = 150n;
-
-type Seen = Extract<Sighting, { kind: 'seen' }>;
-type SeenBy = Seen & { readonly node: string };
 
 /** L: the last height at which the attempt could land, by the more cautious of node's word and own count. */
 export function deathHeight(attempt: AttemptFacts): bigint {
@@ -20,7 +11,7 @@ export function deathHeight(attempt: AttemptFacts): bigint {
 }
 
 /**
- * Answers "may we sign again?" for one attempt: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
+ * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
  * - `dead`: a quorum's finalized heights are above L, the linked finalized blocks up to above L lack the signature and
@@ -31,47 +22,15 @@ export function deathHeight(attempt: AttemptFacts): bigint {
  * Source: DESIGN "When an attempt is dead"; solana §2.4.
  */
 export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict {
-  if (!Number.isSafeInteger(evidence.quorum) || evidence.quorum < 1) {
-    return unknown('the quorum is not a positive whole number');
-  }
-  if (attempt.signature === null) {
-    return unknown('no signature is stored: sign the same message again to learn it');
-  }
   const seen = evidence.statuses.flatMap(seenBy);
-  const finalized = seen.filter((sighting) => sighting.commitment === 'finalized');
   const refuting = refutingCoverage(attempt, evidence);
   return (
-    judgeFinalized(finalized, evidence, refuting) ??
+    judgeable(attempt, evidence) ??
+    judgeFinalized(seen, evidence, refuting === null ? null : 'the linked blocks lack it') ??
     judgeInclusion(evidence) ??
     judgeUnfinalized(seen, refuting) ??
     judgeAbsence(deathHeight(attempt), evidence, refuting)
   );
-}
-
-function judgeFinalized(
-  finalized: readonly SeenBy[],
-  evidence: Evidence,
-  refuting: SequencedCoverage | null,
-): Verdict | null {
-  const [first] = finalized;
-  if (first === undefined) {
-    return evidence.outcomeConfirmedBy.length === 0
-      ? null
-      : unknown('an outcome is shown that no status reports');
-  }
-  if (
-    finalized.some((other) => other.slot !== first.slot || (other.error === null) !== (first.error === null))
-  ) {
-    return unknown('nodes report different finalized outcomes');
-  }
-  if (refuting !== null) return unknown(`${first.node} reports it finalized, the linked blocks lack it`);
-  const seconded = evidence.outcomeConfirmedBy.some(
-    (confirmer) => evidence.quorum === 1 || finalized.some((witness) => witness.node !== confirmer),
-  );
-  if (!seconded) return { kind: 'alive', seen: 'confirmed' };
-  return first.error === null
-    ? { kind: 'landed', slot: first.slot }
-    : { kind: 'failed', slot: first.slot, error: first.error };
 }
 
 function judgeInclusion(evidence: Evidence): Verdict | null {
@@ -142,24 +101,4 @@ function firstPast(
     if (answer > lastHeight) first.set(node, Math.min(sequence, first.get(node) ?? sequence));
   }
   return first;
-}
-
-function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
-  switch (answer.kind) {
-    case 'seen':
-      return [{ ...answer, node }];
-    case 'absent':
-    case 'unreadable':
-      return [];
-    default:
-      return answer satisfies never;
-  }
-}
-
-function countNodes(testimonies: readonly NodeTestimony<unknown>[]): number {
-  return new Set(testimonies.map((testimony) => testimony.node)).size;
-}
-
-function unknown(why: string): Verdict {
-  return { kind: 'unknown', why };
 }

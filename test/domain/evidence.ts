@@ -55,10 +55,11 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
   };
 }
 
-const node = fc.constantFrom('a', 'b', 'c');
-const sequence = fc.integer({ min: 0, max: 40 });
+export const node = fc.constantFrom('a', 'b', 'c');
+export const sequence = fc.integer({ min: 0, max: 40 });
 
-const sighting: fc.Arbitrary<Sighting> = fc.oneof(
+/** Mostly null, sometimes anything else. */
+export const anySighting: fc.Arbitrary<Sighting> = fc.oneof(
   { weight: 6, arbitrary: fc.constant(ABSENT) },
   { weight: 1, arbitrary: fc.constant(UNREADABLE) },
   {
@@ -72,7 +73,8 @@ const sighting: fc.Arbitrary<Sighting> = fc.oneof(
   },
 );
 
-function testimonies<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeTestimony<T>[]> {
+/** Answers of any nodes in any order. */
+export function testimonies<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeTestimony<T>[]> {
   return fc.array(fc.record({ node, sequence, answer }), { maxLength: 8 });
 }
 
@@ -96,7 +98,7 @@ const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
 export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
   finalizedHeights: testimonies(fc.bigInt({ min: 1100n, max: 1300n })),
-  statuses: testimonies(sighting),
+  statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   coverage: fc.option(anyCoverage, { freq: 9 }),
 });

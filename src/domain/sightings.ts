@@ -1,0 +1,68 @@
+import type { NodeTestimony, OutcomeEvidence, Sighting, Verdict } from './attempt.ts';
+
+/** A sighting with the node that reports it. */
+export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
+
+/** The sighting in a node's answer, if it is one. */
+export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
+  switch (answer.kind) {
+    case 'seen':
+      return [{ ...answer, node }];
+    case 'absent':
+    case 'unreadable':
+      return [];
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Null where a verdict can be reached at all. */
+export function judgeable(
+  attempt: { readonly signature: string | null },
+  { quorum }: OutcomeEvidence,
+): Verdict | null {
+  if (!Number.isSafeInteger(quorum) || quorum < 1)
+    return unknown('the quorum is not a positive whole number');
+  return attempt.signature === null
+    ? unknown('no signature is stored: sign the same message again to learn it')
+    : null;
+}
+
+/**
+ * `landed` or `failed` where a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome;
+ * null where no node does. `refutedBy` says what proves that no finalized block can hold it; null where nothing does.
+ */
+export function judgeFinalized(
+  seen: readonly SeenBy[],
+  evidence: OutcomeEvidence,
+  refutedBy: string | null,
+): Verdict | null {
+  const finalized = seen.filter((sighting) => sighting.commitment === 'finalized');
+  const [first] = finalized;
+  if (first === undefined) {
+    return evidence.outcomeConfirmedBy.length === 0
+      ? null
+      : unknown('an outcome is shown that no status reports');
+  }
+  if (
+    finalized.some((other) => other.slot !== first.slot || (other.error === null) !== (first.error === null))
+  ) {
+    return unknown('nodes report different finalized outcomes');
+  }
+  if (refutedBy !== null) return unknown(`${first.node} reports it finalized, ${refutedBy}`);
+  const seconded = evidence.outcomeConfirmedBy.some(
+    (confirmer) => evidence.quorum === 1 || finalized.some((witness) => witness.node !== confirmer),
+  );
+  if (!seconded) return { kind: 'alive', seen: 'confirmed' };
+  return first.error === null
+    ? { kind: 'landed', slot: first.slot }
+    : { kind: 'failed', slot: first.slot, error: first.error };
+}
+
+export function countNodes(testimonies: readonly NodeTestimony<unknown>[]): number {
+  return new Set(testimonies.map((testimony) => testimony.node)).size;
+}
+
+export function unknown(why: string): Verdict {
+  return { kind: 'unknown', why };
+}

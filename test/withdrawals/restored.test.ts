@@ -1,0 +1,172 @@
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+
+let running: TestStack;
+let chain: ChainHand;
+let connection: Connection;
+let temporal: Client;
+
+beforeAll(async () => {
+  running = await testStack();
+  chain = new ChainHand(running.stack);
+  connection = await Connection.connect({ address: running.stack.temporal.address });
+  temporal = new Client({ connection });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await running?.close();
+});
+
+/** Runs statements on the server of the record, from outside of its database. */
+async function onServer(...statements: readonly string[]): Promise<void> {
+  const url = new URL(running.stack.databaseUrl);
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A whole copy of the database as it is now; whoever is connected is cut off. */
+function backUp(): Promise<void> {
+  return onServer(
+    'alter database sluice allow_connections false',
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = 'sluice'`,
+    'create database backup template sluice',
+    'alter database sluice allow_connections true',
+  );
+}
+
+/** Puts the copy in the place of the database. */
+function restore(): Promise<void> {
+  return onServer(
+    'alter database backup allow_connections true',
+    'drop database sluice with (force)',
+    'alter database backup rename to sluice',
+  );
+}
+
+async function openAlerts(): Promise<readonly (readonly [kind: string, subject: string])[]> {
+  const rows = await query<{ kind: string; subject: string }>(
+    running.stack,
+    'select kind, subject from alert where closed_at is null order by position',
+  );
+  return rows.map(({ kind, subject }) => [kind, subject]);
+}
+
+async function resume(): Promise<void> {
+  await query(
+    running.stack,
+    `update pause set ended_at = now(), ended_by = 'the test', ended_why = 'looked at' where ended_at is null`,
+  );
+}
+
+function pay(id: string, destination: string, acceptEmptyWallet = true) {
+  return running.sluice.withdraw({ id, asset: 'SOL', amount: '3000000', destination, acceptEmptyWallet });
+}
+
+async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
+  await temporal.schedule.getHandle(schedule).trigger();
+}
+
+describe('a record restored from before the last attempts', () => {
+  const paidSince = newWallet();
+  const onItsWay = newWallet();
+  const later = newWallet();
+
+  it('stops all preparations, and nothing is paid twice', async () => {
+    const { sluice } = running;
+    await pay('before', newWallet());
+    expect((await sluice.waitForFinal('before')).status).toBe('finalized');
+    await pay('paid-since', paidSince, false);
+    await reaches(sluice, 'paid-since', 'awaiting_confirmation');
+    await backUp();
+
+    await sluice.confirm('paid-since');
+    const paid = await sluice.waitForFinal('paid-since');
+    expect(paid.status).toBe('finalized');
+    await chain.swallowSends();
+    await pay('on-its-way', onItsWay);
+    await reaches(sluice, 'on-its-way', 'sending');
+    const signature = (await sluice.get('on-its-way')).attempts[0]?.signature ?? '';
+    await restore();
+    await chain.heal();
+
+    // The restored record knows of no attempt; its wallet looks like any other that may be paid.
+    expect(await reaches(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({ attempts: [] });
+    await nextRound('orphans');
+    await pay('later', later);
+    await reaches(sluice, 'later', 'held');
+    await until(async () =>
+      (await openAlerts()).some(([kind, subject]) => kind === 'record_lost' && subject === 'on-its-way'),
+    );
+    await reaches(sluice, 'paid-since', 'held');
+    const lostSignature = paid.attempts[0]?.signature ?? '';
+    await until(async () => (await openAlerts()).some(([, subject]) => subject === lostSignature));
+    expect(await openAlerts()).toEqual(
+      expect.arrayContaining([
+        ['unknown_spend', lostSignature],
+        ['maybe_paid', 'paid-since'],
+        ['record_lost', 'on-its-way'],
+      ]),
+    );
+    expect(signature).not.toBe('');
+    expect(await chain.paymentsTo(paidSince)).toHaveLength(1);
+    expect((await chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
+    expect(await chain.paymentsTo(later)).toEqual([]);
+  }, 240_000);
+
+  it('stays stopped after a resume until every lost attempt has landed or can never land', async () => {
+    const { sluice } = running;
+    await resume();
+    const stopped = await reaches(sluice, 'later', 'held');
+    expect(stopped.attempts).toEqual([]);
+    await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);
+    // What the wallet signed before the restore and landed since may have paused everything once more.
+    await resume();
+    expect((await sluice.waitForFinal('later')).status).toBe('finalized');
+    expect(await chain.paymentsTo(later)).toHaveLength(1);
+    expect(await chain.paymentsTo(paidSince)).toHaveLength(1);
+    expect(await sluice.get('paid-since')).toMatchObject({
+      status: 'held',
+      reason: { code: 'maybe_paid' },
+      attempts: [],
+    });
+    expect((await sluice.cancel('paid-since')).status).toBe('cancelled');
+    expect((await chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
+  }, 300_000);
+});
+
+describe('an attempt on record as dead that the chain shows', () => {
+  it('pauses everything, and its withdrawal is never paid again, resumed or not', async () => {
+    const { sluice } = running;
+    const destination = newWallet();
+    await pay('dead-but-landed', destination);
+    const { attempts } = await sluice.waitForFinal('dead-but-landed');
+    const signature = attempts[0]?.signature ?? '';
+    await query(
+      running.stack,
+      `update attempt set state = 'dead', proof = '{"forged":true}' where withdrawal_id = 'dead-but-landed'`,
+    );
+    await query(running.stack, `update withdrawal set status = 'preparing' where id = 'dead-but-landed'`);
+    await nextRound('orphans');
+    await until(async () => (await sluice.get('dead-but-landed')).reason?.code === 'dead_attempt_landed');
+    const held = await sluice.get('dead-but-landed');
+    expect(held.status).toBe('held');
+    expect(held.reason?.message).toContain(signature);
+    expect(await openAlerts()).toContainEqual(['dead_attempt_landed', 'dead-but-landed']);
+    await resume();
+    const after = newWallet();
+    await pay('after-the-alarm', after);
+    expect((await sluice.waitForFinal('after-the-alarm')).status).toBe('finalized');
+    expect(await sluice.get('dead-but-landed')).toMatchObject({ status: 'held' });
+    expect(await chain.paymentsTo(destination)).toHaveLength(1);
+  }, 120_000);
+});

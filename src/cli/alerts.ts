@@ -28,9 +28,8 @@ export function registerAlerts(program: Command): void {
     .description('close an alert; a withdrawal that may be paid already is then paid')
     .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
     .argument('<subject>', 'what it is about')
-    .option('--json', 'one JSON object on stdout')
     .action((subject, options) =>
-      run(options.json ?? false, async (output) => {
+      run(alerts.opts().json ?? false, async (output) => {
         const closed = await withRecord((ledger) => ledger.alerts.close(options.kind, subject));
         output.result({ closed }, closed ? 'closed' : 'no such alert is open');
         return closed ? EXIT.ok : EXIT.refused;

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { userInfo } from 'node:os';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { sourceProgram } from '../../src/localstack/program.ts';
+import { freshDatabase } from '../support/postgres.ts';
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let ledger: Ledger;
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  ledger = await openLedger(database.url);
+});
+afterAll(async () => {
+  await ledger?.close();
+  await database?.drop();
+});
+
+/** What a command prints last on stdout, and its exit code; no API is there. */
+async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number }> {
+  const { command, args: first } = sourceProgram('cli.ts');
+  const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: database.url };
+  try {
+    const { stdout } = await promisify(execFile)(command, [...first, ...args, '--json'], { env });
+    return { json: JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), code: 0 };
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string };
+    return { json: JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), code };
+  }
+}
+
+describe('the commands for operations, without an API', () => {
+  it('pause and resume in the name of the user', async () => {
+    const pause = { cause: 'operator', reason: 'we look at it', who: userInfo().username };
+    expect(await sluice('pause', 'we look at it')).toMatchObject({ json: { pauses: [pause] }, code: 0 });
+    expect(await ledger.pauses.open()).toMatchObject([pause]);
+    expect(await sluice('resume', 'done')).toMatchObject({ json: { pauses: [pause] }, code: 0 });
+    expect(await ledger.pauses.open()).toEqual([]);
+    expect((await sluice('pause', '  ')).code).toBe(2);
+  });
+
+  it('show alerts and close one', async () => {
+    await ledger.alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
+    const alert = { kind: 'maybe_paid', subject: 'order-1', message: 'look at it', count: 1, closedAt: null };
+    expect(await sluice('alerts')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
+    expect(await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).toMatchObject({
+      json: { closed: true },
+      code: 0,
+    });
+    expect(await sluice('alerts')).toMatchObject({ json: { alerts: [] }, code: 0 });
+    expect((await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).code).toBe(3);
+    expect(await sluice('alerts', '--all')).toMatchObject({ json: { alerts: [{ subject: 'order-1' }] } });
+  });
+});

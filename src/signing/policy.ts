@@ -1,5 +1,6 @@
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
+import { isNonceAdvance } from '../solana/nonces.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
 import {
   COMPUTE_BUDGET_PROGRAM,
@@ -24,6 +25,8 @@ export interface SigningRequest {
   readonly maxFeeLamports: string;
   /** `0` forbids making a token account. What one costs is not in the message: the chain decides, and it is made at most once. */
   readonly maxRentLamports: string;
+  /** The wallet's own nonce account that gives the message its lifetime; without it only a blockhash may. */
+  readonly nonceAccount?: string;
 }
 
 /** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
@@ -35,16 +38,18 @@ export interface SigningBounds {
 }
 
 /**
- * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: limit, price, at most one
+ * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: the advance of the nonce account where one
+ * is asked for, limit, price, at most one
  * token account made, at most one memo, one transfer; no other program, account, signer or lookup table; all within `bounds`.
  */
 export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds: SigningBounds): void {
-  const decoded = read(message);
+  const decoded = readMessage(message);
   if (decoded.lookupTables > 0) throw refused('it uses a lookup table');
   if (decoded.signers.length !== 1 || decoded.feePayer !== asked.signer)
     throw refused('it has another signer');
-  const limits = checkLimits(decoded, asked, bounds);
-  const rest = decoded.instructions.slice(2);
+  const instructions = checkLifetime(decoded.instructions, asked);
+  const limits = checkLimits(decoded, instructions, asked, bounds);
+  const rest = instructions.slice(2);
   const transfer = rest.pop();
   if (transfer === undefined) throw refused('it holds no transfer');
   const memo = checkMemo(rest, transfer.program, asked);
@@ -54,14 +59,17 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
     throw refused('the transfer names extra accounts');
   if (rest.length > (token === null ? 0 : 1))
     throw refused('it holds more instructions than the transfer needs');
-  const { asset, destination, signer } = asked;
-  const spec = { asset, destination, source: signer, amount: BigInt(asked.amount), memo, token, ...limits };
+  const { asset, destination, signer, nonceAccount } = asked;
+  const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
+  const amount = BigInt(asked.amount);
+  const spec = { asset, destination, source: signer, amount, memo, token, ...limits, ...lifetime };
   // Whatever the checks above do not name (flags of accounts, unused keys, order) is caught by composing it anew.
   if (!Buffer.from(composeTransfer(spec).message).equals(message))
     throw refused('it is not the transfer asked for');
 }
 
-function read(message: Uint8Array): DecodedMessage {
+/** @throws DomainError SigningRefused for bytes that are no message. */
+export function readMessage(message: Uint8Array): DecodedMessage {
   try {
     return decodeMessage(message);
   } catch (error) {
@@ -70,9 +78,29 @@ function read(message: Uint8Array): DecodedMessage {
   }
 }
 
-function checkLimits(decoded: DecodedMessage, asked: SigningRequest, bounds: SigningBounds) {
+/** What follows the advance of the nonce; everything where none is asked for. */
+function checkLifetime(
+  instructions: readonly DecodedInstruction[],
+  { nonceAccount, signer }: SigningRequest,
+): readonly DecodedInstruction[] {
+  if (nonceAccount === undefined) return instructions;
+  const [first, ...rest] = instructions;
+  if (first === undefined || !isNonceAdvance(first.program, first.data))
+    throw refused('it does not begin with the advance of a nonce');
+  if (first.accounts[0]?.address !== nonceAccount) throw refused('the nonce account is another one');
+  if (first.accounts[2]?.address !== signer) throw refused('the nonce account has another authority');
+  return rest;
+}
+
+/** The limits and the blockhash of a message whose `instructions` begin with both limits, within the bounds. */
+export function checkLimits(
+  decoded: DecodedMessage,
+  instructions: readonly DecodedInstruction[],
+  asked: Pick<SigningRequest, 'maxFeeLamports'>,
+  bounds: SigningBounds,
+) {
   const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
-  const leading = decoded.instructions.slice(0, 2).map((instruction) => instruction.program);
+  const leading = instructions.slice(0, 2).map((instruction) => instruction.program);
   if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
     throw refused('it does not begin with compute unit limit and price');
   }
@@ -135,6 +163,7 @@ function viewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function refused(why: string): DomainError {
+/** The error for a message that may not be signed. */
+export function refused(why: string): DomainError {
   return new DomainError('SigningRefused', `the message was not signed: ${why}`);
 }

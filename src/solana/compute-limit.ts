@@ -70,11 +70,12 @@ export class ComputeLimits {
 }
 
 /** Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. */
-function shapeOf({ token, memo }: TransferDraft): string {
+function shapeOf({ token, memo, nonceAccount }: TransferDraft): string {
   const size = memo === null ? 0 : Buffer.byteLength(memo, 'utf8');
-  if (token === null) return `SOL ${size}`;
+  const advances = nonceAccount !== undefined;
+  if (token === null) return `SOL ${size} ${advances}`;
   const { mint, createAta, expectedFee } = token;
-  return `${mint} ${size} ${createAta} ${expectedFee !== null}`;
+  return `${mint} ${size} ${createAta} ${expectedFee !== null} ${advances}`;
 }
 
 /** What the ATA program spends on finding the address it makes: the runtime charges 1,500 units for each bump tried. */

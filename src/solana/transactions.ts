@@ -13,6 +13,7 @@ import {
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
 import { messageHashOf } from './message.ts';
+import { advanceNonce } from './nonces.ts';
 import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
 import { deriveAta } from './tokens.ts';
 
@@ -42,7 +43,10 @@ export interface TransferSpec {
   readonly token: TokenTransfer | null;
   readonly computeUnitLimit: number;
   readonly computeUnitPriceMicroLamports: bigint;
+  /** A recent blockhash, or the value of `nonceAccount`. */
   readonly blockhash: string;
+  /** The nonce account of `source` that gives the transaction its lifetime; without it the blockhash does. */
+  readonly nonceAccount?: string;
 }
 
 /** A transfer whose limits are still to be found. */
@@ -60,7 +64,7 @@ const SIGNATURE_BYTES = 65;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * Compose a transfer: compute unit limit and price first, then the account, then memo and transfer side by side
+ * Compose a transfer: the advance of its nonce where it has one, compute unit limit and price, then the account, then memo and transfer side by side
  * (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a packet.
  */
 export function composeTransfer(spec: TransferSpec): ComposedTransfer {
@@ -88,6 +92,7 @@ function serialized(spec: TransferSpec): Uint8Array | null {
 
 function instructionsOf(spec: TransferSpec): TransactionInstruction[] {
   return [
+    ...(spec.nonceAccount === undefined ? [] : [advanceNonce(spec.nonceAccount, spec.source)]),
     ComputeBudgetProgram.setComputeUnitLimit({ units: spec.computeUnitLimit }),
     ComputeBudgetProgram.setComputeUnitPrice({ microLamports: spec.computeUnitPriceMicroLamports }),
     ...(spec.token === null ? [] : createAta(spec, spec.token)),

@@ -20,10 +20,8 @@ import { assembleTransaction, composeTransfer, type TransferSpec } from '../../s
 const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
 const SIGNER = wallet(1);
 const OTHER = wallet(9);
-
 const PRICE_CAP = 10_000_000n;
 const BOUNDS: SigningBounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
-
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 const someWallet = fc.integer({ min: 20, max: 200 }).map(wallet);
 const token = fc
@@ -48,8 +46,14 @@ const spec: fc.Arbitrary<TransferSpec> = fc
     computeUnitLimit: fc.integer({ min: 1, max: 1_400_000 }),
     computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: PRICE_CAP }),
     blockhash: someWallet,
+    lifetime: fc.constantFrom({}, { nonceAccount: wallet(8) }),
   })
-  .map((rest) => ({ ...rest, source: SIGNER, asset: rest.token?.mint ?? 'SOL' }));
+  .map(({ lifetime, ...rest }) => ({
+    ...rest,
+    ...lifetime,
+    source: SIGNER,
+    asset: rest.token?.mint ?? 'SOL',
+  }));
 
 function requestFor(transfer: TransferSpec): SigningRequest {
   const fee = priorityLamports(transfer.computeUnitLimit, transfer.computeUnitPriceMicroLamports);
@@ -62,6 +66,7 @@ function requestFor(transfer: TransferSpec): SigningRequest {
     memo: transfer.memo,
     maxFeeLamports: fee.toString(),
     maxRentLamports: '1',
+    ...(transfer.nonceAccount === undefined ? {} : { nonceAccount: transfer.nonceAccount }),
   };
 }
 
@@ -184,7 +189,7 @@ describe('what may be signed', () => {
 
   it('refuses extra instructions, extra signers, lookup tables and trailing bytes', () => {
     const payer = new PublicKey(SIGNER);
-    const pay = (to: string, from = payer): TransactionInstruction =>
+    const pay = (to: string, from = payer) =>
       SystemProgram.transfer({ fromPubkey: from, toPubkey: new PublicKey(to), lamports: 5n });
     const limits = [
       ComputeBudgetProgram.setComputeUnitLimit({ units: 450 }),

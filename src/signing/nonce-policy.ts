@@ -1,0 +1,33 @@
+import { composeUpkeep } from '../solana/nonce-upkeep.ts';
+import { isNonceSeed } from '../solana/nonces.ts';
+import { checkLimits, readMessage, refused, type SigningBounds } from './policy.ts';
+
+/** The upkeep of a nonce account that may be signed. The account is the signer's own of this seed, with the signer as authority. */
+export interface UpkeepRequest {
+  readonly kind: 'create' | 'advance';
+  readonly signer: string;
+  readonly seed: string;
+  /** Decimal lamports for a new account; `0` for `advance`. */
+  readonly rentLamports: string;
+  /** Bound of the whole fee, decimal lamports. */
+  readonly maxFeeLamports: string;
+}
+
+/** Several times what the chain asks for 80 bytes: the money stays the wallet's own, so this only bounds a mistake. */
+const RENT_CAP_LAMPORTS = 5_000_000n;
+
+/**
+ * Throws DomainError SigningRefused unless the bytes are exactly the making of one nonce account with the wallet's own seed and
+ * authority, or one bare advance of such an account; all within `bounds`.
+ */
+export function checkUpkeep(message: Uint8Array, asked: UpkeepRequest, bounds: SigningBounds): void {
+  const { kind, signer, seed, rentLamports } = asked;
+  if (!isNonceSeed(seed)) throw refused('the seed is not one of a nonce account');
+  const rent = BigInt(rentLamports);
+  if (rent > RENT_CAP_LAMPORTS) throw refused(`a nonce account does not need ${rent} lamports`);
+  const decoded = readMessage(message);
+  const instructions = kind === 'advance' ? decoded.instructions.slice(1) : decoded.instructions;
+  const limits = checkLimits(decoded, instructions, asked, bounds);
+  const wanted = composeUpkeep({ kind, wallet: signer, seed, rentLamports: rent, ...limits });
+  if (!Buffer.from(wanted).equals(message)) throw refused('it is not the upkeep asked for');
+}

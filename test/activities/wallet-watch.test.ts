@@ -163,6 +163,7 @@ describe('a gap in the record', () => {
     localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    expect(await open()).toHaveLength(1);
     localnet.controls.clearFaults();
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: Number(height) });
     await look();

@@ -25,7 +25,6 @@ export interface Refusal {
 /** The token side of a payable withdrawal. */
 export interface TokenSide {
   readonly transfer: TokenTransfer;
-  readonly hotTokenAccount: string;
   /** What the hot wallet holds of it, finalized. */
   readonly hotAmount: bigint;
   readonly rentLamports: bigint;
@@ -136,7 +135,6 @@ async function readTokenSide(
     slot,
     side: {
       transfer,
-      hotTokenAccount: from,
       hotAmount: readTokenAccount(from, fromAccount)?.amount ?? 0n,
       rentLamports,
       memoRequired: verdict.memoRequired,

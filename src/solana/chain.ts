@@ -151,11 +151,6 @@ export class Chain {
     });
   }
 
-  /** A finalized transaction as the best node has it; null proves nothing. */
-  transaction(signature: string): Promise<TransactionAnswer> {
-    return this.pool.read((node) => readTransaction(node, signature));
-  }
-
   async #readAccounts(keys: string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
     const options = { encoding: 'base64', commitment: 'finalized' };
     const { context, value } = await this.pool.read((node) =>

@@ -16,12 +16,7 @@ const WHY: Readonly<Record<string, string>> = {
 
 /** Verdict on paying this token to this account (null = the account will be made). */
 export type TokenVerdict =
-  | {
-      readonly ok: true;
-      readonly createAta: boolean;
-      readonly memoRequired: boolean;
-      readonly hookProgram: string | null;
-    }
+  | { readonly ok: true; readonly createAta: boolean; readonly memoRequired: boolean }
   | { readonly ok: false; readonly reason: StatusReason };
 
 /**
@@ -53,12 +48,7 @@ export function tokenPolicy(
   }
   const reason = account === null ? absentReason(mint) : accountReason(mint, account, destination);
   if (reason !== null) return { ok: false, reason };
-  return {
-    ok: true,
-    createAta: account === null,
-    memoRequired: account?.memoRequired ?? false,
-    hookProgram: mint.hookProgram,
-  };
+  return { ok: true, createAta: account === null, memoRequired: account?.memoRequired ?? false };
 }
 
 function absentReason(mint: MintInfo): StatusReason | null {

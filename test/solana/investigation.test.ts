@@ -11,6 +11,7 @@ import {
   type SignedAttempt,
 } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { rpcCalls } from './rpc-calls.ts';
 
 const QUORUM = 2;
 let localnet: Localnet;
@@ -48,9 +49,9 @@ async function proofs(
   attempts: readonly SignedAttempt[],
 ): Promise<{ readonly found: readonly Investigation[]; readonly calls: number }> {
   const chain = new Chain(pool);
-  const before = pool.rpcCalls();
+  const before = rpcCalls(pool);
   const found = await investigate(chain, attempts, await askHeights(chain), blockCache());
-  return { found, calls: pool.rpcCalls() - before };
+  return { found, calls: rpcCalls(pool) - before };
 }
 
 function verdicts(attempts: readonly SignedAttempt[], found: readonly Investigation[]): readonly string[] {

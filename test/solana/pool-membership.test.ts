@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { rpcCalls } from './rpc-calls.ts';
 
 const ELSEWHERE = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 
@@ -140,7 +141,7 @@ describe('what a probe finds', () => {
       calls: 0,
     });
     expect(nodes.warnings()).toEqual([]);
-    expect(nodes.rpcCalls()).toBe(0);
+    expect(rpcCalls(nodes)).toBe(0);
   });
 
   it('warns of history that is off, at the next probe or the next question', async () => {

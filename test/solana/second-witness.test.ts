@@ -28,6 +28,18 @@ describe('with three nodes', () => {
     expect(outcome?.node).not.toBe(silent);
   });
 
+  it.each([{ preBalances: ['1.5'] }, { postTokenBalances: 'none' }, { logMessages: [7] }])(
+    'a second one bears witness although a field that nobody reads is odd: %j',
+    async (odd) => {
+      const [witness, second] = pool.nodes.map((node) => node.name);
+      const result = { slot: 5, meta: { err: null, fee: 5_000, preBalances: [], postBalances: [], ...odd } };
+      for (const node of [1, 2])
+        localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
+      const outcome = await secondOutcome(new Chain(pool), witness ?? '', '1'.repeat(64));
+      expect(outcome).toEqual({ node: second, slot: 5n, error: null, feeLamports: 5_000n });
+    },
+  );
+
   it('a first one that stands still does not hide that the chain went on', async () => {
     const highest = async () =>
       (await askHeights(new Chain(pool))).reduce((top, { answer }) => (answer > top ? answer : top), 0n);

@@ -86,11 +86,6 @@ export class NodePool {
     return null;
   }
 
-  /** Requests sent to all nodes since the start for withdrawals; probes are not among them. */
-  rpcCalls(): number {
-    return this.nodes.reduce((sum, node) => sum + node.callCount, 0);
-  }
-
   close(): Promise<void> {
     return this.#roster.close();
   }

@@ -1,8 +1,7 @@
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../src/localstack/ports.ts';
 import { ManagedProcess } from '../src/localstack/process.ts';
-import { sourceProgram } from '../src/localstack/program.ts';
+import { nodeProgram } from '../src/localstack/program.ts';
 import type { Stack } from '../src/localstack/stack.ts';
 import { benchEnvironment, TALLY_PORT } from './settings.ts';
 import { readTally } from './tally.ts';
@@ -24,12 +23,10 @@ export async function startBenchWorker(
   profileDir?: string,
 ): Promise<BenchWorker> {
   const tallyPort = await freePort();
-  const { command, args } = sourceProgram('worker.ts');
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`];
   const worker = new ManagedProcess({
     name,
-    command,
-    args: [...profiling, ...args.slice(0, -1), fileURLToPath(program)],
+    ...nodeProgram(program, [], profiling),
     env: {
       ...benchEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { failureLine } from './last-word.mjs';
-import { ensureTemporalCli } from './temporal-cli.mjs';
+import { failureLine } from '../src/cli/last-word.mjs';
+import { ensureTemporalCli } from '../src/localstack/temporal-cli.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const STAMP = join(ROOT, 'node_modules', '.sluice-lock');

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { failureLine, wantsJson } from '../src/cli/last-word.mjs';
 import { bootstrapOrExit } from './bootstrap.mjs';
-import { failureLine, wantsJson } from './last-word.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 

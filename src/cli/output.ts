@@ -1,7 +1,7 @@
-import { failureLine } from '../../scripts/last-word.mjs';
 import { SluiceError } from '../client/client.ts';
 import { isDomainError } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
+import { failureLine } from './last-word.mjs';
 
 /** Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object, `ok: false` in it for a failure. */
 export interface Output {

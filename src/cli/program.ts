@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { failureLine, wantsJson } from '../../scripts/last-word.mjs';
 import { EXIT } from './exit.ts';
+import { failureLine, wantsJson } from './last-word.mjs';
 
 /** An empty program whose usage errors {@link runProgram} tells; commands that are added later take that over. */
 export function createProgram(name: string, description: string): Command {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManagedProcess } from './process.ts';
-import { sourceProgram } from './program.ts';
+import { nodeProgram } from './program.ts';
 
 /** How the development chain runs; see `src/localnet/main.ts`. */
 export interface ChainOptions {
@@ -66,8 +66,8 @@ export async function startChain(
   };
   const chain = new ManagedProcess({
     name: 'localnet',
-    ...sourceProgram(
-      'localnet/main.ts',
+    ...nodeProgram(
+      new URL('../localnet/main.ts', import.meta.url),
       Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]),
     ),
     env: options.env,

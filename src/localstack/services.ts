@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Connection } from '@temporalio/client';
 import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { ManagedProcess } from './process.ts';
-import { sourceProgram } from './program.ts';
+import { nodeProgram } from './program.ts';
 
 const ACTIVITY_QUEUE = 2;
 
@@ -33,7 +33,7 @@ export function workerProcess(
   const queue = role === 'signer' ? SIGNER_TASK_QUEUE : WORKFLOW_TASK_QUEUE;
   const worker: ManagedProcess = new ManagedProcess({
     name,
-    ...sourceProgram('worker.ts'),
+    ...nodeProgram(new URL('../worker.ts', import.meta.url)),
     env: { ...context.env, SLUICE_WORKER_ROLE: role },
     logFile: join(context.logDir, `${name}.log`),
     readyTimeoutMs: 90_000,
@@ -47,7 +47,7 @@ export function workerProcess(
 export function apiProcess(context: ServiceContext, apiUrl: string): ManagedProcess {
   return new ManagedProcess({
     name: 'api',
-    ...sourceProgram('server.ts'),
+    ...nodeProgram(new URL('../server.ts', import.meta.url)),
     env: context.env,
     logFile: join(context.logDir, 'api.log'),
     ready: async () => {

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { ensureTemporalCli } from '../../scripts/temporal-cli.mjs';
 import { registerSearchAttributes } from '../platform/temporal.ts';
 import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes.ts';
 import { freePort } from './ports.ts';
 import { ManagedProcess } from './process.ts';
+import { ensureTemporalCli } from './temporal-cli.mjs';
 
 export interface LocalTemporal {
   /** `host:port` of the gRPC service. */

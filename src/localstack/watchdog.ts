@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../scripts/watchdog.mjs', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./watchdog-process.mjs', import.meta.url));
 
 let watchdog: ChildProcess | undefined;
 

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from '../../src/localstack/ports.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
+import { lastWord, runSluice, startSluice } from '../support/cli.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 const terms = ['--asset', 'SOL', '--amount', '1500000000', '--to', WALLET];
 
@@ -31,38 +28,14 @@ afterAll(async () => {
   if (directory !== undefined) rmSync(directory, { recursive: true });
 });
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs the real command in a directory with a `.sluice/dev.json`. */
-function sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  return start(args, env).ended;
-}
-
-function start(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, ['--import', TSX, CLI, ...args], {
-    cwd: directory,
-    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = new Promise<Ended>((resolve) =>
-    child.on('close', (code) => resolve({ code, stdout, stderr })),
-  );
-  return { child, ended, stderr: () => stderr };
-}
-
-const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+const sluice = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runSluice(args, { cwd: directory, env });
 
 test('withdraw asks, and prints one JSON object', async () => {
   const asked = await sluice(['withdraw', '--id', 'cli-1', ...terms, '--memo', 'hello', '--json']);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
-  expect(lastLine(asked.stdout)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
+  expect(lastWord(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
 });
 
 test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
@@ -72,7 +45,7 @@ test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
   const ended = await waiting;
   expect(ended.code).toBe(4);
   expect(ended.stderr).toContain('rejected  it is a mint');
-  expect(lastLine(ended.stdout)).toMatchObject({ id: 'cli-2', status: 'rejected' });
+  expect(lastWord(ended)).toMatchObject({ id: 'cli-2', status: 'rejected' });
 });
 
 test('status, list and cancel show what is on record', async () => {
@@ -92,10 +65,10 @@ test('status, list and cancel show what is on record', async () => {
   expect(status.stdout).toContain('cli-3  requested\n  pays       1.5 SOL to CliWa11et');
   expect(list.stdout).toMatch(/^\S+ {2}requested +cli-4 {2}1\.5 SOL\n$/);
   const cancelled = await sluice(['cancel', 'cli-3', '--json']);
-  expect(lastLine(cancelled.stdout)).toMatchObject({ status: 'cancelled' });
+  expect(lastWord(cancelled)).toMatchObject({ status: 'cancelled' });
   const confirmed = await sluice(['confirm', 'cli-3', '--json']);
   expect(confirmed.code).toBe(3);
-  expect(lastLine(confirmed.stdout)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
+  expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
 });
 
 test('exit codes tell usage, refusal and absence apart', async () => {
@@ -110,7 +83,7 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   expect([wrongOption.code, badAmount.code, unknown.code, wrongKey.code, away.code, help.code]).toEqual([
     2, 2, 3, 3, 2, 0,
   ]);
-  expect(lastLine(wrongOption.stdout)).toEqual({
+  expect(lastWord(wrongOption)).toEqual({
     ok: false,
     error: { code: 'UsageError', message: "required option '--asset <asset>' not specified" },
   });
@@ -136,15 +109,16 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const address = proxy.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const running = start(['withdraw', '--id', 'cli-5', ...terms, '--wait', '--json'], {
-    SLUICE_API_URL: `http://127.0.0.1:${port}`,
+  const running = startSluice(['withdraw', '--id', 'cli-5', ...terms, '--wait', '--json'], {
+    cwd: directory,
+    env: { SLUICE_API_URL: `http://127.0.0.1:${port}` },
   });
   await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain('asking on');
   running.child.kill('SIGINT');
   const ended = await running.ended;
   proxy.close();
   expect(ended.code).toBe(130);
-  expect(lastLine(ended.stdout)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
+  expect(lastWord(ended)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
   expect(ended.stderr).toContain('the withdrawal goes on, see: sluice status cli-5');
 });
 

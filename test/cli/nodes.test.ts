@@ -1,13 +1,9 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
+import { lastWord, runSluice } from '../support/cli.ts';
 
 // Every command is a process of its own, which takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
@@ -25,21 +21,8 @@ afterEach(async () => {
 });
 
 /** Runs the real command, away from any `.sluice/dev.json` but that of the test. */
-function nodes(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, ['--import', TSX, CLI, 'nodes', ...args], {
-    cwd: directory,
-    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
-    child.on('close', (code) => resolve({ code, stdout, stderr })),
-  );
-}
-
-const lastLine = (text: string): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+const nodes = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runSluice(['nodes', ...args], { cwd: directory, env });
 
 test('shows each node with what is wrong; a quorum is exit code 0', async () => {
   localnet.controls.produceSlots(20);
@@ -59,7 +42,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
   expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');
 
   expect(json).toMatchObject({ code: 0, stderr: '' });
-  expect(lastLine(json.stdout)).toMatchObject({
+  expect(lastWord(json)).toMatchObject({
     ok: true,
     quorum: 2,
     nodes: [
@@ -75,7 +58,7 @@ test('no quorum is exit code 5, with the table and the failure in the JSON', asy
   for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
   const ended = await nodes(['--json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
   expect(ended.code).toBe(5);
-  expect(lastLine(ended.stdout)).toMatchObject({
+  expect(lastWord(ended)).toMatchObject({
     ok: false,
     error: { code: 'NoHealthyNode', message: expect.stringContaining('0 of 3 nodes serve') },
     nodes: [{}, {}, { membership: 'silent' }],

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { sourceProgram } from '../../src/localstack/program.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -22,16 +20,9 @@ afterAll(async () => {
 });
 
 /** What a command prints last on stdout, and its exit code; no API is there. */
-async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number }> {
-  const { command, args: first } = sourceProgram('cli.ts');
-  const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: database.url };
-  try {
-    const { stdout } = await promisify(execFile)(command, [...first, ...args, '--json'], { env });
-    return { json: JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), code: 0 };
-  } catch (error) {
-    const { code, stdout } = error as { code: number; stdout: string };
-    return { json: JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), code };
-  }
+async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
+  const ended = await runSluice([...args, '--json'], { env: { DATABASE_URL: database.url } });
+  return { json: lastWord(ended), code: ended.code };
 }
 
 describe('the commands for operations, without an API', () => {

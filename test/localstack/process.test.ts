@@ -3,10 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { ManagedProcess } from '../../src/localstack/process.ts';
-import { sourceProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../src/localstack/program.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-process-'));
 const module = fileURLToPath(new URL('../../src/localstack/process.ts', import.meta.url));
@@ -69,8 +69,8 @@ test('children end when their parent is killed', async () => {
      console.log(child.pid);
      setInterval(() => {}, 1000);`,
   );
-  const { command, args } = sourceProgram('x.ts');
-  const parent = spawn(command, [...args.slice(0, -1), script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const { command, args } = nodeProgram(pathToFileURL(script));
+  const parent = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const pid = await new Promise<number>((resolve) =>
     parent.stdout.once('data', (chunk) => resolve(Number(chunk))),
   );

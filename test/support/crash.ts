@@ -1,9 +1,9 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import { ManagedProcess } from '../../src/localstack/process.ts';
-import { sourceProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../src/localstack/program.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWords } from './last-words.ts';
 import { testEnvironment } from './stack.ts';
@@ -24,13 +24,20 @@ const always = async (): Promise<boolean> => true;
 
 /** A chain worker in place of the stack's, which must be down: see `crashing-worker.ts`. */
 export function startCrashingWorker(stack: Stack, at: string, terms: WithdrawalTerms): Promise<Crashing> {
-  return start(stack, 'crashing-worker', at, terms, chainEnvironment(stack), always);
+  return start(
+    stack,
+    new URL('./crashing-worker.ts', import.meta.url),
+    at,
+    terms,
+    chainEnvironment(stack),
+    always,
+  );
 }
 
 /** A signer in place of the stack's, which must be down: see `crashing-signer.ts`. */
 export function startCrashingSigner(stack: Stack, at: string, terms: WithdrawalTerms): Promise<Crashing> {
   const env = { SLUICE_SIGNER_KEY_FILE: stack.signerKeyFile };
-  return start(stack, 'crashing-signer', at, terms, env, always);
+  return start(stack, new URL('./crashing-signer.ts', import.meta.url), at, terms, env, always);
 }
 
 /** One more API beside the stack's: see `crashing-api.ts`. */
@@ -47,21 +54,24 @@ export async function startCrashingApi(
       () => true,
       () => false,
     );
-  return { url, ...(await start(stack, 'crashing-api', at, terms, env, answers)) };
+  return {
+    url,
+    ...(await start(stack, new URL('./crashing-api.ts', import.meta.url), at, terms, env, answers)),
+  };
 }
 
 async function start(
   stack: Stack,
-  program: string,
+  program: URL,
   at: string,
   { id, destination }: WithdrawalTerms,
   settings: NodeJS.ProcessEnv,
   ready: () => Promise<boolean>,
 ): Promise<Crashing> {
-  const name = `${program}-${id}`;
+  const name = `${basename(program.pathname, '.ts')}-${id}`;
   const process = new ManagedProcess({
     name,
-    ...sourceProgram(`../test/support/${program}.ts`),
+    ...nodeProgram(program),
     env: {
       ...testEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { sourceProgram } from '../../src/localstack/program.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
 import { newWallet, type TestStack, testEnvironment, testStack } from '../support/stack.ts';
 import { audit } from './audit.ts';
 import { ChainHand } from './outcomes-support.ts';
@@ -39,17 +37,11 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
   'the command': async ({ id, asset, amount, destination, memo = '' }) => {
     const options = { id, asset, amount, to: destination, memo };
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-    const { command, args } = sourceProgram('cli.ts', [
-      'withdraw',
-      ...flags,
-      '--accept-empty-wallet',
-      '--wait',
-      '--json',
-    ]);
     const { apiUrl, apiKey } = running.stack;
-    const env = { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey };
-    const { stdout } = await promisify(execFile)(command, [...args], { env });
-    expect(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')).toEqual(await running.sluice.get(id));
+    const ended = await runSluice(['withdraw', ...flags, '--accept-empty-wallet', '--wait', '--json'], {
+      env: { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey },
+    });
+    expect(lastWord(ended)).toEqual(await running.sluice.get(id));
   },
   'the typed client': async (terms) => {
     await running.sluice.withdraw(terms);

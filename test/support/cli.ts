@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { nodeProgram } from '../../src/localstack/program.ts';
+
+/** How a command ended, and all that it said. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command under way. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** What it has said on stderr until now. */
+  stderr(): string;
+}
+
+/** Where a command runs, and the settings that it has beside PATH. */
+export interface Surroundings {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Starts the real `sluice` as a process of its own. */
+export function startSluice(args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {
+  const program = nodeProgram(new URL('../../src/cli.ts', import.meta.url), args);
+  const child = spawn(program.command, program.args, {
+    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<Ended>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  );
+  return { child, ended, stderr: () => stderr };
+}
+
+/** {@link startSluice} to its end. */
+export function runSluice(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
+  return startSluice(args, surroundings).ended;
+}
+
+/** The JSON object with which a command that was given `--json` ends. */
+export function lastWord({ stdout }: Pick<Ended, 'stdout'>): unknown {
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+}

@@ -1,10 +1,10 @@
+import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { unfinishedWithdrawals } from '../ledger/unfinished.ts';
-import { mapAtOnce } from '../solana/batch.ts';
 
 /** The runs of withdrawals, as the root gives them. */
 export interface Runs {
@@ -41,7 +41,7 @@ export function createOrphans({ ledger, runs }: OrphansDeps) {
       const running = await runs.running();
       for await (const row of unfinishedWithdrawals(ledger.db))
         if (!running.has(withdrawalWorkflowId(row.id))) orphans.push(termsOf(row));
-      await mapAtOnce(orphans, AT_ONCE, restart);
+      await pLimit(AT_ONCE).map(orphans, restart);
       return { restarted: orphans.length };
     },
   };

@@ -2,19 +2,15 @@ import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { classifyDestination, decodeAddress } from '../solana/addresses.ts';
+import { ataRent, deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
 import { resolveHookAccounts } from '../solana/hooks.ts';
+import { type MintInfo, readMint } from '../solana/mint.ts';
 import type { AccountInfo } from '../solana/rpc/schemas.ts';
+import { readTokenAccount } from '../solana/token-account.ts';
 import { tokenPolicy } from '../solana/token-policy.ts';
-import {
-  ataRent,
-  deriveAta,
-  type MintInfo,
-  readMint,
-  readTokenAccount,
-  transferFee,
-} from '../solana/tokens.ts';
 import type { TokenTransfer } from '../solana/transactions.ts';
+import { transferFee } from '../solana/transfer-fee.ts';
 
 /** Why an attempt cannot be composed now, and the state that this puts the withdrawal in. */
 export interface Refusal {

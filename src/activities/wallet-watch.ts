@@ -3,10 +3,10 @@ import { BLOCKHASH_LIFE } from '../domain/judge.ts';
 import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Gap } from '../ledger/continuity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { Shared } from '../solana/batch.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { u64 } from '../solana/rpc/schemas.ts';
+import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   newestOf,
   type Parties,
@@ -35,8 +35,8 @@ const PARTIES_KEPT = 5_000;
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
-  readonly #looks = new Shared<void>(SHARED_MS, 1);
-  readonly #parties = new Shared<Parties>(Number.POSITIVE_INFINITY, PARTIES_KEPT);
+  readonly #looks = new TtlCache<void>(SHARED_MS, 1);
+  readonly #parties = new TtlCache<Parties>(Number.POSITIVE_INFINITY, PARTIES_KEPT);
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;

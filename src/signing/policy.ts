@@ -1,4 +1,5 @@
 import { DomainError, isDomainError } from '../domain/errors.ts';
+import { deriveAta } from '../solana/ata.ts';
 import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
 import { isNonceAdvance } from '../solana/nonces.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
@@ -10,7 +11,6 @@ import {
   TOKEN_2022_PROGRAM,
 } from '../solana/programs.ts';
 import { readTokenTransfer } from '../solana/token-transfer.ts';
-import { deriveAta } from '../solana/tokens.ts';
 import { composeTransfer, type TokenTransfer } from '../solana/transactions.ts';
 
 /** The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays it and its fee. */

@@ -1,9 +1,10 @@
+import pLimit from 'p-limit';
 import type { Coverage } from '../domain/attempt.ts';
-import { mapAtOnce, Shared } from './batch.ts';
 import { RpcError } from './rpc/errors.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { blockAnswer, slotsAnswer } from './rpc/schemas.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 /** A finalized block with the signatures of its transactions. */
 export interface LinkedBlock {
@@ -33,7 +34,7 @@ export interface LinkedRange {
 }
 
 /** Finalized blocks of one watcher by slot, so that attempts of the same minute share their fetches. */
-export type BlockCache = Shared<LinkedBlock>;
+export type BlockCache = TtlCache<LinkedBlock>;
 
 /** Thrown inside the cache, which keeps no failures: what one node cannot give now, another may give later. */
 class NoBlock extends Error {}
@@ -42,7 +43,7 @@ const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
 
 export function blockCache(): BlockCache {
-  return new Shared(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
+  return new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
 }
 
 /**
@@ -89,7 +90,7 @@ async function firstAbove(
   const wanted = Number(lastHeight - origin.blockhashHeight) + 2;
   const params = [Number(origin.blockhashSlot), wanted, { commitment: 'finalized' }];
   const slots = await pool.read((node) => node.call('getBlocksWithLimit', params, slotsAnswer));
-  const blocks = await mapAtOnce(slots, FETCHES_AT_ONCE, (slot) => fetchBlock(pool, slot, cache));
+  const blocks = await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetchBlock(pool, slot, cache));
   return blocks.find((block) => block !== null && block.height > lastHeight) ?? null;
 }
 

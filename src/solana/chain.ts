@@ -1,6 +1,6 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import { Batcher, Shared } from './batch.ts';
+import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, readBaseFee, readExpiry, readLatestBlockhash } from './blockhash.ts';
 import { errorText, preflightError, RpcError } from './rpc/errors.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -8,6 +8,7 @@ import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo, TransactionAnswer } from './rpc/schemas.ts';
 import * as shape from './rpc/schemas.ts';
 import { readStatuses } from './statuses.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 export type { LatestBlockhash } from './blockhash.ts';
 
@@ -34,10 +35,10 @@ type AccountAnswer = { readonly slot: bigint; readonly account: AccountInfo | nu
 /** The chain as activities use it: questions of many withdrawals share calls. */
 export class Chain {
   readonly pool: NodePool;
-  readonly #blockhash = new Shared<LatestBlockhash>(BLOCKHASH_SHARED_MS);
-  readonly #rent = new Shared<bigint>(RENT_SHARED_MS);
-  readonly #epoch = new Shared<bigint>(5_000);
-  readonly #baseFee = new Shared<bigint>(60_000);
+  readonly #blockhash = new TtlCache<LatestBlockhash>(BLOCKHASH_SHARED_MS);
+  readonly #rent = new TtlCache<bigint>(RENT_SHARED_MS);
+  readonly #epoch = new TtlCache<bigint>(5_000);
+  readonly #baseFee = new TtlCache<bigint>(60_000);
   readonly #accounts: Batcher<AccountAnswer>;
 
   constructor(pool: NodePool) {

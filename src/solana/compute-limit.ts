@@ -1,10 +1,10 @@
 import { DomainError } from '../domain/errors.ts';
-import { Shared } from './batch.ts';
+import { ataBump } from './ata.ts';
 import type { Chain, Simulation } from './chain.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
-import { ataBump } from './tokens.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 /**
  * Why a transfer would not go through, as simulated on the newest confirmed block: `short` = the hot wallet lacks money there,
@@ -34,7 +34,7 @@ const UNITS_PER_BUMP = 1_500n;
  */
 export class ComputeLimits {
   readonly #chain: Chain;
-  readonly #units = new Shared<bigint>(SHARED_MS);
+  readonly #units = new TtlCache<bigint>(SHARED_MS);
 
   constructor(chain: Chain) {
     this.#chain = chain;

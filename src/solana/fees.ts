@@ -1,5 +1,5 @@
 import { base64 } from '@scure/base';
-import { Batcher } from './batch.ts';
+import { Batcher } from './batcher.ts';
 import type { Chain } from './chain.ts';
 import { ComputeLimits } from './compute-limit.ts';
 import { decodeMessage } from './message.ts';

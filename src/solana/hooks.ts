@@ -6,9 +6,11 @@ import {
   type AccountInfo as Web3Account,
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
+import { deriveAta } from './ata.ts';
 import type { Chain } from './chain.ts';
+import type { MintInfo } from './mint.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { deriveAta, type MintInfo, newTokenAccountData } from './tokens.ts';
+import { newTokenAccountData } from './token-account.ts';
 import type { HookAccount } from './transactions.ts';
 
 /** The transfer that a hook will see. Addresses are wallets; `createAta` = the destination's token account is made before it. */

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type {
   AttemptFacts,
   Evidence,
@@ -6,7 +7,6 @@ import type {
   Sighting,
 } from '../domain/attempt.ts';
 import { deathHeight } from '../domain/judge.ts';
-import { chunksOf, mapAtOnce } from './batch.ts';
 import {
   type BlockCache,
   type BlockhashOrigin,
@@ -15,6 +15,7 @@ import {
   linkedRange,
 } from './blocks.ts';
 import { type Chain, readTransaction } from './chain.ts';
+import { chunksOf } from './chunks.ts';
 import { errorText } from './rpc/errors.ts';
 import { u64 } from './rpc/schemas.ts';
 
@@ -124,7 +125,7 @@ export async function investigate(
     attempts.map((attempt) => attempt.signature),
     sequence + 1,
   );
-  return mapAtOnce([...attempts.entries()], AT_ONCE, async ([index, attempt]) => {
+  return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
     const { range, obstacle } = ranges.get(rangeKey(attempt)) ?? NOT_READ;
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const found = await gather(chain, attempt.signature, statuses[index] ?? [], heights, coverage);
@@ -192,7 +193,7 @@ async function readRanges(
       return [key, { range: null, obstacle: error instanceof Error ? error.message : String(error) }];
     }
   };
-  return new Map(await mapAtOnce([...groups], AT_ONCE, read));
+  return new Map(await pLimit(AT_ONCE).map(groups, read));
 }
 
 function rangeKey(attempt: SignedAttempt): string {
@@ -205,7 +206,7 @@ async function askStatuses(
   signatures: readonly string[],
   from: number,
 ): Promise<readonly NodeTestimony<Sighting>[][]> {
-  const pieces = await mapAtOnce(chunksOf(signatures, STATUSES_PER_CALL), AT_ONCE, async (piece) => {
+  const pieces = await pLimit(AT_ONCE).map(chunksOf(signatures, STATUSES_PER_CALL), async (piece) => {
     const answers = await chain.statuses(piece);
     return piece.map((_, at) =>
       answers.flatMap(({ node, sightings }, index) => {

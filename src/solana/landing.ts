@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
 import { judgeAttempt } from '../domain/judge.ts';
-import { chunksOf } from './batch.ts';
 import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
+import { chunksOf } from './chunks.ts';
 import {
   askHeights,
   type Investigation,

@@ -1,7 +1,8 @@
 import { NATIVE_MINT, NATIVE_MINT_2022 } from '@solana/spl-token';
 import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
-import type { MintInfo, TokenAccountInfo } from './tokens.ts';
+import type { MintInfo } from './mint.ts';
+import type { TokenAccountInfo } from './token-account.ts';
 
 const WRAPPED_SOL: ReadonlySet<string> = new Set([NATIVE_MINT.toBase58(), NATIVE_MINT_2022.toBase58()]);
 

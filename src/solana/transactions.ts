@@ -12,10 +12,10 @@ import {
   TransactionInstruction,
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
+import { deriveAta } from './ata.ts';
 import { messageHashOf } from './message.ts';
 import { advanceNonce } from './nonces.ts';
 import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
-import { deriveAta } from './tokens.ts';
 
 /** An account that a transfer hook wants to see; never a signer. */
 export interface HookAccount {

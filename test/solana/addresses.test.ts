@@ -4,9 +4,9 @@ import { Keypair, PublicKey } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyDestination } from '../../src/solana/addresses.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import type { AccountInfo } from '../../src/solana/rpc/schemas.ts';
-import { deriveAta } from '../../src/solana/tokens.ts';
 
 const nobody = { ours: new Set<string>() };
 const account = (changes: Partial<AccountInfo> = {}): AccountInfo => ({

@@ -4,13 +4,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
+import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
+import { readMint } from '../../src/solana/mint.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { deriveAta, readMint, readTokenAccount, transferFee } from '../../src/solana/tokens.ts';
+import { readTokenAccount } from '../../src/solana/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
-import type { LandingHooks, WatchedAttempt } from '../../src/solana/watch.ts';
+import { transferFee } from '../../src/solana/transfer-fee.ts';
+import type { LandingHooks } from '../../src/solana/watch.ts';
 
 const hot = Keypair.generate();
 const HOT = hot.publicKey.toBase58();
@@ -41,7 +45,7 @@ async function attempt(
   destination: string,
   amount: bigint,
   token: TokenTransfer | null = null,
-): Promise<WatchedAttempt & { feeLamports: bigint }> {
+): Promise<SignedAttempt & { raw: string; feeLamports: bigint }> {
   const life = await new Chain(pool).latestBlockhash();
   const asset = token?.mint ?? 'SOL';
   const draft = { asset, amount, source: HOT, destination, memo: null, token, blockhash: life.blockhash };
@@ -278,6 +282,7 @@ describe('an attempt that never arrives', () => {
     expect(verdict).toEqual({ kind: 'dead' });
     expect(feeLamports).toBeNull();
     expect(heard).toEqual([]);
+    if (!('coverage' in evidence)) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
       firstBlockhash: sent.blockhash,
       fromHeight: sent.blockhashHeight,

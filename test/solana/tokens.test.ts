@@ -13,20 +13,16 @@ import {
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { resolveHookAccounts } from '../../src/solana/hooks.ts';
+import { type MintInfo, readMint } from '../../src/solana/mint.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../../src/solana/token-account.ts';
 import { extensionEntries } from '../../src/solana/token-extensions.ts';
 import { tokenPolicy } from '../../src/solana/token-policy.ts';
-import {
-  deriveAta,
-  type MintInfo,
-  readMint,
-  readTokenAccount,
-  type TokenAccountInfo,
-  transferFee,
-} from '../../src/solana/tokens.ts';
+import { transferFee } from '../../src/solana/transfer-fee.ts';
 
 const OWNER = Keypair.generate().publicKey.toBase58();
 const PROGRAM = new PublicKey(TOKEN_2022_PROGRAM);

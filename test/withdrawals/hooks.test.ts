@@ -7,8 +7,8 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { keypairFile } from '../../src/localstack/keypair.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
-import { deriveAta } from '../../src/solana/tokens.ts';
 import {
   hookedMint,
   hookList,

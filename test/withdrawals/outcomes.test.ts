@@ -4,7 +4,7 @@ import { PublicKey, SystemProgram } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
-import { deriveAta } from '../../src/solana/tokens.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
 import { ChainHand, historyText, logsOf, query, reaches, until } from './outcomes-support.ts';
 

@@ -1,0 +1,57 @@
+import {
+  AccountState,
+  getDefaultAccountState,
+  getPausableConfig,
+  getTransferFeeConfig,
+  getTransferHook,
+  type TransferFeeConfig,
+  unpackMint,
+} from '@solana/spl-token';
+import { DomainError } from '../domain/errors.ts';
+import { ataSize } from './ata.ts';
+import { isTokenProgram, SYSTEM_PROGRAM } from './programs.ts';
+import type { AccountInfo } from './rpc/schemas.ts';
+import { extensionEntries, extensionName } from './token-extensions.ts';
+import { unpack } from './unpack.ts';
+
+/** A mint as a payout needs it. Fees are in base units. */
+export interface MintInfo {
+  readonly address: string;
+  readonly program: string;
+  readonly decimals: number;
+  /** Names of its Token-2022 extensions; `unknown:<type>` for those this build does not know. */
+  readonly extensions: readonly string[];
+  readonly transferFee: TransferFeeConfig | null;
+  /** The program called on every transfer, or null. */
+  readonly hookProgram: string | null;
+  readonly defaultFrozen: boolean;
+  readonly paused: boolean;
+  /** Bytes of an associated token account that is made for this mint now. */
+  readonly ataSize: number;
+}
+
+/** Read a mint. Throws DomainError AssetRejected where the account is missing or no mint. */
+export function readMint(address: string, account: AccountInfo | null): MintInfo {
+  if (account === null) throw notAMint(address, 'there is no such account');
+  if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
+  const mint = unpack(unpackMint, address, account);
+  if (mint === null || !mint.isInitialized) throw notAMint(address, 'the account is not a mint');
+  const entries = extensionEntries(mint.tlvData);
+  if (entries === null) throw notAMint(address, 'its extensions cannot be read');
+  const hook = getTransferHook(mint)?.programId.toBase58() ?? SYSTEM_PROGRAM;
+  return {
+    address,
+    program: account.owner,
+    decimals: mint.decimals,
+    extensions: entries.map((entry) => extensionName(entry.type)),
+    transferFee: getTransferFeeConfig(mint),
+    hookProgram: hook === SYSTEM_PROGRAM ? null : hook,
+    defaultFrozen: getDefaultAccountState(mint)?.state === AccountState.Frozen,
+    paused: getPausableConfig(mint)?.paused ?? false,
+    ataSize: ataSize(account.owner, new Set(entries.map((entry) => entry.type))),
+  };
+}
+
+function notAMint(address: string, why: string): DomainError {
+  return new DomainError('AssetRejected', `${address}: ${why}`, { address });
+}

@@ -6,8 +6,8 @@ import { failureInterceptor } from '../../src/activities/failures.ts';
 import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
 import { cancel, confirm } from '../../src/http/customer-word.ts';
-import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
 import { withdrawalStatus } from '../../src/workflows/messages.ts';
 import { authorization, openService, type Service } from './service.ts';
 

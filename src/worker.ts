@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from './activities/composition.ts';
 import { failureInterceptor } from './activities/failures.ts';
+import { blockhashLifetimes, NonceLifetimes } from './activities/lifetimes.ts';
 import { createSignerActivities } from './activities/signing.ts';
 import { WalletWatch } from './activities/wallet-watch.ts';
 import { createWatchActivities } from './activities/watches.ts';
@@ -83,6 +84,10 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   const composer = new Composer({
     chain,
     fees,
+    lifetimes:
+      config.lifetime === 'nonce'
+        ? new NonceLifetimes({ ledger, chain, hotWallet })
+        : blockhashLifetimes(chain),
     rules: { hotWallet, confirmUsedWallet, tokenPolicy },
     bounds: signingBounds(config),
   });

@@ -1,11 +1,13 @@
 import { base64 } from '@scure/base';
+import type { Lifetime } from '../domain/attempt.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { checkMessage, type SigningBounds, type SigningRequest } from '../signing/policy.ts';
-import type { Chain, LatestBlockhash } from '../solana/chain.ts';
+import type { Chain } from '../solana/chain.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import type { FeePlan, FeePlanner } from '../solana/fees.ts';
 import { composeTransfer, type TransferDraft } from '../solana/transactions.ts';
+import { type Lifetimes, lifetimeColumns, type Stop } from './lifetimes.ts';
 import { type Payee, type PayeeRules, type Refusal, readPayee } from './payee.ts';
 import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
 
@@ -16,11 +18,13 @@ export type Composition =
       readonly attempt: NewAttempt;
       readonly reservation: ReservationInput;
     }
-  | Refusal;
+  | Refusal
+  | Stop;
 
 export interface ComposerDeps {
   readonly chain: Chain;
   readonly fees: FeePlanner;
+  readonly lifetimes: Lifetimes;
   readonly rules: PayeeRules;
   /** What the signer grants: a message that it would refuse is never written. */
   readonly bounds: SigningBounds;
@@ -46,14 +50,15 @@ export class Composer {
   }
 
   async #compose(row: WithdrawalRow, n: number, salt: bigint): Promise<Composition> {
-    const { chain, fees, rules } = this.#deps;
+    const { chain, fees, lifetimes, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
     if (payee.kind !== 'payable') return payee;
     const shortage = tokenShortage(row, payee);
     if (shortage !== null) return shortage;
     const rentMinimum = await chain.rentMinimum(0);
-    const lifetime = await chain.latestBlockhash();
-    const plan = await fees.plan(this.#draft(row, payee, lifetime.blockhash), n, salt).catch(wouldFail);
+    const lifetime = await lifetimes.next(salt);
+    if (lifetime.kind === 'held') return lifetime;
+    const plan = await fees.plan(this.#draft(row, payee, lifetime), n, salt).catch(wouldFail);
     const failed = plan instanceof TransferWouldFail;
     const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;
@@ -68,22 +73,20 @@ export class Composer {
     n: number,
     payee: Payee,
     { spec, feeLamports }: FeePlan,
-    lifetime: LatestBlockhash,
+    lifetime: Lifetime,
   ): NewAttempt {
     const { hotWallet } = this.#deps.rules;
     const { message, messageHash } = composeTransfer(spec);
     const rentLamports = payee.token?.rentLamports ?? 0n;
-    checkMessage(message, requestFor(row, hotWallet, feeLamports, rentLamports), this.#deps.bounds);
+    const request = requestFor(row, hotWallet, feeLamports, rentLamports);
+    checkMessage(message, { ...request, ...nonceOf(lifetime) }, this.#deps.bounds);
     return {
       withdrawalId: row.id,
       n,
       wallet: hotWallet,
       message: base64.encode(message),
       messageHash,
-      blockhash: lifetime.blockhash,
-      blockhashSlot: lifetime.slot,
-      blockhashHeight: lifetime.height,
-      lastValidBlockHeight: lifetime.lastValidBlockHeight,
+      ...lifetimeColumns(lifetime),
       computeUnitLimit: spec.computeUnitLimit,
       computeUnitPriceMicroLamports: spec.computeUnitPriceMicroLamports,
       feeLamports,
@@ -91,7 +94,7 @@ export class Composer {
     };
   }
 
-  #draft(row: WithdrawalRow, payee: Payee, blockhash: string): TransferDraft {
+  #draft(row: WithdrawalRow, payee: Payee, lifetime: Lifetime): TransferDraft {
     return {
       asset: row.asset,
       amount: row.amount,
@@ -99,9 +102,14 @@ export class Composer {
       destination: row.destination,
       memo: row.memo ?? (payee.token?.memoRequired === true ? row.id : null),
       token: payee.token?.transfer ?? null,
-      blockhash,
+      blockhash: lifetime.kind === 'nonce' ? lifetime.nonce : lifetime.blockhash,
+      ...nonceOf(lifetime),
     };
   }
+}
+
+function nonceOf(lifetime: Lifetime): { readonly nonceAccount?: string } {
+  return lifetime.kind === 'nonce' ? { nonceAccount: lifetime.account } : {};
 }
 
 function requestFor(

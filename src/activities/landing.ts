@@ -14,6 +14,7 @@ import { withheldBy } from '../solana/token-transfer.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
+import { signedAttempt } from './lifetimes.ts';
 import { unlessLost } from './lost-record.ts';
 import { describeFailure } from './program-errors.ts';
 
@@ -38,7 +39,7 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
         if (noted) reporter.show(report);
       },
     };
-    return watcher.watch({ ...attempt, signature, raw }, hooks, start);
+    return watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
   }
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {

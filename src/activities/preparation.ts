@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
+import type { Stop } from './lifetimes.ts';
 import type { Refusal } from './payee.ts';
 import { currentAttempt, preparedAttempt } from './prepared-attempt.ts';
 import type { WalletWatch } from './wallet-watch.ts';
@@ -19,12 +20,6 @@ export interface PreparationDeps {
 }
 
 const RETRY_MS = 5_000;
-
-/** Nothing may be prepared now: for this withdrawal or for any. */
-interface Stop {
-  readonly kind: 'held';
-  readonly reason: StatusReason;
-}
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
@@ -78,13 +73,14 @@ async function whatIsThere(ledger: Ledger, id: string, error: unknown): Promise<
   return { kind: 'prepared', attempt };
 }
 
-/** `taken`: another attempt has this very message, so it must be composed with another price. */
+/** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */
 async function write(
   ledger: Ledger,
   { attempt, reservation }: Extract<Composition, { kind: 'composed' }>,
-): Promise<PrepareResult | 'taken'> {
+): Promise<Exclude<PrepareResult, { kind: 'nonce_taken' }> | 'taken'> {
   try {
-    return await ledger.attempts.prepare(attempt, reservation);
+    const result = await ledger.attempts.prepare(attempt, reservation);
+    return result.kind === 'nonce_taken' ? 'taken' : result;
   } catch (error) {
     if (isDomainError(error, 'MessageTaken')) return 'taken';
     throw error;

@@ -9,6 +9,7 @@ export function preparedAttempt(row: AttemptRow): PreparedAttempt {
     signature: row.signature,
     maxFeeLamports: row.feeLamports.toString(),
     maxRentLamports: row.rentLamports.toString(),
+    ...(row.nonceAccount === null ? {} : { nonceAccount: row.nonceAccount }),
   };
 }
 

@@ -9,8 +9,12 @@ export interface Attempt {
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
   /** base58; null until it is signed. */
   readonly signature: string | null;
+  /** What the transaction carries: a blockhash, or the value of `nonceAccount`. */
   readonly blockhash: string;
-  readonly lastValidBlockHeight: string;
+  /** Null for a durable nonce, which does not expire by height. */
+  readonly lastValidBlockHeight: string | null;
+  /** The durable nonce account that gives the transaction its lifetime; null where a blockhash does. */
+  readonly nonceAccount: string | null;
   /** The most it may cost until it has landed, then what it did cost. */
   readonly feeLamports: string;
   /** What it pays to create the receiver's token account. */

@@ -11,6 +11,8 @@ export interface PreparedAttempt {
   readonly maxFeeLamports: string;
   /** The most that it may cost in rent of accounts that it makes, decimal lamports. */
   readonly maxRentLamports: string;
+  /** The durable nonce account that gives it its lifetime; absent where a blockhash does. */
+  readonly nonceAccount?: string;
 }
 
 /** Where a withdrawal stands in Postgres, and its newest attempt that is not dead. */
@@ -51,4 +53,5 @@ export interface SigningTask {
   readonly memo: string | null;
   readonly maxFeeLamports: string;
   readonly maxRentLamports: string;
+  readonly nonceAccount?: string;
 }

@@ -2,6 +2,7 @@ import type { Selectable, Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { mayFollow, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
+import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {
   landFee,
   landReservations,
@@ -22,9 +23,10 @@ export type NewAttempt = Omit<
   'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'createdAt'
 >;
 
-/** `stopped`: no attempt may be prepared now, for this or for any withdrawal. */
+/** `stopped`: no attempt may be prepared now, for this or for any withdrawal. `nonce_taken`: compose with another nonce account. */
 export type PrepareResult =
   | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
+  | { readonly kind: 'nonce_taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason }
   | Shortage;
 
@@ -53,7 +55,7 @@ export class Attempts {
   }
 
   /**
-   * Writes the n-th attempt and reserves its money in one transaction, or answers what is missing or stops it. The row's existence forbids
+   * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it. The row's existence forbids
    * cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned as it is.
    * Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
    */
@@ -161,8 +163,12 @@ async function prepareIn(
   }
   const stop = await stopOf(trx, withdrawalId);
   if (stop !== null) return { kind: 'stopped', reason: stop };
+  const { nonceAccount } = input;
+  if (nonceAccount !== null && !(await lockFreeNonce(trx, nonceAccount, input.blockhash)))
+    return { kind: 'nonce_taken' };
   const shortage = await reserveFunds(trx, withdrawalId, reserve);
   if (shortage !== null) return shortage;
+  if (nonceAccount !== null) await leaseNonce(trx, nonceAccount, withdrawalId);
   const attempt = await trx
     .insertInto('attempt')
     .values({ ...input, state: 'prepared' })
@@ -179,6 +185,7 @@ async function afterSettlement(
   { reason, amountReceived }: AttemptOutcome,
 ): Promise<void> {
   const { id } = withdrawal;
+  if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
   if (settled.state === 'dead') {
     // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
     if (withdrawal.status === 'confirmed') await enterStatus(trx, id, 'sending');

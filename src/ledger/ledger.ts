@@ -5,6 +5,7 @@ import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 import { WalletHistory } from './wallet-history.ts';
@@ -20,6 +21,7 @@ export interface Ledger {
   readonly pauses: Pauses;
   readonly continuity: Continuity;
   readonly walletHistory: WalletHistory;
+  readonly nonces: Nonces;
   readonly db: Database;
   close(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     pauses: new Pauses(db),
     continuity: new Continuity(db),
     walletHistory: new WalletHistory(db),
+    nonces: new Nonces(db),
     db,
     close: () => db.destroy(),
   };

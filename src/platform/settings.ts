@@ -105,6 +105,11 @@ export const SETTINGS = {
     name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
     schema: microLamports.default(5_000_000n),
   },
+  /** Durable nonces are a mechanism that Solana plans to retire: docs/decisions/0011-lifetimes.md. */
+  lifetime: {
+    name: 'SLUICE_LIFETIME',
+    schema: z.enum(['blockhash', 'nonce'], 'must be blockhash or nonce').default('blockhash'),
+  },
   confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
   tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
   payloadKeys: { name: 'SLUICE_PAYLOAD_KEY', schema: payloadKeys.default([]) },

@@ -3,6 +3,7 @@ import type {
   AttemptFacts,
   Evidence,
   NodeTestimony,
+  OutcomeEvidence,
   SequencedCoverage,
   Sighting,
 } from '../domain/attempt.ts';
@@ -90,21 +91,15 @@ export function whyUnseconded(
   return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
 }
 
-/** Evidence for an outcome: what one node reports as finalized, and who agrees. */
+/** Evidence for an outcome, of whatever lifetime: what one node reports as finalized, and who agrees. */
 export function outcomeEvidence(
   quorum: number,
   witness: NodeTestimony<Sighting>,
   outcome: Outcome | null,
-): Evidence {
+): OutcomeEvidence {
   const seen = witness.answer.kind === 'seen' ? witness.answer : null;
   const agrees = outcome !== null && seen?.slot === outcome.slot && seen.error === outcome.error;
-  return {
-    quorum,
-    finalizedHeights: [],
-    statuses: [witness],
-    outcomeConfirmedBy: agrees ? [outcome.node] : [],
-    coverage: null,
-  };
+  return { quorum, statuses: [witness], outcomeConfirmedBy: agrees ? [outcome.node] : [] };
 }
 
 /**
@@ -157,14 +152,23 @@ async function gather(
   statuses: readonly NodeTestimony<Sighting>[],
   finalizedHeights: readonly NodeTestimony<bigint>[],
   coverage: SequencedCoverage | null,
-): Promise<Omit<Investigation, 'obstacle'>> {
+): Promise<{ readonly evidence: Evidence; readonly feeLamports: bigint | null }> {
+  const { feeLamports, ...found } = await confirmOutcome(chain, signature, statuses);
+  return { evidence: { ...found, finalizedHeights, coverage }, feeLamports };
+}
+
+/** Has a second node confirm what the statuses report as finalized, where any does. */
+export async function confirmOutcome(
+  chain: Chain,
+  signature: string,
+  statuses: readonly NodeTestimony<Sighting>[],
+): Promise<OutcomeEvidence & { readonly feeLamports: bigint | null }> {
   const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
   const outcome = witness === undefined ? null : await secondOutcome(chain, witness.node, signature);
   const outcomeConfirmedBy =
     witness === undefined ? [] : outcomeEvidence(1, witness, outcome).outcomeConfirmedBy;
-  const { quorum } = chain.pool;
-  const evidence = { quorum, finalizedHeights, statuses, outcomeConfirmedBy, coverage };
-  return { evidence, feeLamports: outcome?.feeLamports ?? null };
+  const feeLamports = outcome?.feeLamports ?? null;
+  return { quorum: chain.pool.quorum, statuses, outcomeConfirmedBy, feeLamports };
 }
 
 interface RangeReading {
@@ -200,8 +204,8 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${deathHeight(attempt)}`;
 }
 
-/** For each signature what every node says of it. */
-async function askStatuses(
+/** For each signature what every node says of it, history included; sequences begin at `from`. */
+export async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
   from: number,

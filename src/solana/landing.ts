@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
-import { judgeAttempt } from '../domain/judge.ts';
 import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
-import {
-  askHeights,
-  type Investigation,
-  investigate,
-  isDue,
-  outcomeEvidence,
-  STATUSES_PER_CALL,
-  secondOutcome,
-  whyUnseconded,
-} from './investigation.ts';
+import { examine, type Finding, findDue, findOutcome } from './examination.ts';
+import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
 /** Rhythms in milliseconds, and after how many tries a missing second witness is worth a word. No verdict depends on them. */
@@ -35,7 +26,8 @@ const SENDING: Outlook = { status: 'sending', why: null };
 
 /**
  * Watches every attempt of this process in one loop: one status question for all, one rebroadcast of the same bytes
- * for those not yet confirmed, and past their last height the search for proofs of death. Only `judgeAttempt` ends a watch.
+ * for those not yet confirmed, and past their last height, or without their nonce, the search for proofs of death. Only a judge's verdict ends a
+ * watch.
  */
 export class LandingWatcher {
   readonly #chain: Chain;
@@ -115,14 +107,14 @@ export class LandingWatcher {
     const outcome = await secondOutcome(this.#chain, witness.node, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
-    const why = this.#settle(watch, { evidence, feeLamports: outcome?.feeLamports ?? null, obstacle: null });
+    const why = this.#settle(watch, findOutcome(watch.attempt, evidence, outcome?.feeLamports ?? null));
     watch.unseconded += 1;
     if (why !== null) watch.doubt(why);
     else if (watch.unseconded >= this.#options.secondTries)
       watch.doubt(whyUnseconded(this.#chain, witness, outcome));
   }
 
-  /** One round of proofs for all attempts past their last height and not known to be finalized. */
+  /** One round of proofs for all attempts that can hardly land any more and are not known to be finalized. */
   async #bury(): Promise<void> {
     const now = performance.now();
     if (this.#burying || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
@@ -130,24 +122,26 @@ export class LandingWatcher {
     if (waiting.length === 0) return;
     this.#burying = true;
     this.#heightAt = now;
-    const heights = await askHeights(this.#chain);
-    const due = waiting.filter((watch) => watch.open && isDue(watch.attempt, heights));
+    const found = await findDue(
+      this.#chain,
+      waiting.map((watch) => watch.attempt),
+    );
+    const dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
     try {
-      const attempts = due.map((watch) => watch.attempt);
-      const found = await investigate(this.#chain, attempts, heights, this.#blocks);
-      for (const [index, investigation] of found.entries()) {
-        const watch = due[index];
-        if (watch !== undefined) watch.doubt(this.#settle(watch, investigation));
+      const attempts = dying.map((watch) => watch.attempt);
+      const findings = await examine(this.#chain, { ...found, attempts }, this.#blocks);
+      for (const [index, finding] of findings.entries()) {
+        const watch = dying[index];
+        if (watch !== undefined) watch.doubt(this.#settle(watch, finding));
       }
     } catch (error) {
-      for (const watch of due) watch.doubt(error instanceof Error ? error.message : String(error));
+      for (const watch of dying) watch.doubt(error instanceof Error ? error.message : String(error));
     }
     this.#burying = false;
   }
 
   /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
-  #settle(watch: Watch, { evidence, feeLamports, obstacle }: Investigation): string | null {
-    const verdict = judgeAttempt(watch.attempt, evidence);
+  #settle(watch: Watch, { verdict, evidence, feeLamports, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
     if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
     if (watch.open) watch.finish({ verdict, evidence, feeLamports });

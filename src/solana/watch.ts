@@ -1,13 +1,13 @@
-import type { Evidence, Verdict } from '../domain/attempt.ts';
-import type { SignedAttempt } from './investigation.ts';
+import type { Evidence, NonceEvidence, Verdict } from '../domain/attempt.ts';
+import type { AnySignedAttempt } from './examination.ts';
 
 /** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
-export type WatchedAttempt = SignedAttempt & { readonly raw: string };
+export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
 /** How an attempt ended, and what proves it. `feeLamports` is what the chain charged; null for a dead one. */
 export interface LandingOutcome {
   readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
-  readonly evidence: Evidence;
+  readonly evidence: Evidence | NonceEvidence;
   readonly feeLamports: bigint | null;
 }
 

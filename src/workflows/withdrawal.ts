@@ -53,8 +53,9 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
 /** Has the attempt signed where it is not yet, then keeps its bytes on the way until the chain has judged it. */
 async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<void> {
   const { id, asset, amount, destination, memo } = progress.terms;
-  const { n, message, maxFeeLamports, maxRentLamports } = attempt;
-  const bounds = { maxFeeLamports, maxRentLamports };
+  const { n, message, maxFeeLamports, maxRentLamports, nonceAccount } = attempt;
+  const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
+  const bounds = { maxFeeLamports, maxRentLamports, ...lifetime };
   const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, ...bounds };
   const signature = attempt.signature ?? (await signOrHold(progress, task));
   if (signature === null) return;

@@ -3,6 +3,7 @@ import { NATIVE_MINT } from '@solana/spl-token';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer, type Composition } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { DomainError } from '../../src/domain/errors.ts';
@@ -58,7 +59,8 @@ function composerWith(
   on = chain,
 ): Composer {
   const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy };
-  return new Composer({ chain: on, fees: new FeePlanner(on, PRICES), rules, bounds });
+  const fees = new FeePlanner(on, PRICES);
+  return new Composer({ chain: on, fees, lifetimes: blockhashLifetimes(on), rules, bounds });
 }
 
 /** A mint in the hot wallet's hands whose hook demands `demanded` extra accounts, with that list (null = none). */

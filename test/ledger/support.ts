@@ -51,6 +51,7 @@ export function attempt(withdrawalId: string, n = 1, changes: Partial<NewAttempt
     blockhashSlot: 2000n,
     blockhashHeight: 1000n,
     lastValidBlockHeight: 1150n,
+    nonceAccount: null,
     computeUnitLimit: 450,
     computeUnitPriceMicroLamports: 10_000n,
     feeLamports: 5n,

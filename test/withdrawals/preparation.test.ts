@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import { createPreparation } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
@@ -31,7 +32,8 @@ beforeAll(async () => {
   const fees = new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP });
   const bounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
   const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy: {} };
-  const composer = new Composer({ chain, fees, rules, bounds });
+  const lifetimes = blockhashLifetimes(chain);
+  const composer = new Composer({ chain, fees, lifetimes, rules, bounds });
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet: HOT });
   prepare = createPreparation({ ledger, composer, walletWatch });
 });

@@ -1,0 +1,140 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Database, Tables } from './database.ts';
+
+/** A nonce account of a wallet; `position` numbers those of one wallet from 1. */
+export type NonceAccountRow = Readonly<Selectable<Tables['nonceAccount']>>;
+
+/** A value that finalized banks show, and the slot at which they do. */
+export interface FinalizedNonce {
+  readonly nonce: string;
+  readonly slot: bigint;
+}
+
+/**
+ * Durable nonce accounts: `free` -> `leased` to one withdrawal -> `unproved` when its attempt is settled -> `free` when finalized banks
+ * show another value. No value is ever carried by two attempts.
+ */
+export class Nonces {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Takes the wallet's next position on record, before anything of the account is signed. `addressOf` derives its address. */
+  async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
+        trx,
+      );
+      const last = await trx
+        .selectFrom('nonceAccount')
+        .select((row) => row.fn.max('position').as('position'))
+        .where('authority', '=', authority)
+        .executeTakeFirst();
+      const position = (last?.position ?? 0) + 1;
+      const address = addressOf(position);
+      return trx
+        .insertInto('nonceAccount')
+        .values({ address, authority, position, state: 'unproved' })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
+  }
+
+  /** All of them, in the order of their making. */
+  async list(): Promise<readonly NonceAccountRow[]> {
+    return this.#db.selectFrom('nonceAccount').selectAll().orderBy(['authority', 'position']).execute();
+  }
+
+  async get(address: string): Promise<NonceAccountRow | undefined> {
+    return this.#db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
+  }
+
+  /** A free account, another one for another `salt`, so that those who ask at once seldom want the same. Leases nothing. */
+  async candidate(authority: string, salt: bigint): Promise<NonceAccountRow | undefined> {
+    return this.#db
+      .selectFrom('nonceAccount')
+      .selectAll()
+      .where('authority', '=', authority)
+      .where('state', '=', 'free')
+      .orderBy(sql`md5(address || ${salt.toString()})`)
+      .executeTakeFirst();
+  }
+
+  async unproved(authority: string): Promise<readonly NonceAccountRow[]> {
+    return this.#db
+      .selectFrom('nonceAccount')
+      .selectAll()
+      .where('authority', '=', authority)
+      .where('state', '=', 'unproved')
+      .execute();
+  }
+
+  /** Frees an unproved account whose finalized value is not the one that a transaction may carry; anything else stays as it is. */
+  async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
+    await this.#db
+      .updateTable('nonceAccount')
+      .set({ state: 'free', nonce, slot })
+      .where('address', '=', address)
+      .where('state', '=', 'unproved')
+      .where((row) => row.or([row('nonce', 'is', null), row('nonce', '<>', nonce)]))
+      .execute();
+  }
+
+  /** A free account does not hold what is on record: it must be proved anew. No attempt carries its value, so any value will do. */
+  async doubt(address: string, nonce: string): Promise<void> {
+    await this.#db
+      .updateTable('nonceAccount')
+      .set({ state: 'unproved', nonce: null, slot: null })
+      .where('address', '=', address)
+      .where('state', '=', 'free')
+      .where('nonce', '=', nonce)
+      .execute();
+  }
+}
+
+/** Locks the account for this transaction where it is free and holds the nonce; false where another one has it or wants it. */
+export async function lockFreeNonce(
+  trx: Transaction<Tables>,
+  address: string,
+  nonce: string,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('nonceAccount')
+    .select('address')
+    .where('address', '=', address)
+    .where('state', '=', 'free')
+    .where('nonce', '=', nonce)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Leases an account that {@link lockFreeNonce} has locked. */
+export async function leaseNonce(
+  trx: Transaction<Tables>,
+  address: string,
+  withdrawalId: string,
+): Promise<void> {
+  await trx
+    .updateTable('nonceAccount')
+    .set({ state: 'leased', withdrawalId })
+    .where('address', '=', address)
+    .execute();
+}
+
+/** Ends the lease of a settled attempt. The account keeps the nonce that the attempt carried until another one is proved. */
+export async function returnNonce(
+  trx: Transaction<Tables>,
+  address: string,
+  withdrawalId: string,
+): Promise<void> {
+  await trx
+    .updateTable('nonceAccount')
+    .set({ state: 'unproved', withdrawalId: null })
+    .where('address', '=', address)
+    .where('withdrawalId', '=', withdrawalId)
+    .execute();
+}

@@ -1,0 +1,154 @@
+import { base58 } from '@scure/base';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import type {
+  NodeTestimony,
+  NonceAttemptFacts,
+  NonceEvidence,
+  NonceUse,
+  Sighting,
+} from '../domain/attempt.ts';
+import type { Chain } from './chain.ts';
+import { chunksOf } from './chunks.ts';
+import { askStatuses, confirmOutcome } from './investigation.ts';
+import { isNonceAdvance, readNonceAccount } from './nonces.ts';
+import type { NodePool } from './rpc/pool.ts';
+import { accountsAnswer, HIGHEST_TRANSACTION_VERSION, u64 } from './rpc/schemas.ts';
+import { signaturesAbove } from './wallet-history.ts';
+
+/** An attempt with a durable nonce that has a signature. Nothing carries its nonce in `nonceSlot` or before. */
+export type SignedNonceAttempt = NonceAttemptFacts & {
+  readonly signature: string;
+  readonly nonceSlot: bigint;
+};
+
+/** The evidence for a verdict; see {@link Investigation} of attempts with a blockhash. */
+export interface NonceInvestigation {
+  readonly evidence: NonceEvidence;
+  readonly feeLamports: bigint | null;
+  readonly obstacle: string | null;
+}
+
+/** What each node's finalized bank holds, by nonce account. */
+export type FinalizedNonces = ReadonlyMap<string, readonly NodeTestimony<string>[]>;
+
+const ACCOUNTS_PER_CALL = 100;
+const AT_ONCE = 8;
+
+/** Asks every node for the finalized nonces: the first question of every proof. A node that shows no nonce is left out. */
+export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
+  const options = { encoding: 'base64', commitment: 'finalized' };
+  const found = new Map<string, NodeTestimony<string>[]>();
+  for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
+    const answers = await pool.all((node) =>
+      node.call('getMultipleAccounts', [keys, options], accountsAnswer),
+    );
+    for (const [at, { node, result }] of answers.entries()) {
+      if (result.status === 'rejected' || result.value.value.length !== keys.length) continue;
+      for (const [index, key] of keys.entries()) {
+        const state = readNonceAccount(result.value.value[index] ?? null);
+        const said = found.get(key) ?? [];
+        if (state !== null) said.push({ node, sequence: 1 + at, answer: state.nonce });
+        found.set(key, said);
+      }
+    }
+  }
+  return found;
+}
+
+/** True where any node's finalized nonce is another one: a reason to look closer, never a proof. */
+export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
+  return (nonces.get(nonceAccount) ?? []).some(({ answer }) => answer !== nonce);
+}
+
+/** Everything a verdict needs, asked in the order that a proof of death demands: after `nonces` who used them up, then the statuses. */
+export async function investigateNonces(
+  chain: Chain,
+  attempts: readonly SignedNonceAttempt[],
+  nonces: FinalizedNonces,
+): Promise<readonly NonceInvestigation[]> {
+  const sequence = chain.pool.nodes.length + 1;
+  const uses = await pLimit(AT_ONCE).map(attempts, (attempt) => findUse(chain.pool, attempt, sequence));
+  const signatures = attempts.map(({ signature }) => signature);
+  const statuses = await askStatuses(chain, signatures, sequence + 1);
+  return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
+    const said = statuses[index] ?? [];
+    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
+    const { use, obstacle } = uses[index] ?? { use: null, obstacle: null };
+    const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
+    const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
+    return {
+      evidence: { ...found, finalizedNonces, use },
+      feeLamports,
+      obstacle: faults.length === 0 ? null : faults.join('; '),
+    };
+  });
+}
+
+function unreadable(statuses: readonly NodeTestimony<Sighting>[]): string[] {
+  return statuses.flatMap(({ node, answer }) =>
+    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.why}`] : [],
+  );
+}
+
+/** The transaction that ran with the attempt's nonce, by the history of its account, the oldest first. */
+async function findUse(
+  pool: NodePool,
+  attempt: SignedNonceAttempt,
+  sequence: number,
+): Promise<{ readonly use: NonceUse | null; readonly obstacle: string | null }> {
+  const { nonceAccount, nonce, nonceSlot } = attempt;
+  try {
+    const { entries } = await signaturesAbove(pool, nonceAccount, nonceSlot);
+    for (const { signature, slot } of entries.toSorted((a, b) => Number(a.slot - b.slot))) {
+      const shownBy = await witnesses(pool, signature, attempt);
+      if (shownBy.length === 0) continue;
+      return { use: { signature, nonceAccount, nonce, slot, shownBy, sequence }, obstacle: null };
+    }
+    return { use: null, obstacle: `no node lists the transaction that used up ${nonceAccount}` };
+  } catch (error) {
+    return { use: null, obstacle: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+// `json` shows the lifetime of every transaction version; no bytes need to be understood.
+const ranTransaction = z
+  .object({
+    meta: z.object({ fee: u64 }).nullable(),
+    transaction: z.object({
+      message: z.object({
+        accountKeys: z.array(z.string()),
+        recentBlockhash: z.string(),
+        instructions: z.array(
+          z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() }),
+        ),
+      }),
+    }),
+  })
+  .nullable();
+
+async function witnesses(pool: NodePool, signature: string, attempt: NonceAttemptFacts): Promise<string[]> {
+  const options = {
+    encoding: 'json',
+    commitment: 'finalized',
+    maxSupportedTransactionVersion: HIGHEST_TRANSACTION_VERSION,
+  };
+  const answers = await pool.all((node) => node.call('getTransaction', [signature, options], ranTransaction));
+  return answers.flatMap(({ node, result }) =>
+    result.status === 'fulfilled' && usedUp(result.value, attempt) ? [node] : [],
+  );
+}
+
+/** A transaction that a block only includes, and that never ran, pays nothing and uses nothing up. */
+function usedUp(
+  answer: z.output<typeof ranTransaction>,
+  { nonceAccount, nonce }: NonceAttemptFacts,
+): boolean {
+  if (answer === null || answer.meta === null || answer.meta.fee === 0n) return false;
+  const { accountKeys, recentBlockhash, instructions } = answer.transaction.message;
+  const [first] = instructions;
+  const account = first?.accounts[0];
+  if (first === undefined || account === undefined || recentBlockhash !== nonce) return false;
+  const program = accountKeys[first.programIdIndex] ?? '';
+  return accountKeys[account] === nonceAccount && isNonceAdvance(program, base58.decode(first.data));
+}

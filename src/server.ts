@@ -46,7 +46,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
-    config: { explorerUrl, cluster, rpcUrls },
+    explorer: { explorerUrl, cluster, rpcUrls },
     logger: log,
     metrics,
   });

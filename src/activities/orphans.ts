@@ -4,7 +4,6 @@ import { withdrawalWorkflowId } from '../domain/ids.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
-import { unfinishedWithdrawals } from '../ledger/unfinished.ts';
 
 /** The runs of withdrawals, as the root gives them. */
 export interface Runs {
@@ -39,7 +38,7 @@ export function createOrphans({ ledger, runs }: OrphansDeps) {
     async restartOrphans(): Promise<{ readonly restarted: number }> {
       const orphans: WithdrawalTerms[] = [];
       const running = await runs.running();
-      for await (const row of unfinishedWithdrawals(ledger.db))
+      for await (const row of ledger.withdrawals.unfinished())
         if (!running.has(withdrawalWorkflowId(row.id))) orphans.push(termsOf(row));
       await pLimit(AT_ONCE).map(orphans, restart);
       return { restarted: orphans.length };

@@ -3,9 +3,7 @@ import { z } from 'zod';
 import { ALERT_KINDS } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { ProblemBody } from './schemas.ts';
-
-const time = z.string().meta({ format: 'date-time' });
+import { ProblemBody, pageQuery, time } from './schemas.ts';
 
 const AlertBody = z
   .object({
@@ -30,8 +28,7 @@ const AlertQuery = z.strictObject({
     .transform((text) => text === 'true')
     .optional()
     .meta({ description: 'Only those that are open, or only those that are closed' }),
-  cursor: z.string().max(512).optional().meta({ description: '`nextCursor` of the page before' }),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  ...pageQuery,
 });
 
 /** `GET /v1/alerts`: the one list of what people must know. */

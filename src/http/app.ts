@@ -21,7 +21,7 @@ import { withdrawalRoutes } from './withdrawals.ts';
 export interface AppDeps {
   readonly ledger: Ledger;
   readonly temporal: Client;
-  readonly config: ExplorerSettings;
+  readonly explorer: ExplorerSettings;
   /** Nothing is logged without one. */
   readonly logger?: FastifyBaseLogger;
   /** Requests are counted here; the page itself is served apart from the API. */
@@ -48,7 +48,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(async (guarded) => {
     requireApiKey(guarded, deps.ledger.apiKeys);
     const typed = guarded.withTypeProvider<ZodTypeProvider>();
-    await typed.register(withdrawalRoutes({ ...deps, explorer: deps.config }));
+    await typed.register(withdrawalRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
   });

@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { sql } from 'kysely';
 import type { Ledger } from '../ledger/ledger.ts';
 import { HealthBody } from './schemas.ts';
 
@@ -23,7 +22,7 @@ export function healthRoute(deps: {
       },
       handler: async (_request, reply) => {
         const [database, temporal] = await Promise.all([
-          answers(sql`select 1`.execute(deps.ledger.db)),
+          answers(deps.ledger.ping()),
           answers(deps.temporal.withDeadline(Date.now() + PROBE_DEADLINE_MS, () => describe(deps.temporal))),
         ]);
         const ok = database && temporal;

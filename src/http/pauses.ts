@@ -2,8 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
-import { callerOf } from './auth.ts';
-import { ProblemBody } from './schemas.ts';
+import { ProblemBody, time } from './schemas.ts';
 
 const WhyBody = z.strictObject({
   why: z.string().trim().min(1).max(500).meta({ description: 'For whoever asks later' }),
@@ -17,7 +16,7 @@ const PausesBody = z
           cause: z.string().meta({ description: '`operator`, or the kind of the alert that began it' }),
           reason: z.string(),
           who: z.string(),
-          since: z.string().meta({ format: 'date-time' }),
+          since: time,
         }),
       )
       .readonly(),
@@ -39,10 +38,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         body: WhyBody,
         response,
       },
-      handler: async (request) => {
-        const who = await callerOf(request, ledger.apiKeys);
-        return present(await ledger.pauses.begin({ who, why: request.body.why }));
-      },
+      handler: async ({ caller: who, body: { why } }) => present(await ledger.pauses.begin({ who, why })),
     });
     app.route({
       method: 'POST',
@@ -55,10 +51,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         body: WhyBody,
         response,
       },
-      handler: async (request) => {
-        const who = await callerOf(request, ledger.apiKeys);
-        return present(await ledger.pauses.end({ who, why: request.body.why }));
-      },
+      handler: async ({ caller: who, body: { why } }) => present(await ledger.pauses.end({ who, why })),
     });
   };
 }

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { DomainError, ERROR_KINDS } from '../domain/errors.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
 import { temporalFault } from './temporal-faults.ts';
 
 interface Issue {
@@ -86,16 +87,6 @@ function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCod
   const { code, statusCode } = error;
   return (
     String(code).startsWith('FST_') && typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
-  );
-}
-
-/** Connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), too many connections. */
-function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53300)$/.test(code) ||
-    error.message.startsWith('Connection terminated')
   );
 }
 

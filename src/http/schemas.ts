@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
+import { CURSOR } from '../ledger/page.ts';
 
 const address = z
   .string()
@@ -11,7 +12,8 @@ const baseUnits = z.string().meta({
   pattern: '^[1-9][0-9]{0,19}$',
   examples: ['1500000000'],
 });
-const time = z.string().meta({ format: 'date-time' });
+/** ISO-8601, as every answer gives times. */
+export const time = z.string().meta({ format: 'date-time' });
 
 /** Body of POST /v1/withdrawals: types and unknown fields only; `checkTerms` is the one judge of the values. */
 export const TermsBody = z
@@ -43,8 +45,7 @@ const AttemptBody = z
     state: z.enum(['prepared', 'signed', 'landed', 'failed', 'dead']),
     signature: z.string().nullable(),
     blockhash: z.string(),
-    lastValidBlockHeight: z.string().nullable(),
-    nonceAccount: z.string().nullable(),
+    lastValidBlockHeight: z.string(),
     feeLamports: z.string(),
     rentLamports: z.string(),
     slot: z.string().nullable(),
@@ -99,14 +100,19 @@ export const ProblemBody = z
 
 export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
 
+/** The part of a query that chooses a page of a list. */
+export const pageQuery = {
+  cursor: z.string().regex(CURSOR).optional().meta({ description: '`nextCursor` of the page before' }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+};
+
 const visible = z.string().regex(/^[\x21-\x7e]{1,512}$/);
 
 export const ListQuery = z.strictObject({
   status: z.enum(WITHDRAWAL_STATUSES).optional(),
   asset: visible.optional(),
   destination: visible.optional(),
-  cursor: visible.optional().meta({ description: '`nextCursor` of the page before' }),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  ...pageQuery,
 });
 
 export const HealthBody = z

@@ -1,24 +1,15 @@
 import { type Selectable, sql } from 'kysely';
 import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
-import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
 export type AlertRow = Readonly<Selectable<Tables['alert']>>;
 
-/** Which alerts to list, newest first; `cursor` is the `nextCursor` of the page before. */
-export interface AlertFilter {
+/** Which alerts to list. */
+export interface AlertFilter extends PageRequest {
   /** Only those that are open, or only those that are closed. */
   readonly open?: boolean | undefined;
-  readonly cursor?: string | undefined;
-  readonly limit: number;
 }
-
-export interface AlertPage {
-  readonly rows: readonly AlertRow[];
-  readonly nextCursor: string | null;
-}
-
-const CURSOR = /^[1-9][0-9]{0,17}$/;
 
 /** The one list of what people must know. At most one alert of a kind and subject is open. */
 export class Alerts {
@@ -69,21 +60,12 @@ export class Alerts {
   }
 
   /** Throws InvalidRequest for a cursor that no page gave out. */
-  async list({ open, cursor, limit }: AlertFilter): Promise<AlertPage> {
-    if (cursor !== undefined && !CURSOR.test(cursor)) {
-      const message = 'cursor must be the nextCursor of an earlier page';
-      throw new DomainError('InvalidRequest', message, { field: 'cursor' });
-    }
-    let query = this.#db.selectFrom('alert').selectAll();
+  async list(filter: AlertFilter): Promise<Page<AlertRow>> {
+    const { open, limit } = filter;
+    let query = this.#db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
     if (open !== undefined) query = query.where('closedAt', open ? 'is' : 'is not', null);
-    if (cursor !== undefined) query = query.where('position', '<', BigInt(cursor));
-    const found = await query
-      .orderBy('position', 'desc')
-      .limit(limit + 1)
-      .execute();
-    const rows = found.slice(0, limit);
-    const last = rows.at(-1);
-    return { rows, nextCursor: found.length > limit && last !== undefined ? last.position.toString() : null };
+    const newest = query.orderBy('position', 'desc').limit(limit + 1);
+    return pageOf(await newest.execute(), filter);
   }
 
   /** How many of each kind are open; 0 for every other kind. */

@@ -19,11 +19,6 @@ export class ApiKeys {
       .execute();
   }
 
-  /** True where `key` was added; compares with every key in constant time. */
-  async known(key: string): Promise<boolean> {
-    return (await this.holderOf(key)) !== null;
-  }
-
   /** The name under which `key` was added, or null; compares with every key in constant time. */
   async holderOf(key: string): Promise<string | null> {
     const asked = digest(key);

@@ -5,10 +5,12 @@ import {
   isTerminal,
   mayFollow,
   type StatusReason,
+  WITHDRAWAL_STATUSES,
   type WithdrawalStatus,
   type WithdrawalTerms,
 } from '../domain/withdrawal.ts';
 import type { Database, Tables } from './database.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { releaseReservations } from './reservations.ts';
 import {
   enterStatus,
@@ -20,18 +22,11 @@ import {
 
 export type { WithdrawalRow } from './withdrawal-row.ts';
 
-/** Which withdrawals to list, newest first; `cursor` is the `nextCursor` of the page before. */
-export interface WithdrawalFilter {
+/** Which withdrawals to list; all conditions must hold. */
+export interface WithdrawalFilter extends PageRequest {
   readonly status?: WithdrawalStatus | undefined;
   readonly asset?: string | undefined;
   readonly destination?: string | undefined;
-  readonly cursor?: string | undefined;
-  readonly limit: number;
-}
-
-export interface WithdrawalPage {
-  readonly rows: readonly WithdrawalRow[];
-  readonly nextCursor: string | null;
 }
 
 /** A slow step that found no payable attempt must not write over one that a faster step has prepared. */
@@ -42,7 +37,8 @@ const BEFORE_ANY_ATTEMPT: readonly WithdrawalStatus[] = [
   'cancelled',
   'failed',
 ];
-const CURSOR = /^[1-9][0-9]{0,17}$/;
+const UNFINISHED = WITHDRAWAL_STATUSES.filter((status) => !isTerminal(status));
+const UNFINISHED_AT_ONCE = 500;
 
 /** Customers' requests: one row an id for ever. Every step may be repeated and is then a success without effect. */
 export class Withdrawals {
@@ -93,26 +89,33 @@ export class Withdrawals {
   }
 
   /** Throws InvalidRequest for a cursor that no page gave out. */
-  async list(filter: WithdrawalFilter): Promise<WithdrawalPage> {
-    const { status, asset, destination, cursor, limit } = filter;
-    if (cursor !== undefined && !CURSOR.test(cursor)) {
-      throw new DomainError('InvalidRequest', 'cursor must be the nextCursor of an earlier page', {
-        field: 'cursor',
-      });
-    }
-    let query = this.#db.selectFrom('withdrawal').selectAll();
+  async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
+    const { status, asset, destination, limit } = filter;
+    let query = this.#db.selectFrom('withdrawal').selectAll().where('position', '<', positionBefore(filter));
     if (status !== undefined) query = query.where('status', '=', status);
     if (asset !== undefined) query = query.where('asset', '=', asset);
     if (destination !== undefined) query = query.where('destination', '=', destination);
-    if (cursor !== undefined) query = query.where('position', '<', BigInt(cursor));
-    const stored = await query
-      .orderBy('position', 'desc')
-      .limit(limit + 1)
-      .execute();
-    const page = stored.slice(0, limit);
-    const last = page.at(-1);
-    const more = stored.length > limit && last !== undefined;
-    return { rows: page.map(toWithdrawalRow), nextCursor: more ? last.position.toString() : null };
+    const newest = query.orderBy('position', 'desc').limit(limit + 1);
+    const { rows, nextCursor } = pageOf(await newest.execute(), filter);
+    return { rows: rows.map(toWithdrawalRow), nextCursor };
+  }
+
+  /** Every withdrawal that has not ended, the oldest first, read some at a time. */
+  async *unfinished(): AsyncGenerator<WithdrawalRow> {
+    for (let after = 0n; ; ) {
+      const page = await this.#db
+        .selectFrom('withdrawal')
+        .selectAll()
+        .where('status', 'in', UNFINISHED)
+        .where('position', '>', after)
+        .orderBy('position')
+        .limit(UNFINISHED_AT_ONCE)
+        .execute();
+      yield* page.map(toWithdrawalRow);
+      const last = page.at(-1);
+      if (last === undefined || page.length < UNFINISHED_AT_ONCE) return;
+      after = last.position;
+    }
   }
 
   /**

@@ -36,8 +36,8 @@ test('a database that is away is 503, without its words or a stack', async () =>
   const refuse = async (): Promise<never> => {
     throw away;
   };
-  const ledger = { ...service.ledger, apiKeys: { add: refuse, known: refuse } as never };
-  const app = await buildApp({ ledger, temporal: service.temporal, config: EXPLORER });
+  const ledger = { ...service.ledger, apiKeys: { add: refuse, holderOf: refuse } as never };
+  const app = await buildApp({ ledger, temporal: service.temporal, explorer: EXPLORER });
   const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
   await app.close();
   expect([answer.statusCode, answer.json().code, answer.headers['retry-after']]).toEqual([
@@ -52,8 +52,8 @@ test('an unexpected failure is 500 and keeps its words to the log', async () => 
   const fail = async (): Promise<never> => {
     throw new Error('secret detail');
   };
-  const ledger = { ...service.ledger, apiKeys: { add: fail, known: fail } as never };
-  const app = await buildApp({ ledger, temporal: service.temporal, config: EXPLORER });
+  const ledger = { ...service.ledger, apiKeys: { add: fail, holderOf: fail } as never };
+  const app = await buildApp({ ledger, temporal: service.temporal, explorer: EXPLORER });
   const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
   await app.close();
   expect([answer.statusCode, answer.json().code]).toEqual([500, 'Internal']);
@@ -91,6 +91,9 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
   const document = (await service.app.inject({ url: '/openapi.json' })).json();
   expect(Object.keys(document.paths).sort()).toEqual([
     '/healthz',
+    '/v1/alerts',
+    '/v1/pause',
+    '/v1/resume',
     '/v1/withdrawals',
     '/v1/withdrawals/{id}',
     '/v1/withdrawals/{id}/cancel',
@@ -118,7 +121,7 @@ test('requests are counted by route, not by path', async () => {
   const app = await buildApp({
     ledger: service.ledger,
     temporal: service.temporal,
-    config: EXPLORER,
+    explorer: EXPLORER,
     metrics,
   });
   await app.inject({ url: '/v1/withdrawals/none', headers: { authorization } });

@@ -30,7 +30,7 @@ export async function openService(): Promise<Service> {
   const { connection, client: temporal } = await connectTemporal({ address, namespace });
   await openNamespace(connection, namespace);
   await ledger.apiKeys.add('tests', API_KEY);
-  const app = await buildApp({ ledger, temporal, config: EXPLORER });
+  const app = await buildApp({ ledger, temporal, explorer: EXPLORER });
   return {
     app,
     ledger,

@@ -208,11 +208,11 @@ describe('API keys', () => {
     await apiKeys.add('dev', 'first');
     await apiKeys.add('ops', 'other');
     await apiKeys.add('dev', 'second');
-    expect(await Promise.all(['first', 'second', 'other', ''].map((key) => apiKeys.known(key)))).toEqual([
-      false,
-      true,
-      true,
-      false,
+    expect(await Promise.all(['first', 'second', 'other', ''].map((key) => apiKeys.holderOf(key)))).toEqual([
+      null,
+      'dev',
+      'ops',
+      null,
     ]);
     expect(JSON.stringify(await db.selectFrom('apiKey').selectAll().execute())).not.toContain('second');
   });

@@ -12,6 +12,6 @@ const temporal = Object.create(client, { workflow: { value: deadly(client.workfl
 const app = await buildApp({
   ledger: { ...ledger, withdrawals: deadly(ledger.withdrawals, 'withdrawals') },
   temporal,
-  config: { explorerUrl: settings.explorerUrl, cluster: settings.cluster, rpcUrls: settings.rpcUrls ?? [] },
+  explorer: { explorerUrl: settings.explorerUrl, cluster: settings.cluster, rpcUrls: settings.rpcUrls ?? [] },
 });
 await app.listen({ host: settings.httpHost, port: settings.httpPort });

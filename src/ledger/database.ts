@@ -30,10 +30,14 @@ interface AttemptTable {
   wallet: string;
   messageHash: string;
   message: string;
+  /** What the message carries: a blockhash, or the value of the nonce account. */
   blockhash: string;
+  /** The slot at which that was read. */
   blockhashSlot: bigint;
-  blockhashHeight: bigint;
-  lastValidBlockHeight: bigint;
+  /** Null for a durable nonce, which has no last height. */
+  blockhashHeight: bigint | null;
+  lastValidBlockHeight: bigint | null;
+  nonceAccount: string | null;
   computeUnitLimit: number;
   computeUnitPriceMicroLamports: bigint;
   feeLamports: bigint;
@@ -45,6 +49,44 @@ interface AttemptTable {
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
   createdAt: Generated<Date>;
+}
+
+/** `unproved`: its value is not known, or is still `nonce`, which somebody's transaction may carry. */
+export type NonceAccountState = 'free' | 'leased' | 'unproved';
+
+interface NonceAccountTable {
+  address: string;
+  authority: string;
+  position: number;
+  state: NonceAccountState;
+  withdrawalId: string | null;
+  nonce: string | null;
+  slot: bigint | null;
+  createdAt: Generated<Date>;
+}
+
+interface NonceUpkeepTable
+  extends Pick<
+    AttemptTable,
+    | 'wallet'
+    | 'messageHash'
+    | 'message'
+    | 'blockhash'
+    | 'blockhashSlot'
+    | 'blockhashHeight'
+    | 'lastValidBlockHeight'
+    | 'feeLamports'
+    | 'rentLamports'
+    | 'state'
+    | 'signature'
+    | 'raw'
+    | 'slot'
+    | 'error'
+    | 'proof'
+    | 'createdAt'
+  > {
+  kind: 'create' | 'advance';
+  address: string;
 }
 
 interface ReservationTable {
@@ -107,6 +149,8 @@ export interface Tables {
   pause: PauseTable;
   walletHistory: WalletHistoryTable;
   continuity: ContinuityTable;
+  nonceAccount: NonceAccountTable;
+  nonceUpkeep: NonceUpkeepTable;
 }
 
 export type Database = Kysely<Tables>;

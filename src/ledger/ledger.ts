@@ -6,6 +6,7 @@ import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 import { WalletHistory } from './wallet-history.ts';
@@ -21,6 +22,7 @@ export interface Ledger {
   readonly pauses: Pauses;
   readonly continuity: Continuity;
   readonly walletHistory: WalletHistory;
+  readonly nonces: Nonces;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -46,6 +48,7 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     pauses: new Pauses(db),
     continuity: new Continuity(db),
     walletHistory: new WalletHistory(db),
+    nonces: new Nonces(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

@@ -1,0 +1,68 @@
+import { Keypair } from '@solana/web3.js';
+import { Composer } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
+import type { PayeeRules } from '../../src/activities/payee.ts';
+import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+
+const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+
+/** A chain of one node whose blocks come by hand, and composers that pay from its hot wallet. */
+export interface ComposingRoom {
+  readonly localnet: Localnet;
+  readonly hotWallet: string;
+  /** A composer that has read nothing of the chain yet. */
+  composer(rules?: Partial<PayeeRules>): Composer;
+  close(): Promise<void>;
+}
+
+export async function openComposingRoom(): Promise<ComposingRoom> {
+  const hotWallet = randomAddress();
+  const localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet });
+  const pool = await openNodePool(localnet.rpcUrls);
+  return {
+    localnet,
+    hotWallet,
+    composer: (rules = {}) => {
+      const chain = new Chain(pool);
+      return new Composer({
+        chain,
+        fees: new FeePlanner(chain, PRICES),
+        lifetimes: blockhashLifetimes(chain),
+        rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {}, ...rules },
+        bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
+      });
+    },
+    close: async () => {
+      await pool.close();
+      await localnet.close();
+    },
+  };
+}
+
+/** A withdrawal as it is stored, of 1,000 base units to a fresh wallet. */
+export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {}): WithdrawalRow {
+  return {
+    id: 'composed',
+    asset,
+    amount: 1_000n,
+    destination: randomAddress(),
+    acceptEmptyWallet: true,
+    memo: null,
+    fingerprint: '',
+    status: 'requested',
+    reason: null,
+    confirmedByCustomer: false,
+    amountReceived: null,
+    createdAt: new Date(),
+    updatedAt: new Date(),
+    ...changes,
+  };
+}
+
+export function randomAddress(): string {
+  return Keypair.generate().publicKey.toBase58();
+}

@@ -1,0 +1,101 @@
+import { base64 } from '@scure/base';
+import {
+  createEnableRequiredMemoTransfersInstruction,
+  createInitializePausableConfigInstruction,
+  createPauseInstruction,
+  createReallocateInstruction,
+  createResumeInstruction,
+  ExtensionType,
+  TOKEN_2022_PROGRAM_ID,
+} from '@solana/spl-token';
+import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Composition } from '../../src/activities/composition.ts';
+import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { decodeMessage } from '../../src/solana/message.ts';
+import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { type ComposingRoom, openComposingRoom, randomAddress, withdrawalRow } from './composing.ts';
+
+let room: ComposingRoom;
+
+beforeAll(async () => {
+  room = await openComposingRoom();
+});
+afterAll(() => room?.close());
+
+/** Lands instructions that a wallet signs and pays for. */
+async function lands(wallet: Wallet, ...instructions: TransactionInstruction[]): Promise<void> {
+  const { chain } = room.localnet.controls;
+  const signature = submitSigned(chain, instructions, [wallet]);
+  room.localnet.controls.produceSlots(4);
+  expect(chain.ledger.record(signature)?.meta.err).toBeNull();
+}
+
+function memosOf(answer: Composition): readonly string[] {
+  if (answer.kind !== 'composed') throw new Error(answer.reason.message);
+  const { instructions } = decodeMessage(base64.decode(answer.attempt.message));
+  return instructions
+    .filter(({ program }) => program === MEMO_PROGRAM)
+    .map(({ data }) => Buffer.from(data).toString('utf8'));
+}
+
+describe('a token account that demands a memo', () => {
+  it("gets the withdrawal's id for one, or the memo that the customer gave", async () => {
+    const { localnet } = room;
+    const mint = localnet.feeMint.address;
+    const owner = newWallet();
+    await localnet.airdrop(owner.address, 1_000_000_000n);
+    await localnet.mintTo(mint, owner.address, 1n);
+    const row = withdrawalRow(mint, { destination: owner.address, id: 'order-17' });
+    expect(memosOf(await room.composer().compose(row, 1, 0n))).toEqual([]);
+
+    const account = new PublicKey(deriveAta(owner.address, mint, TOKEN_2022_PROGRAM));
+    await lands(
+      owner,
+      createReallocateInstruction(account, owner.publicKey, [ExtensionType.MemoTransfer], owner.publicKey),
+      createEnableRequiredMemoTransfersInstruction(account, owner.publicKey),
+    );
+    expect(memosOf(await room.composer().compose(row, 1, 0n))).toEqual(['order-17']);
+    const worded = { ...row, memo: 'invoice 4' };
+    expect(memosOf(await room.composer().compose(worded, 1, 0n))).toEqual(['invoice 4']);
+  });
+});
+
+describe('a mint whose issuer', () => {
+  it('pauses it is not paid until he resumes it', async () => {
+    const issuer = newWallet();
+    await room.localnet.airdrop(issuer.address, 1_000_000_000n);
+    const initialize = (mint: PublicKey) =>
+      createInitializePausableConfigInstruction(mint, issuer.publicKey, TOKEN_2022_PROGRAM_ID);
+    const mint = await room.localnet.createToken22Mint({
+      extensions: [{ type: ExtensionType.PausableConfig, initialize }],
+    });
+    await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
+    const outcome = () => room.composer().compose(withdrawalRow(mint), 1, 0n);
+    expect(await outcome()).toMatchObject({ kind: 'composed' });
+
+    await lands(issuer, createPauseInstruction(new PublicKey(mint), issuer.publicKey));
+    expect(await outcome()).toMatchObject({ kind: 'rejected', reason: { code: 'mint_paused' } });
+
+    await lands(issuer, createResumeInstruction(new PublicKey(mint), issuer.publicKey));
+    expect(await outcome()).toMatchObject({ kind: 'composed' });
+  });
+});
+
+describe('a wallet that is in use', () => {
+  it('is paid at once, but waits for the customer where confirmUsedWallet is on', async () => {
+    const destination = randomAddress();
+    await room.localnet.airdrop(destination, 5_000_000n);
+    const row = withdrawalRow('SOL', { destination, amount: 1_000_000n });
+    expect(await room.composer().compose(row, 1, 0n)).toMatchObject({ kind: 'composed' });
+
+    const careful = room.composer({ confirmUsedWallet: true });
+    expect(await careful.compose(row, 1, 0n)).toMatchObject({
+      kind: 'awaiting_confirmation',
+      reason: { code: 'used_wallet' },
+    });
+    const confirmed = { ...row, confirmedByCustomer: true };
+    expect(await careful.compose(confirmed, 1, 0n)).toMatchObject({ kind: 'composed' });
+  });
+});

@@ -4,6 +4,7 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { Composer } from './activities/composition.ts';
 import { failureInterceptor } from './activities/failures.ts';
 import { blockhashLifetimes, NonceLifetimes } from './activities/lifetimes.ts';
+import { createNonceUpkeep } from './activities/nonce-upkeep.ts';
 import { createSignerActivities } from './activities/signing.ts';
 import { WalletWatch } from './activities/wallet-watch.ts';
 import { createWatchActivities } from './activities/watches.ts';
@@ -91,9 +92,11 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
     rules: { hotWallet, confirmUsedWallet, tokenPolicy },
     bounds: signingBounds(config),
   });
+  const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher: new LandingWatcher(chain), walletWatch }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
   };
 }

@@ -1,5 +1,6 @@
 import { base58, base64 } from '@scure/base';
-import type { SigningTask } from '../domain/steps.ts';
+import type { NonceUpkeepTask, SigningTask } from '../domain/steps.ts';
+import { checkUpkeep } from '../signing/nonce-policy.ts';
 import { checkMessage, type SigningBounds } from '../signing/policy.ts';
 import type { Signer } from '../signing/signer.ts';
 
@@ -8,13 +9,20 @@ export interface SigningDeps {
   readonly bounds: SigningBounds;
 }
 
-/** The only activity that touches a key. It reads what it signs, and signs nothing but the transfer asked for, within its own bounds. */
+/** The only activity that touches a key. It reads what it signs, and signs nothing but what is asked for, within its own bounds. */
 export function createSignerActivities({ signer, bounds }: SigningDeps) {
   return {
     /** Signs the message, 64 bytes as base58. @throws SigningRefused */
     async signTransaction(task: SigningTask): Promise<{ readonly signature: string }> {
       const message = base64.decode(task.message);
       checkMessage(message, { ...task, signer: signer.address }, bounds);
+      return { signature: base58.encode(await signer.sign(message)) };
+    },
+
+    /** Signs the making or the bare advance of a nonce account of its own, 64 bytes as base58. @throws SigningRefused */
+    async signUpkeep(task: NonceUpkeepTask): Promise<{ readonly signature: string }> {
+      const message = base64.decode(task.message);
+      checkUpkeep(message, { ...task, signer: signer.address }, bounds);
       return { signature: base58.encode(await signer.sign(message)) };
     },
   };

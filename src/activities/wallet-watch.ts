@@ -4,8 +4,7 @@ import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Gap } from '../ledger/continuity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
-import { u64 } from '../solana/rpc/schemas.ts';
+import { askHeights } from '../solana/heights.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   newestOf,
@@ -64,12 +63,13 @@ export class WalletWatch {
     await ledger.alerts.raise(restoredAlarm(gap));
     const end = gap.quarantineHeight;
     if (end === null) {
-      const highest = (await heights(chain.pool, 'confirmed')).reduce((a, b) => (a > b ? a : b), 0n);
+      const confirmed = await askHeights(chain.pool, 'confirmed');
+      const highest = confirmed.reduce((high, { answer }) => (answer > high ? answer : high), 0n);
       if (highest > 0n) await ledger.continuity.quarantine(highest + BLOCKHASH_LIFE + LISTED_LATE);
     }
-    const finalized = await heights(chain.pool, 'finalized');
+    const finalized = await askHeights(chain.pool, 'finalized');
     const quorate = await this.#judgeHistory();
-    const past = end !== null && finalized.filter((height) => height > end).length >= chain.pool.quorum;
+    const past = end !== null && finalized.filter(({ answer }) => answer > end).length >= chain.pool.quorum;
     if (past && quorate) await ledger.continuity.heal(end);
     return past && quorate;
   }
@@ -81,7 +81,7 @@ export class WalletWatch {
     if (from === null) return this.#begin();
     const { entries, newestSlot, quorate } = await signaturesAbove(chain.pool, hotWallet, from);
     const signatures = entries.map(({ signature }) => signature);
-    const recorded = await ledger.walletHistory.attemptsOf(signatures);
+    const recorded = await ledger.walletHistory.recordOf(signatures);
     const known = await ledger.alerts.everRaised('unknown_spend', signatures);
     for (const entry of entries) {
       if (!known.has(entry.signature)) await this.#judge(entry, recorded.get(entry.signature) ?? null);
@@ -126,11 +126,6 @@ export class WalletWatch {
     const alarm = landedThoughDead(withdrawalId, n, signature, others);
     await ledger.pauses.sound(alarm, withdrawalId);
   }
-}
-
-async function heights(pool: NodePool, commitment: 'confirmed' | 'finalized'): Promise<readonly bigint[]> {
-  const answers = await pool.all((node) => node.call('getBlockHeight', [{ commitment }], u64));
-  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
 function restoredAlarm({ why, quarantineHeight }: Gap): Alarm {

@@ -1,12 +1,14 @@
-/** What the record knows of a signature: the attempt that has it. */
-export interface RecordedSpend {
-  readonly withdrawalId: string;
-  readonly n: number;
-  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
-}
+/** What the record knows of a signature: the attempt that has it, or the nonce account that it makes or advances. */
+export type RecordedSpend =
+  | {
+      readonly withdrawalId: string;
+      readonly n: number;
+      readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+    }
+  | { readonly nonceAccount: string };
 
 export type SpendVerdict =
-  /** An attempt on record, not given up: as it should be. */
+  /** On record, and not given up: as it should be. */
   | { readonly kind: 'on_record' }
   /** Somebody else's transaction that only names the wallet: a deposit, an airdrop. */
   | { readonly kind: 'not_a_spend' }
@@ -24,6 +26,7 @@ export function judgeSpend(
   recorded: RecordedSpend | null,
 ): SpendVerdict {
   if (recorded === null) return { kind: signers.includes(wallet) ? 'unknown_spend' : 'not_a_spend' };
+  if ('nonceAccount' in recorded) return { kind: 'on_record' };
   const { withdrawalId, n, state } = recorded;
   return state === 'dead' ? { kind: 'dead_attempt_landed', withdrawalId, n } : { kind: 'on_record' };
 }

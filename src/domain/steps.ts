@@ -55,3 +55,25 @@ export interface SigningTask {
   readonly maxRentLamports: string;
   readonly nonceAccount?: string;
 }
+
+/** What is to be done with a nonce account. `nonce`: only that value is used up, so that a late request harms no later attempt. */
+export type NonceUpkeepRequest =
+  | { readonly kind: 'create'; readonly address: string }
+  | { readonly kind: 'advance'; readonly address: string; readonly nonce: string };
+
+/** One transaction of it, on record, for the signer. */
+export interface NonceUpkeepTask {
+  readonly kind: 'create' | 'advance';
+  readonly messageHash: string;
+  readonly seed: string;
+  /** The unsigned message, base64. */
+  readonly message: string;
+  readonly rentLamports: string;
+  readonly maxFeeLamports: string;
+}
+
+/** How one transaction of it ended. */
+export interface NonceUpkeepEnd {
+  readonly state: 'landed' | 'failed' | 'dead';
+  readonly signature: string;
+}

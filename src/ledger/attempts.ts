@@ -11,6 +11,7 @@ import {
   type Shortage,
 } from './reservations.ts';
 import { stopOf } from './stops.ts';
+import { toJson } from './to-json.ts';
 import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
 export type { ReservationInput } from './reservations.ts';
@@ -227,12 +228,5 @@ function illegal(row: AttemptRow, wish: string): DomainError {
       n,
       state,
     },
-  );
-}
-
-function toJson(proof: unknown): string | null {
-  if (proof === null || proof === undefined) return null;
-  return JSON.stringify(proof, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
   );
 }

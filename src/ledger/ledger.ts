@@ -6,6 +6,7 @@ import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
@@ -23,6 +24,7 @@ export interface Ledger {
   readonly continuity: Continuity;
   readonly walletHistory: WalletHistory;
   readonly nonces: Nonces;
+  readonly nonceUpkeeps: NonceUpkeeps;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -49,6 +51,7 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     continuity: new Continuity(db),
     walletHistory: new WalletHistory(db),
     nonces: new Nonces(db),
+    nonceUpkeeps: new NonceUpkeeps(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

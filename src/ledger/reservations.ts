@@ -74,13 +74,9 @@ export async function reserveFunds(
   withdrawalId: string,
   input: ReservationInput,
 ): Promise<Shortage | null> {
-  const { wallet, observedSlot, needs } = input;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/wallet/${wallet}`}, 0))`.execute(trx);
-  const committed = await committedToOthers(trx, withdrawalId, wallet, observedSlot);
-  for (const need of needs) {
-    const shortage = shortageOf(need, committed);
-    if (shortage !== null) return shortage;
-  }
+  const { wallet, needs } = input;
+  const shortage = await shortageIn(trx, withdrawalId, input);
+  if (shortage !== null) return shortage;
   await releaseReservations(trx, withdrawalId);
   const rows = needs.map(({ asset, amount }) => ({
     withdrawalId,
@@ -101,6 +97,27 @@ export async function reserveFunds(
       })),
     )
     .execute();
+  return null;
+}
+
+/**
+ * What is missing for these needs, beside what is promised to all but one withdrawal (null: to all), or null. Holds the wallet's lock
+ * until the transaction ends.
+ */
+export async function shortageIn(
+  trx: Transaction<Tables>,
+  exceptFor: string | null,
+  { wallet, observedSlot, needs }: ReservationInput,
+): Promise<Shortage | null> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/wallet/${wallet}`}, 0))`.execute(trx);
+  const committed = [
+    ...(await committedToOthers(trx, exceptFor ?? '', wallet, observedSlot)),
+    ...(await committedToUpkeep(trx, wallet, observedSlot)),
+  ];
+  for (const need of needs) {
+    const shortage = shortageOf(need, committed);
+    if (shortage !== null) return shortage;
+  }
   return null;
 }
 
@@ -165,6 +182,30 @@ async function committedToOthers(
     )
     .groupBy(['asset', 'state'])
     .execute();
+}
+
+/** What making and advancing nonce accounts takes of the wallet. */
+async function committedToUpkeep(
+  trx: Transaction<Tables>,
+  wallet: string,
+  observedSlot: bigint,
+): Promise<readonly Committed[]> {
+  const rows = await trx
+    .selectFrom('nonceUpkeep')
+    .select(['feeLamports', 'rentLamports', 'slot'])
+    .where('wallet', '=', wallet)
+    .where((row) =>
+      row.or([
+        row('state', 'in', ['prepared', 'signed']),
+        row.and([row('state', 'in', ['landed', 'failed']), row('slot', '>', observedSlot)]),
+      ]),
+    )
+    .execute();
+  return rows.map(({ feeLamports, rentLamports, slot }) => ({
+    asset: 'SOL',
+    state: slot === null ? 'open' : 'landed',
+    amount: feeLamports + rentLamports,
+  }));
 }
 
 function shortageOf(need: Need, committed: readonly Committed[]): Shortage | null {

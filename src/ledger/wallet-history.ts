@@ -42,16 +42,23 @@ export class WalletHistory {
       .execute();
   }
 
-  /** The attempts on record that have these signatures, by signature. */
-  async attemptsOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
+  /** What is on record of these signatures, by signature. */
+  async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
     if (signatures.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('attempt')
       .select(['signature', 'withdrawalId', 'n', 'state'])
       .where('signature', 'in', signatures)
       .execute();
+    const upkeep = await this.#db
+      .selectFrom('nonceUpkeep')
+      .select(['signature', 'address as nonceAccount'])
+      .where('signature', 'in', signatures)
+      .execute();
     return new Map(
-      rows.flatMap(({ signature, ...spend }) => (signature === null ? [] : [[signature, spend]])),
+      [...rows, ...upkeep].flatMap(({ signature, ...spend }) =>
+        signature === null ? [] : [[signature, spend]],
+      ),
     );
   }
 

@@ -1,23 +1,23 @@
 import { DomainError } from '../domain/errors.ts';
 import { ataBump } from './ata.ts';
-import type { Chain, Simulation } from './chain.ts';
+import type { Chain } from './chain.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
-import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
+import { failureKind, type TransactionError } from './transaction-error.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 /**
  * Why a transfer would not go through, as simulated on the newest confirmed block: `short` = the hot wallet lacks money there,
- * `refused` = a program says no. `error` is the chain's text, `tried` the message.
+ * `refused` = a program says no. `tried` is the message.
  */
 export class TransferWouldFail extends Error {
   override readonly name = 'TransferWouldFail';
   readonly kind: 'short' | 'refused';
-  readonly error: string;
+  readonly error: TransactionError;
   readonly tried: Uint8Array;
 
-  constructor(kind: 'short' | 'refused', error: string, tried: Uint8Array) {
-    super(`the transfer would fail: ${error}`);
+  constructor(kind: 'short' | 'refused', error: TransactionError, tried: Uint8Array) {
+    super(`the transfer would fail: ${error.text}`);
     this.kind = kind;
     this.error = error;
     this.tried = tried;
@@ -50,23 +50,30 @@ export class ComputeLimits {
     // A hook is foreign code: what it does for one destination says nothing about another.
     const hooked = draft.token !== null && draft.token.hookAccounts.length > 0;
     const units = await (hooked ? simulated() : this.#units.get(shapeOf(draft), simulated));
-    const withMargin = ((units + extra) * (100n + MARGIN_PERCENT) + 99n) / 100n;
-    return Math.min(MAX_COMPUTE_UNITS, Number(withMargin));
+    return withMargin(units + extra);
+  }
+
+  /** The same for a message that is no transfer, tried each time. */
+  async limitOf(trial: Uint8Array): Promise<number> {
+    return withMargin(await this.#simulate(trial));
   }
 
   async #simulate(message: Uint8Array): Promise<bigint> {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
-    const simulation = await this.#chain.simulate(raw);
-    const { error, logs, unitsConsumed } = simulation;
+    const { error, logs, unitsConsumed } = await this.#chain.simulate(raw);
     if (error !== null) {
-      const kind = failureKind(error, simulation);
+      const kind = failureKind(error, logs);
       if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
-      throw new DomainError('NodeFault', `the transfer would fail: ${error}`, { logs });
+      throw new DomainError('NodeFault', `the transfer would fail: ${error.text}`, { logs });
     }
     if (unitsConsumed === null)
       throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');
     return unitsConsumed;
   }
+}
+
+function withMargin(units: bigint): number {
+  return Math.min(MAX_COMPUTE_UNITS, Number((units * (100n + MARGIN_PERCENT) + 99n) / 100n));
 }
 
 /** Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. */
@@ -82,32 +89,4 @@ function shapeOf({ token, memo, nonceAccount }: TransferDraft): string {
 function bumpUnits({ token, destination }: TransferDraft): bigint {
   if (token === null || !token.createAta) return 0n;
   return UNITS_PER_BUMP * BigInt(256 - ataBump(destination, token.mint, token.program));
-}
-
-// The fee payer, which is the first account of every message of ours, cannot pay fee and rent.
-const PAYER_SHORT =
-  /^(AccountNotFound|InsufficientFundsForFee|InvalidAccountForFee|\{"InsufficientFundsForRent":\{"account_index":0\}\})$/;
-// System and token programs say 1 for "insufficient funds". A hook may mean anything by it.
-const INSUFFICIENT_FUNDS = /^\{"InstructionError":\[[0-9]+,(\{"Custom":1\}|"InsufficientFunds")\]\}$/;
-// Token-2022's FeeMismatch: the epoch changed between reading the mint's fee and trying the transfer.
-const FEE_OF_ANOTHER_EPOCH = /^\{"InstructionError":\[[0-9]+,\{"Custom":32\}\]\}$/;
-const REFUSAL = /^\{"Ins(tructionError|ufficientFundsForRent)":/;
-const MONEY_PROGRAMS: ReadonlySet<string> = new Set([SYSTEM_PROGRAM, TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
-
-/** `passing`: the same transfer may go through a moment later. */
-export function failureKind(
-  error: string,
-  { logs }: Pick<Simulation, 'logs'>,
-): 'short' | 'refused' | 'passing' {
-  if (PAYER_SHORT.test(error)) return 'short';
-  const ofMoney = MONEY_PROGRAMS.has(failedProgram(logs) ?? SYSTEM_PROGRAM);
-  if (ofMoney && INSUFFICIENT_FUNDS.test(error)) return 'short';
-  if (ofMoney && FEE_OF_ANOTHER_EPOCH.test(error)) return 'passing';
-  return REFUSAL.test(error) ? 'refused' : 'passing';
-}
-
-/** The innermost program that failed: its line comes before those of its callers. Null where the logs do not tell. */
-function failedProgram(logs: readonly string[]): string | null {
-  const lines = logs.map((line) => /^Program (\w+) failed/.exec(line)?.[1]);
-  return lines.find((program) => program !== undefined) ?? null;
 }

@@ -3,6 +3,7 @@ import { Batcher } from './batcher.ts';
 import type { Chain } from './chain.ts';
 import { ComputeLimits } from './compute-limit.ts';
 import { decodeMessage } from './message.ts';
+import { composeUpkeep, type NonceUpkeepDraft } from './nonce-upkeep.ts';
 import {
   attemptPrice,
   MAX_COMPUTE_UNITS,
@@ -22,6 +23,8 @@ export interface FeePlan {
   readonly spec: TransferSpec;
   readonly feeLamports: bigint;
 }
+
+type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 const ACCOUNTS_PER_QUESTION = 128;
 const QUESTION_WINDOW_MS = 400;
@@ -46,20 +49,37 @@ export class FeePlanner {
    * NodeFault where the simulation failed for a reason that may pass.
    */
   async plan(draft: TransferDraft, n: number, salt: bigint): Promise<FeePlan> {
-    const { message } = composeTransfer({
-      ...draft,
-      computeUnitLimit: MAX_COMPUTE_UNITS,
-      computeUnitPriceMicroLamports: 0n,
-    });
+    const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
+    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, trial);
+    const { limits, feeLamports } = await this.#plan(compose, limitOf, n, salt);
+    return { spec: { ...draft, ...limits }, feeLamports };
+  }
+
+  /** Limits for making or advancing a nonce account, and what that costs in fees. Throws as {@link plan}. */
+  async planUpkeep(
+    draft: NonceUpkeepDraft,
+  ): Promise<{ readonly message: Uint8Array; readonly feeLamports: bigint }> {
+    const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
+    const { limits, feeLamports } = await this.#plan(compose, (trial) => this.#limits.limitOf(trial), 1, 0n);
+    return { message: compose(limits), feeLamports };
+  }
+
+  async #plan(
+    compose: (limits: Limits) => Uint8Array,
+    limitOf: (trial: Uint8Array) => Promise<number>,
+    n: number,
+    salt: bigint,
+  ): Promise<{ readonly limits: Limits; readonly feeLamports: bigint }> {
+    const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
     const [recent, computeUnitLimit] = await Promise.all([
-      this.#recentPrice(decodeMessage(message).writable),
-      this.#limits.limitFor(draft, message),
+      this.#recentPrice(decodeMessage(trial).writable),
+      limitOf(trial),
     ]);
     const computeUnitPriceMicroLamports = attemptPrice(recent, n, salt, this.#options);
-    const spec = { ...draft, computeUnitLimit, computeUnitPriceMicroLamports };
+    const limits = { computeUnitLimit, computeUnitPriceMicroLamports };
     const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
-    const base = await this.#chain.baseFee(base64.encode(composeTransfer(spec).message), priority);
-    return { spec, feeLamports: base + priority };
+    const base = await this.#chain.baseFee(base64.encode(compose(limits)), priority);
+    return { limits, feeLamports: base + priority };
   }
 
   /** The highest price that any of the accounts asks for: the transaction locks them all. */

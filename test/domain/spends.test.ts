@@ -5,7 +5,8 @@ import { judgeSpend, type RecordedSpend } from '../../src/domain/spends.ts';
 const wallet = 'hot';
 const others = fc.array(fc.constantFrom('a', 'b', 'c'));
 const state = fc.constantFrom('prepared', 'signed', 'landed', 'failed', 'dead' as const);
-const attempt = (of: RecordedSpend['state']): RecordedSpend => ({ withdrawalId: 'w', n: 2, state: of });
+type Recorded = Extract<RecordedSpend, { state: string }>;
+const attempt = (of: Recorded['state']): Recorded => ({ withdrawalId: 'w', n: 2, state: of });
 
 describe('a transaction in the history of the hot wallet', () => {
   it('is fine exactly where an attempt on record that was not given up has its signature', () => {
@@ -20,6 +21,10 @@ describe('a transaction in the history of the hot wallet', () => {
       withdrawalId: 'w',
       n: 2,
     });
+  });
+
+  it('is fine where it makes or advances a nonce account on record, however that ended', () => {
+    expect(judgeSpend(wallet, [wallet], { nonceAccount: 'n' })).toEqual({ kind: 'on_record' });
   });
 
   it('is an unknown spend where the wallet signed it, first or last, and nothing is on record', () => {

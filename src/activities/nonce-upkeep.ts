@@ -1,0 +1,156 @@
+import { base58, base64 } from '@scure/base';
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { Lifetime } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { NonceUpkeepEnd, NonceUpkeepRequest, NonceUpkeepTask } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NonceUpkeepRow } from '../ledger/nonce-upkeeps.ts';
+import type { NonceAccountRow } from '../ledger/nonces.ts';
+import { verifySignature } from '../signing/verify.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { FeePlanner } from '../solana/fees.ts';
+import type { LandingWatcher } from '../solana/landing.ts';
+import { messageHashOf } from '../solana/message.ts';
+import { NONCE_ACCOUNT_SIZE, nonceSeed, readNonceAccount } from '../solana/nonces.ts';
+import { assembleTransaction } from '../solana/transactions.ts';
+import { notYet } from './failures.ts';
+import { lifetimeColumns, proveNonces, signedAttempt } from './lifetimes.ts';
+
+export interface NonceUpkeepDeps {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+  readonly fees: FeePlanner;
+  readonly watcher: LandingWatcher;
+  readonly hotWallet: string;
+}
+
+const RETRY_MS = 5_000;
+const HEARTBEAT_EVERY_MS = 3_000;
+
+/** Makes nonce accounts, and uses up the nonce of an attempt that shall not land any more. Proves nothing: the ordinary judges do. */
+export function createNonceUpkeep(deps: NonceUpkeepDeps) {
+  const { ledger, watcher } = deps;
+  return {
+    /** The transaction to sign, on record; null where the account exists, or does not hold the nonce, any more or already. */
+    async prepareUpkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepTask | null> {
+      const account = await ledger.nonces.get(request.address);
+      if (account === undefined)
+        throw new DomainError('NotFound', `there is no nonce account ${request.address}`);
+      const live = await ledger.nonceUpkeeps.live(account.address);
+      if (live !== undefined) return taskOf(live, account);
+      const lifetime = await lifetimeFor(deps, request, account);
+      return lifetime === null ? null : taskOf(await prepare(deps, account, lifetime), account);
+    },
+
+    /** Sends it until it has landed or is proved dead; that is on record by then. */
+    async landUpkeep(input: {
+      readonly messageHash: string;
+      readonly signature: string;
+    }): Promise<NonceUpkeepEnd> {
+      const beat = setInterval(() => heartbeat(), HEARTBEAT_EVERY_MS);
+      try {
+        const row = await storeBytes(ledger, input.messageHash, input.signature);
+        if (row.state === 'signed' && row.raw !== null)
+          await settle(ledger, watcher, row, row.raw, input.signature);
+        const { state } = await ledger.nonceUpkeeps.get(input.messageHash);
+        if (state === 'prepared' || state === 'signed')
+          throw new DomainError('IllegalTransition', `nonce upkeep ${input.messageHash} is still ${state}`);
+        if (state === 'landed') await proveNonces(deps);
+        return { state, signature: input.signature };
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}
+
+/** What the transaction lives by; null where it is not needed. */
+async function lifetimeFor(
+  { chain }: NonceUpkeepDeps,
+  request: NonceUpkeepRequest,
+  { address, state, nonce, slot }: NonceAccountRow,
+): Promise<Lifetime | null> {
+  if (request.kind === 'advance') {
+    if (state !== 'leased' || nonce !== request.nonce || slot === null) return null;
+    return { kind: 'nonce', account: address, nonce, slot };
+  }
+  const { accounts } = await chain.accounts([address]);
+  if (readNonceAccount(accounts[0] ?? null) !== null) return null;
+  return { kind: 'blockhash', ...(await chain.latestBlockhash()) };
+}
+
+async function prepare(
+  { ledger, chain, fees, hotWallet }: NonceUpkeepDeps,
+  { address, position }: NonceAccountRow,
+  lifetime: Lifetime,
+): Promise<NonceUpkeepRow> {
+  const kind = lifetime.kind === 'nonce' ? 'advance' : 'create';
+  const rentLamports = kind === 'create' ? await chain.rentMinimum(NONCE_ACCOUNT_SIZE) : 0n;
+  const { nonceAccount: _account, ...columns } = lifetimeColumns(lifetime);
+  const draft = { kind, wallet: hotWallet, seed: nonceSeed(position), rentLamports } as const;
+  const { message, feeLamports } = await fees.planUpkeep({ ...draft, blockhash: columns.blockhash });
+  const { slot, accounts } = await chain.accounts([hotWallet]);
+  const need = {
+    asset: 'SOL',
+    amount: feeLamports + rentLamports,
+    finalizedBalance: accounts[0]?.lamports ?? 0n,
+    keep: await chain.rentMinimum(0),
+  };
+  const written = await ledger.nonceUpkeeps.prepare(
+    {
+      ...columns,
+      kind,
+      address,
+      wallet: hotWallet,
+      message: base64.encode(message),
+      messageHash: messageHashOf(message),
+      feeLamports,
+      rentLamports,
+    },
+    { wallet: hotWallet, observedSlot: slot, needs: [need] },
+  );
+  if (!('missing' in written)) return written;
+  const why = `the hot wallet lacks ${written.missing} lamports for a nonce account`;
+  throw notYet('insufficient_funds', why, RETRY_MS * Math.min(6, activityInfo().attempt));
+}
+
+function taskOf(row: NonceUpkeepRow, { position }: NonceAccountRow): NonceUpkeepTask {
+  return {
+    kind: row.kind,
+    messageHash: row.messageHash,
+    seed: nonceSeed(position),
+    message: row.message,
+    rentLamports: row.rentLamports.toString(),
+    maxFeeLamports: row.feeLamports.toString(),
+  };
+}
+
+async function storeBytes(ledger: Ledger, messageHash: string, signature: string): Promise<NonceUpkeepRow> {
+  const { message, wallet } = await ledger.nonceUpkeeps.get(messageHash);
+  const [bytes, signed] = [base64.decode(message), base58.decode(signature)];
+  if (!verifySignature(wallet, bytes, signed))
+    throw new DomainError('SigningRefused', `the signature for ${messageHash} is not one of ${wallet}`);
+  return ledger.nonceUpkeeps.storeSignature(messageHash, signature, assembleTransaction(bytes, signed).raw);
+}
+
+async function settle(
+  ledger: Ledger,
+  watcher: LandingWatcher,
+  row: NonceUpkeepRow,
+  raw: string,
+  signature: string,
+): Promise<void> {
+  const nonceAccount = row.kind === 'advance' ? row.address : null;
+  const watched = { ...signedAttempt({ ...row, nonceAccount }, signature), raw };
+  const hooks = { signal: cancellationSignal(), onOutlook: () => undefined };
+  const { verdict, evidence, feeLamports } = await watcher.watch(watched, hooks);
+  await ledger.nonceUpkeeps.settle(row.messageHash, {
+    state: verdict.kind,
+    ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
+    ...(verdict.kind === 'failed' ? { error: verdict.error } : {}),
+    ...(feeLamports === null ? {} : { feeLamports }),
+    proof: evidence,
+  });
+}
+
+export type NonceUpkeepActivities = ReturnType<typeof createNonceUpkeep>;

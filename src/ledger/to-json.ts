@@ -1,0 +1,7 @@
+/** A proof as the database keeps it: JSON, bigint as decimal strings; null for none. */
+export function toJson(proof: unknown): string | null {
+  if (proof === null || proof === undefined) return null;
+  return JSON.stringify(proof, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}

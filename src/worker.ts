@@ -102,12 +102,13 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
 }
 
 /** What the pool tells goes to the log and the metrics of this process. */
-function nodeOptions({ rpcRequestsPerSecond }: Config<'chain'>): PoolOptions {
+function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'chain'>): PoolOptions {
   const { logger, metricMeter } = Runtime.instance();
   const nodes = new NodeMetrics(meterGauges(metricMeter));
   return {
     onNotice: (notice) => logger.warn(notice),
     onProbe: (report) => nodes.record(report),
+    maxTransactionVersion,
     ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
   };
 }

@@ -63,6 +63,14 @@ export const SETTINGS = {
   databaseUrl: { name: 'DATABASE_URL', schema: url(/^postgres(ql)?$/, 'a postgres').optional() },
   rpcUrls: { name: 'SLUICE_RPC_URLS', schema: rpcUrls.optional() },
   rpcRequestsPerSecond: { name: 'SLUICE_RPC_REQUESTS_PER_SECOND', schema: rate.optional() },
+  maxTransactionVersion: {
+    name: 'SLUICE_MAX_TRANSACTION_VERSION',
+    schema: z
+      .string()
+      .regex(/^\d{1,3}$/, 'must be the number of a transaction version')
+      .transform(Number)
+      .default(1),
+  },
   cluster: {
     name: 'SLUICE_CLUSTER',
     schema: z

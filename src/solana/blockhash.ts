@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
 import { isMethodMissing, RpcError } from './rpc/errors.ts';
+import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
-import * as shape from './rpc/schemas.ts';
 
 /** A blockhash to sign with. `height` and `slot` are those of the block that carries it. */
 export interface LatestBlockhash {
@@ -21,12 +21,11 @@ const BLOCK_PAUSE_MS = 100;
  * Throws NodeFault where the node does not show the block after a few tries.
  */
 export async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
-  const params = [{ commitment: 'confirmed' }];
-  const { context, value } = await modern(
+  const { context, value } = await withLegacy(
     node,
     'getLatestBlockhash',
-    (method) => node.call(method, params, shape.blockhashAnswer),
-    () => node.call('getFees', params, shape.feesAnswer),
+    rpc.getLatestBlockhash,
+    rpc.getFees,
   );
   const { blockhash, lastValidBlockHeight } = value;
   const height = await heightOf(node, context.slot, blockhash);
@@ -42,17 +41,16 @@ export async function readExpiry(
   node: SolanaNode,
   carried: { readonly blockhash: string; readonly slot: bigint },
 ): Promise<boolean> {
-  const params = [carried.blockhash, { commitment: 'finalized' }];
-  const { slot, taken } = await modern(
+  const { slot, taken } = await withLegacy(
     node,
     'isBlockhashValid',
-    async (method) => {
-      const { context, value } = await node.call(method, params, shape.blockhashValidAnswer);
+    async () => {
+      const { context, value } = await rpc.isBlockhashValid(node, carried.blockhash);
       return { slot: context.slot, taken: value };
     },
     async () => {
-      const answer = await node.call('getFeeCalculatorForBlockhash', params, shape.feeCalculatorAnswer);
-      return { slot: answer.context.slot, taken: answer.value !== null };
+      const { context, value } = await rpc.getFeeCalculatorForBlockhash(node, carried.blockhash);
+      return { slot: context.slot, taken: value !== null };
     },
   );
   return slot >= carried.slot && !taken;
@@ -63,47 +61,38 @@ export async function readExpiry(
  * getFeeForMessage. Throws NodeFault where the node does not know its blockhash.
  */
 export async function readBaseFee(node: SolanaNode, message: string, priority: bigint): Promise<bigint> {
-  const config = { commitment: 'confirmed' };
-  return modern(
+  return withLegacy(
     node,
     'getFeeForMessage',
-    async (method) => {
-      const { value } = await node.call(method, [message, config], shape.feeForMessageAnswer);
-      if (value === null) throw fault(node, `${method}: value is null for a new blockhash`);
+    async () => {
+      const { value } = await rpc.getFeeForMessage(node, message);
+      if (value === null) throw fault(node, 'getFeeForMessage: value is null for a new blockhash');
       return value - priority;
     },
-    async () => {
-      const { value } = await node.call('getFees', [config], shape.feesAnswer);
-      return value.feeCalculator.lamportsPerSignature;
-    },
+    async () => (await rpc.getFees(node)).value.feeCalculator.lamportsPerSignature,
   );
 }
 
 /** Asks by the method of present nodes, and the older way where this node does not have it. */
-async function modern<T>(
+async function withLegacy<T>(
   node: SolanaNode,
   method: string,
-  ask: (method: string) => Promise<T>,
-  older: () => Promise<T>,
+  ask: (node: SolanaNode) => Promise<T>,
+  legacy: (node: SolanaNode) => Promise<T>,
 ): Promise<T> {
-  if (node.missingMethods.includes(method)) return older();
+  if (node.missingMethods.includes(method)) return legacy(node);
   try {
-    return await ask(method);
+    return await ask(node);
   } catch (error) {
     if (!isMethodMissing(error)) throw error;
-    return older();
+    return legacy(node);
   }
 }
 
 async function heightOf(node: SolanaNode, slot: bigint, blockhash: string): Promise<bigint> {
-  const options = {
-    commitment: 'confirmed',
-    transactionDetails: 'none',
-    rewards: false,
-    maxSupportedTransactionVersion: shape.HIGHEST_TRANSACTION_VERSION,
-  };
+  const asked = { commitment: 'confirmed', transactionDetails: 'none' } as const;
   for (let tries = 1; tries <= BLOCK_TRIES; tries += 1) {
-    const block = await node.call('getBlock', [Number(slot), options], shape.blockAnswer).catch(notYet);
+    const block = await rpc.getBlock(node, slot, asked).catch(notYet);
     if (block?.blockhash === blockhash && block.blockHeight !== null) return block.blockHeight;
     if (block !== null) throw fault(node, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
     if (tries < BLOCK_TRIES) await sleep(BLOCK_PAUSE_MS);

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 import type { Coverage } from '../domain/attempt.ts';
 import { RpcError } from './rpc/errors.ts';
+import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
-import { blockAnswer, slotsAnswer } from './rpc/schemas.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 /** A finalized block with the signatures of its transactions. */
@@ -88,8 +88,7 @@ async function firstAbove(
   cache: BlockCache,
 ): Promise<LinkedBlock | null> {
   const wanted = Number(lastHeight - origin.blockhashHeight) + 2;
-  const params = [Number(origin.blockhashSlot), wanted, { commitment: 'finalized' }];
-  const slots = await pool.read((node) => node.call('getBlocksWithLimit', params, slotsAnswer));
+  const slots = await pool.read((node) => getBlocksWithLimit(node, origin.blockhashSlot, wanted));
   const blocks = await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetchBlock(pool, slot, cache));
   return blocks.find((block) => block !== null && block.height > lastHeight) ?? null;
 }
@@ -133,13 +132,7 @@ async function readBlock(
   slot: bigint,
   transactionDetails: 'signatures' | 'none',
 ): Promise<LinkedBlock | null> {
-  const options = {
-    commitment: 'finalized',
-    transactionDetails,
-    rewards: false,
-    maxSupportedTransactionVersion: 1,
-  };
-  const block = await node.call('getBlock', [Number(slot), options], blockAnswer);
+  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails });
   if (block === null || block.blockHeight === null) return null;
   // A block whose signatures were left out must never count as one without ours.
   if (transactionDetails === 'signatures' && block.signatures === undefined) return null;

@@ -3,10 +3,9 @@ import { DomainError } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, readBaseFee, readExpiry, readLatestBlockhash } from './blockhash.ts';
 import { errorText, preflightError, RpcError } from './rpc/errors.ts';
-import type { SolanaNode } from './rpc/node.ts';
+import * as rpc from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
-import type { AccountInfo, TransactionAnswer } from './rpc/schemas.ts';
-import * as shape from './rpc/schemas.ts';
+import type { AccountInfo } from './rpc/schemas.ts';
 import { readStatuses } from './statuses.ts';
 import { TtlCache } from './ttl-cache.ts';
 
@@ -62,26 +61,18 @@ export class Chain {
   /** Lamports that an account of `size` data bytes must hold; read from the chain, kept for ten minutes. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
-      this.pool.read((node) => node.call('getMinimumBalanceForRentExemption', [size], shape.u64)),
+      this.pool.read((node) => rpc.getMinimumBalanceForRentExemption(node, size)),
     );
   }
 
   /** The present epoch: transfer fees of Token-2022 depend on it. */
   epoch(): Promise<bigint> {
-    return this.#epoch.get('', async () => (await this.pool.read(readEpochInfo)).epoch);
+    return this.#epoch.get('', async () => (await this.pool.read(rpc.getEpochInfo)).epoch);
   }
 
   /** Run a transaction (base64, signatures not checked, blockhash replaced) without sending it. */
   async simulate(raw: string): Promise<Simulation> {
-    const options = {
-      encoding: 'base64',
-      sigVerify: false,
-      replaceRecentBlockhash: true,
-      commitment: 'confirmed',
-    };
-    const { value } = await this.pool.read((node) =>
-      node.call('simulateTransaction', [raw, options], shape.simulationAnswer),
-    );
+    const { value } = await this.pool.read((node) => rpc.simulateTransaction(node, raw));
     return {
       error: errorText(value.err),
       logs: value.logs ?? [],
@@ -92,7 +83,7 @@ export class Chain {
   /** Micro-lamports a compute unit that recent blocks took from transactions locking these accounts, newest slots included. */
   async prioritizationFees(accounts: readonly string[]): Promise<bigint[]> {
     const answer = await this.pool.read((node) =>
-      node.call('getRecentPrioritizationFees', [accounts.slice(0, 128)], shape.prioritizationFeesAnswer),
+      rpc.getRecentPrioritizationFees(node, accounts.slice(0, 128)),
     );
     return answer.map((entry) => entry.prioritizationFee);
   }
@@ -112,15 +103,7 @@ export class Chain {
 
   /** Hand the same bytes to every node. Never throws: an error says nothing about what another node did. */
   async send(raw: string): Promise<SendAnswer[]> {
-    const options = {
-      encoding: 'base64',
-      skipPreflight: true,
-      preflightCommitment: 'confirmed',
-      maxRetries: 0,
-    };
-    const answers = await this.pool.all((node) =>
-      node.call('sendTransaction', [raw, options], shape.textAnswer),
-    );
+    const answers = await this.pool.all((node) => rpc.sendTransaction(node, raw));
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),
@@ -153,10 +136,7 @@ export class Chain {
   }
 
   async #readAccounts(keys: string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
-    const options = { encoding: 'base64', commitment: 'finalized' };
-    const { context, value } = await this.pool.read((node) =>
-      node.call('getMultipleAccounts', [keys, options], shape.accountsAnswer),
-    );
+    const { context, value } = await this.pool.read((node) => rpc.getMultipleAccounts(node, keys));
     if (value.length !== keys.length) {
       throw new DomainError(
         'NodeFault',
@@ -165,20 +145,6 @@ export class Chain {
     }
     return new Map(keys.map((key, index) => [key, { slot: context.slot, account: value[index] ?? null }]));
   }
-}
-
-/** One finalized transaction from one node; null proves nothing. */
-export function readTransaction(node: SolanaNode, signature: string): Promise<TransactionAnswer> {
-  const options = {
-    encoding: 'base64',
-    commitment: 'finalized',
-    maxSupportedTransactionVersion: shape.HIGHEST_TRANSACTION_VERSION,
-  };
-  return node.call('getTransaction', [signature, options], shape.transactionAnswer);
-}
-
-function readEpochInfo(node: SolanaNode) {
-  return node.call('getEpochInfo', [{ commitment: 'confirmed' }], shape.epochInfoAnswer);
 }
 
 function unreadable(why: string): Sighting {

@@ -3,7 +3,8 @@ import { judgeAttempt } from '../domain/judge.ts';
 import { judgeNonceAttempt } from '../domain/judge-nonce.ts';
 import type { BlockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { askHeights, investigate, isDue, type SignedAttempt } from './investigation.ts';
+import { askHeights } from './heights.ts';
+import { investigate, isDue, type SignedAttempt } from './investigation.ts';
 import {
   askNonces,
   type FinalizedNonces,
@@ -53,7 +54,7 @@ export async function findDue<A extends AnySignedAttempt>(
   const accounts = attempts.flatMap((attempt) => (hasNonce(attempt) ? [attempt.nonceAccount] : []));
   const expiring = accounts.length < attempts.length;
   const [heights, nonces] = await Promise.all([
-    expiring ? askHeights(chain) : [],
+    expiring ? askHeights(chain.pool, 'finalized') : [],
     askNonces(chain.pool, accounts),
   ]);
   const isOver = (attempt: A): boolean =>

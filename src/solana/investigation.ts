@@ -15,10 +15,10 @@ import {
   type LinkedRange,
   linkedRange,
 } from './blocks.ts';
-import { type Chain, readTransaction } from './chain.ts';
+import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { errorText } from './rpc/errors.ts';
-import { u64 } from './rpc/schemas.ts';
+import { getTransaction } from './rpc/methods.ts';
 
 /** A finalized outcome as a second node shows it. */
 export interface Outcome {
@@ -44,15 +44,6 @@ export const STATUSES_PER_CALL = 256;
 
 const AT_ONCE = 8;
 
-/** The finalized block height of every node that tells it: the first question of every proof of death. */
-export async function askHeights(chain: Chain): Promise<readonly NodeTestimony<bigint>[]> {
-  const params = [{ commitment: 'finalized' }];
-  const answers = await chain.pool.all((node) => node.call('getBlockHeight', params, u64));
-  return answers.flatMap(({ node, result }, index) =>
-    result.status === 'fulfilled' ? [{ node, sequence: 1 + index, answer: result.value }] : [],
-  );
-}
-
 /** True where any node reports a finalized height above the attempt's last: a reason to look closer, never a proof. */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
   return heights.some(({ answer }) => answer > deathHeight(attempt));
@@ -69,7 +60,7 @@ export async function secondOutcome(
 ): Promise<Outcome | null> {
   const shown = await chain.pool.second(
     witness,
-    (other) => readTransaction(other, signature),
+    (other) => getTransaction(other, signature),
     (answer) => answer !== null && answer.meta !== null,
   );
   if (shown === null || shown.answer === null || shown.answer.meta === null) return null;

@@ -12,8 +12,9 @@ import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { askStatuses, confirmOutcome } from './investigation.ts';
 import { isNonceAdvance, readNonceAccount } from './nonces.ts';
+import { getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
-import { accountsAnswer, HIGHEST_TRANSACTION_VERSION, u64 } from './rpc/schemas.ts';
+import { u64 } from './rpc/schemas.ts';
 import { signaturesAbove } from './wallet-history.ts';
 
 /** An attempt with a durable nonce that has a signature. Nothing carries its nonce in `nonceSlot` or before. */
@@ -37,12 +38,9 @@ const AT_ONCE = 8;
 
 /** Asks every node for the finalized nonces: the first question of every proof. A node that shows no nonce is left out. */
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
-  const options = { encoding: 'base64', commitment: 'finalized' };
   const found = new Map<string, NodeTestimony<string>[]>();
   for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
-    const answers = await pool.all((node) =>
-      node.call('getMultipleAccounts', [keys, options], accountsAnswer),
-    );
+    const answers = await pool.all((node) => getMultipleAccounts(node, keys));
     for (const [at, { node, result }] of answers.entries()) {
       if (result.status === 'rejected' || result.value.value.length !== keys.length) continue;
       for (const [index, key] of keys.entries()) {
@@ -128,12 +126,11 @@ const ranTransaction = z
   .nullable();
 
 async function witnesses(pool: NodePool, signature: string, attempt: NonceAttemptFacts): Promise<string[]> {
-  const options = {
-    encoding: 'json',
-    commitment: 'finalized',
-    maxSupportedTransactionVersion: HIGHEST_TRANSACTION_VERSION,
-  };
-  const answers = await pool.all((node) => node.call('getTransaction', [signature, options], ranTransaction));
+  const answers = await pool.all((node) => {
+    const maxSupportedTransactionVersion = node.maxTransactionVersion;
+    const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion };
+    return node.call('getTransaction', [signature, options], ranTransaction);
+  });
   return answers.flatMap(({ node, result }) =>
     result.status === 'fulfilled' && usedUp(result.value, attempt) ? [node] : [],
   );

@@ -1,8 +1,9 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { errorText } from './rpc/errors.ts';
+import { getSignatureStatuses } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
-import { type SignatureStatus, statusesAnswer } from './rpc/schemas.ts';
+import type { SignatureStatus } from './rpc/schemas.ts';
 
 /** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
 export async function readStatuses(
@@ -10,8 +11,7 @@ export async function readStatuses(
   signatures: readonly string[],
   history: boolean,
 ): Promise<Sighting[]> {
-  const params = [signatures, ...(history ? [{ searchTransactionHistory: true }] : [])];
-  const { value } = await node.call('getSignatureStatuses', params, statusesAnswer);
+  const { value } = await getSignatureStatuses(node, signatures, history);
   if (value.length !== signatures.length) {
     throw new DomainError(
       'NodeFault',

@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
+import { getSignaturesForAddress, getTransactionParties } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
-import { u64 } from './rpc/schemas.ts';
 
 /** A finalized transaction that names a wallet, failed ones included. */
 export interface WalletSignature {
@@ -11,23 +10,6 @@ export interface WalletSignature {
 }
 
 const PAGE = 1_000;
-
-const page = z.array(z.object({ signature: z.string(), slot: u64 }));
-
-// `json` names the accounts of every transaction version; no bytes need to be understood.
-const signedTransaction = z
-  .object({
-    transaction: z.object({
-      message: z.object({
-        accountKeys: z.array(z.string()),
-        header: z.object({ numRequiredSignatures: z.number().int().positive() }),
-      }),
-    }),
-    meta: z
-      .object({ postTokenBalances: z.array(z.object({ owner: z.string().optional() })).nullish() })
-      .nullable(),
-  })
-  .nullable();
 
 /** Who signed a transaction, and who had a part in it: every account of its message and the owners of its token accounts. */
 export interface Parties {
@@ -51,15 +33,14 @@ export function signaturesAbove(pool: NodePool, wallet: string, slot: bigint): P
 
 /** The newest finalized transaction in which the wallet has a part. Throws NoHealthyNode where no node answers. */
 export function newestOf(pool: NodePool, wallet: string): Promise<WalletListing> {
-  return union(pool, (node) => readPage(node, wallet, { limit: 1 }));
+  return union(pool, (node) => getSignaturesForAddress(node, wallet, { limit: 1 }));
 }
 
 /** The parties of a finalized transaction, from any node that has it. Throws NodeFault where none shows it now. */
 export async function partiesOf(pool: NodePool, signature: string): Promise<Parties> {
-  const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion: 1 };
   const shown = await pool.second(
     '',
-    (node) => node.call('getTransaction', [signature, options], signedTransaction),
+    (node) => getTransactionParties(node, signature),
     (answer) => answer !== null,
   );
   if (shown === null || shown.answer === null) {
@@ -99,7 +80,7 @@ async function union(
 async function allAbove(node: SolanaNode, wallet: string, slot: bigint): Promise<readonly WalletSignature[]> {
   const found: WalletSignature[] = [];
   for (let before: string | undefined; ; ) {
-    const entries = await readPage(node, wallet, {
+    const entries = await getSignaturesForAddress(node, wallet, {
       limit: PAGE,
       ...(before === undefined ? {} : { before }),
     });
@@ -108,13 +89,4 @@ async function allAbove(node: SolanaNode, wallet: string, slot: bigint): Promise
     if (last === undefined || entries.length < PAGE || last.slot <= slot) return found;
     before = last.signature;
   }
-}
-
-function readPage(
-  node: SolanaNode,
-  wallet: string,
-  options: { readonly limit: number; readonly before?: string },
-): Promise<readonly WalletSignature[]> {
-  const params = [wallet, { commitment: 'finalized', ...options }];
-  return node.call('getSignaturesForAddress', params, page);
 }

@@ -4,12 +4,8 @@ import { judgeAttempt } from '../../src/domain/judge.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import {
-  askHeights,
-  type Investigation,
-  investigate,
-  type SignedAttempt,
-} from '../../src/solana/investigation.ts';
+import { askHeights } from '../../src/solana/heights.ts';
+import { type Investigation, investigate, type SignedAttempt } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { rpcCalls } from './rpc-calls.ts';
 
@@ -50,7 +46,7 @@ async function proofs(
 ): Promise<{ readonly found: readonly Investigation[]; readonly calls: number }> {
   const chain = new Chain(pool);
   const before = rpcCalls(pool);
-  const found = await investigate(chain, attempts, await askHeights(chain), blockCache());
+  const found = await investigate(chain, attempts, await askHeights(pool, 'finalized'), blockCache());
   return { found, calls: rpcCalls(pool) - before };
 }
 

@@ -21,6 +21,15 @@ it('starts no more in any second than allowed, in the order of asking', async ()
   expect(started).toHaveLength(10);
 });
 
+it('holds nothing up where the clock of the machine is set back', async () => {
+  const gate = new Gate({ concurrency: 4, perSecond: 1 });
+  await gate.pass(patience, async () => 'first');
+  vi.setSystemTime(Date.now() - 3_600_000);
+  const next = gate.pass(patience, async () => 'next');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await Promise.race([next, 'still waiting'])).toBe('next');
+});
+
 it('lets go of what waited too long, and never runs it', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
   let release = (): void => {};

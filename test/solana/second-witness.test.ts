@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { askHeights, secondOutcome } from '../../src/solana/investigation.ts';
+import { askHeights } from '../../src/solana/heights.ts';
+import { secondOutcome } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 
 let localnet: Localnet;
@@ -42,7 +43,7 @@ describe('with three nodes', () => {
 
   it('a first one that stands still does not hide that the chain went on', async () => {
     const highest = async () =>
-      (await askHeights(new Chain(pool))).reduce((top, { answer }) => (answer > top ? answer : top), 0n);
+      (await askHeights(pool, 'finalized')).reduce((top, { answer }) => (answer > top ? answer : top), 0n);
     const before = await highest();
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 1 });
     localnet.controls.produceSlots(3);

@@ -8,7 +8,10 @@ export interface GateOptions {
 
 const SECOND_MS = 1_000;
 
-/** Keeps the requests to one node within its limits; the others wait for their turn in the order in which they came. */
+/**
+ * Keeps the requests to one node within its limits; the others wait for their turn in the order in which they came.
+ * It looks at no clock: one that is set back must not hold up the proofs of a payment.
+ */
 export class Gate {
   readonly #atOnce: LimitFunction;
   readonly #tickets: LimitFunction | null;

@@ -8,7 +8,11 @@ import { HttpRefusal, Wire, type WireOptions } from './wire.ts';
 export interface NodeOptions extends WireOptions {
   /** Name for logs and evidence. Default: the host, without path and query, where providers put their keys. */
   readonly name?: string;
+  /** The highest version of a transaction that it may show us: a block or transaction above it is refused (-32015). Default 1. */
+  readonly maxTransactionVersion?: number;
 }
+
+const HIGHEST_TRANSACTION_VERSION = 1;
 
 const envelope = z.object({
   id: z.unknown(),
@@ -22,6 +26,7 @@ const SHOWN_CHARACTERS = 40;
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
+  readonly maxTransactionVersion: number;
   /** Requests sent since the start for somebody's sake; probes are not among them. */
   callCount = 0;
   /** Requests sent since the start to learn about the node itself. */
@@ -34,6 +39,7 @@ export class SolanaNode {
     const parsed = new URL(url);
     this.url = url;
     this.name = options.name ?? parsed.host;
+    this.maxTransactionVersion = options.maxTransactionVersion ?? HIGHEST_TRANSACTION_VERSION;
     this.#wire = new Wire(parsed, options);
   }
 

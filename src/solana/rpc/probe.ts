@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HISTORY_OFF, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
-import { HIGHEST_TRANSACTION_VERSION, textAnswer, transactionAnswer, u64, versionAnswer } from './schemas.ts';
+import { textAnswer, transactionAnswer, u64, versionAnswer } from './schemas.ts';
 
 /** What a node says about itself. Null or `unknown` where it would not say. */
 export interface NodeFacts {
@@ -70,7 +70,7 @@ async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
   const options = {
     encoding: 'base64',
     commitment: 'finalized',
-    maxSupportedTransactionVersion: HIGHEST_TRANSACTION_VERSION,
+    maxSupportedTransactionVersion: node.maxTransactionVersion,
   };
   try {
     await node.probe('getTransaction', [NO_SIGNATURE, options], transactionAnswer);

@@ -1,9 +1,6 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
 
-/** The highest version of a transaction that this client can read; a block or transaction above it is refused (-32015). */
-export const HIGHEST_TRANSACTION_VERSION = 1;
-
 const U64_MAX = 2n ** 64n - 1n;
 
 /** An unsigned integer of 64 bits that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
@@ -82,7 +79,22 @@ export const transactionAnswer = z
   .object({ slot: u64, meta: z.object({ err, fee: u64 }).nullable() })
   .nullable();
 
-export type TransactionAnswer = z.infer<typeof transactionAnswer>;
+/** Who had a part in a transaction: getTransaction (encoding `json`). `meta: null` hides the owners of its token accounts. */
+export const partiesAnswer = z
+  .object({
+    transaction: z.object({
+      message: z.object({
+        accountKeys: z.array(z.string()),
+        header: z.object({ numRequiredSignatures: z.number().int().positive() }),
+      }),
+    }),
+    meta: z
+      .object({ postTokenBalances: z.array(z.object({ owner: z.string().optional() })).nullish() })
+      .nullable(),
+  })
+  .nullable();
+
+export const signaturesAnswer = z.array(z.object({ signature: z.string(), slot: u64 }));
 
 export const simulationAnswer = atSlot(
   z.object({ err, logs: z.array(z.string()).nullish(), unitsConsumed: u64.nullish() }),

@@ -1,0 +1,118 @@
+import type { SolanaNode } from './node.ts';
+import * as shape from './schemas.ts';
+
+/** How sure a node must be of what it answers. */
+export type Commitment = 'processed' | 'confirmed' | 'finalized';
+
+const CONFIRMED = { commitment: 'confirmed' } as const;
+const FINALIZED = { commitment: 'finalized' } as const;
+
+// Every method that is asked for somebody's sake: its parameters as the chain wants them, and the shape of its answer. Each
+// throws as `SolanaNode.call` does. A null proves nothing, unless it is said to.
+
+/** The newest confirmed blockhash and the slot of its block. */
+export const getLatestBlockhash = (node: SolanaNode) =>
+  node.call('getLatestBlockhash', [CONFIRMED], shape.blockhashAnswer);
+
+/** What nodes before Agave 2.0 give in place of getLatestBlockhash and getFeeForMessage. */
+export const getFees = (node: SolanaNode) => node.call('getFees', [CONFIRMED], shape.feesAnswer);
+
+/** Whether the finalized bank takes a blockhash; false also where it does not know it yet. */
+export const isBlockhashValid = (node: SolanaNode, blockhash: string) =>
+  node.call('isBlockhashValid', [blockhash, FINALIZED], shape.blockhashValidAnswer);
+
+/** What nodes before Agave 2.0 give in place of isBlockhashValid: null where the finalized bank does not take the blockhash. */
+export const getFeeCalculatorForBlockhash = (node: SolanaNode, blockhash: string) =>
+  node.call('getFeeCalculatorForBlockhash', [blockhash, FINALIZED], shape.feeCalculatorAnswer);
+
+/** Lamports, priority included, for a message (base64); null where the bank does not know its blockhash. */
+export const getFeeForMessage = (node: SolanaNode, message: string) =>
+  node.call('getFeeForMessage', [message, CONFIRMED], shape.feeForMessageAnswer);
+
+/** The block of a slot, with the signatures of its transactions where they are asked for. */
+export const getBlock = (
+  node: SolanaNode,
+  slot: bigint,
+  asked: {
+    readonly commitment: Exclude<Commitment, 'processed'>;
+    readonly transactionDetails: 'signatures' | 'none';
+  },
+) =>
+  node.call('getBlock', [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }], shape.blockAnswer);
+
+/** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
+export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
+  node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
+
+export const getBlockHeight = (node: SolanaNode, commitment: Commitment) =>
+  node.call('getBlockHeight', [{ commitment }], shape.u64);
+
+export const getEpochInfo = (node: SolanaNode) =>
+  node.call('getEpochInfo', [CONFIRMED], shape.epochInfoAnswer);
+
+/** Lamports that an account of `size` data bytes must hold. */
+export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
+  node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
+
+/** Finalized accounts (at most 100) in the order of `addresses`; null for one that the chain does not have. */
+export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string[]) =>
+  node.call('getMultipleAccounts', [addresses, { encoding: 'base64', ...FINALIZED }], shape.accountsAnswer);
+
+/** What recent blocks took from transactions that lock these accounts (at most 128). */
+export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
+  node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
+
+/** Runs a transaction (base64) on the newest confirmed block; signatures are not checked, the blockhash is replaced. */
+export const simulateTransaction = (node: SolanaNode, raw: string) =>
+  node.call(
+    'simulateTransaction',
+    [raw, { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, ...CONFIRMED }],
+    shape.simulationAnswer,
+  );
+
+/** Hands a transaction (base64) on as it is; the node neither tries it first nor sends it again by itself. */
+export const sendTransaction = (node: SolanaNode, raw: string) =>
+  node.call(
+    'sendTransaction',
+    [raw, { encoding: 'base64', skipPreflight: true, preflightCommitment: 'confirmed', maxRetries: 0 }],
+    shape.textAnswer,
+  );
+
+/** What is known of these signatures (at most 256); only the newest ones are looked for, unless the whole history is. */
+export const getSignatureStatuses = (
+  node: SolanaNode,
+  signatures: readonly string[],
+  searchTransactionHistory: boolean,
+) =>
+  node.call(
+    'getSignatureStatuses',
+    [signatures, ...(searchTransactionHistory ? [{ searchTransactionHistory }] : [])],
+    shape.statusesAnswer,
+  );
+
+/** Finalized transactions that name an address, newest first: at most `limit`, older than `before`. */
+export const getSignaturesForAddress = (
+  node: SolanaNode,
+  address: string,
+  page: { readonly limit: number; readonly before?: string },
+) => node.call('getSignaturesForAddress', [address, { ...FINALIZED, ...page }], shape.signaturesAnswer);
+
+/** The outcome of a finalized transaction. */
+export const getTransaction = (node: SolanaNode, signature: string) =>
+  node.call(
+    'getTransaction',
+    [signature, { encoding: 'base64', ...FINALIZED, ...versionsOf(node) }],
+    shape.transactionAnswer,
+  );
+
+/** The accounts of a finalized transaction: `json` names them for every version, no bytes need to be understood. */
+export const getTransactionParties = (node: SolanaNode, signature: string) =>
+  node.call(
+    'getTransaction',
+    [signature, { encoding: 'json', ...FINALIZED, ...versionsOf(node) }],
+    shape.partiesAnswer,
+  );
+
+function versionsOf({ maxTransactionVersion }: SolanaNode) {
+  return { maxSupportedTransactionVersion: maxTransactionVersion };
+}

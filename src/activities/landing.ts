@@ -11,12 +11,12 @@ import { verifySignature } from '../signing/verify.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
+import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
 import { signedAttempt } from './lifetimes.ts';
 import { unlessLost } from './lost-record.ts';
-import { describeFailure } from './program-errors.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
@@ -116,7 +116,7 @@ function landingOf(attempt: AttemptRow): Landing {
 }
 
 function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
-  const text = describeFailure(error ?? 'no error is on record', base64.decode(message));
+  const text = describeFailure(recordedError(error ?? 'no error is on record'), base64.decode(message));
   return { code: 'failed_on_chain', message: text };
 }
 

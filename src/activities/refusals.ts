@@ -3,8 +3,8 @@ import { type ErrorCode, isDomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
+import { describeFailure } from '../solana/transaction-error.ts';
 import type { Payee, Refusal } from './payee.ts';
-import { describeFailure } from './program-errors.ts';
 
 /** Errors about the withdrawal itself, which no retry heals. */
 const REFUSALS: Partial<Record<ErrorCode, string>> = {

@@ -2,18 +2,19 @@ import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, readBaseFee, readExpiry, readLatestBlockhash } from './blockhash.ts';
-import { errorText, preflightError, RpcError } from './rpc/errors.ts';
+import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { readStatuses } from './statuses.ts';
+import type { TransactionError } from './transaction-error.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 export type { LatestBlockhash } from './blockhash.ts';
 
 /** How a simulation ended. */
 export interface Simulation {
-  readonly error: string | null;
+  readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
 }
@@ -74,7 +75,7 @@ export class Chain {
   async simulate(raw: string): Promise<Simulation> {
     const { value } = await this.pool.read((node) => rpc.simulateTransaction(node, raw));
     return {
-      error: errorText(value.err),
+      error: value.err,
       logs: value.logs ?? [],
       unitsConsumed: value.unitsConsumed ?? null,
     };

@@ -17,7 +17,6 @@ import {
 } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
-import { errorText } from './rpc/errors.ts';
 import { getTransaction } from './rpc/methods.ts';
 
 /** A finalized outcome as a second node shows it. */
@@ -65,7 +64,7 @@ export async function secondOutcome(
   );
   if (shown === null || shown.answer === null || shown.answer.meta === null) return null;
   const { slot, meta } = shown.answer;
-  return { node: shown.node, slot, error: errorText(meta.err), feeLamports: meta.fee };
+  return { node: shown.node, slot, error: meta.err?.text ?? null, feeLamports: meta.fee };
 }
 
 /** Why a finalized sighting does not count yet, with the nodes named. */

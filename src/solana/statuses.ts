@@ -1,6 +1,5 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import { errorText } from './rpc/errors.ts';
 import { getSignatureStatuses } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { SignatureStatus } from './rpc/schemas.ts';
@@ -32,5 +31,5 @@ export function sightingOf(status: SignatureStatus | null): Sighting {
       why: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
     };
   }
-  return { kind: 'seen', commitment, slot, error: errorText(status.err) };
+  return { kind: 'seen', commitment, slot, error: status.err?.text ?? null };
 }

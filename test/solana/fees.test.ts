@@ -4,10 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { failureKind } from '../../src/solana/compute-limit.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { attemptPrice, percentileOf, priorityLamports } from '../../src/solana/priority-fee.ts';
-import { ATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
 
@@ -55,32 +53,6 @@ describe('the price of a compute unit', () => {
     expect(priorityLamports(1_000_000, 1n)).toBe(1n);
     expect(priorityLamports(1_000_001, 1n)).toBe(2n);
     expect(priorityLamports(450, 0n)).toBe(0n);
-  });
-});
-
-describe('a failed simulation', () => {
-  const HOOK = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
-  const customFault = (code: number): string => `{"InstructionError":[2,{"Custom":${code}}]}`;
-  const failed = (...programs: string[]): string[] =>
-    programs.map((program) => `Program ${program} failed: custom program error: 0x1`);
-
-  it.each([
-    ['short', 'AccountNotFound', []],
-    ['short', 'InsufficientFundsForFee', []],
-    ['short', '{"InsufficientFundsForRent":{"account_index":0}}', []],
-    ['refused', '{"InsufficientFundsForRent":{"account_index":1}}', []],
-    ['short', customFault(1), failed(SYSTEM_PROGRAM)],
-    ['short', customFault(1), failed(TOKEN_PROGRAM)],
-    ['short', customFault(1), failed(SYSTEM_PROGRAM, ATA_PROGRAM)],
-    ['short', customFault(1), []],
-    ['refused', customFault(1), failed(HOOK, TOKEN_2022_PROGRAM)],
-    ['refused', customFault(17), failed(TOKEN_PROGRAM)],
-    ['refused', '{"InstructionError":[2,"InvalidAccountData"]}', failed(TOKEN_PROGRAM)],
-    ['passing', customFault(32), failed(TOKEN_2022_PROGRAM)],
-    ['refused', customFault(32), failed(HOOK, TOKEN_2022_PROGRAM)],
-    ['passing', 'AccountInUse', []],
-  ] as const)('is %s for %s', (kind, error, logs) => {
-    expect(failureKind(error, { logs })).toBe(kind);
   });
 });
 

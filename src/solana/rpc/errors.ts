@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { readTransactionError } from '../transaction-error.ts';
 
 /**
  * What a caller does about a JSON-RPC error:
@@ -103,14 +104,5 @@ export function retryAfterMs(error: unknown): number | null {
 /** The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`, `{"InstructionError":…}`). */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
-  return errorText(error.data.err);
-}
-
-/** A transaction error value as stable text; null where there is none. */
-export function errorText(err: unknown): string | null {
-  if (err === null || err === undefined) return null;
-  if (typeof err === 'string') return err;
-  return JSON.stringify(err, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
+  return readTransactionError(error.data.err)?.text ?? null;
 }

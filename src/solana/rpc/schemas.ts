@@ -1,5 +1,6 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
+import { readTransactionError } from '../transaction-error.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 
@@ -9,7 +10,7 @@ export const u64 = z
   .transform((value) => BigInt(value))
   .refine((value) => value <= U64_MAX, 'larger than 64 bits');
 
-const err = z.unknown().transform((value) => value ?? null);
+const err = z.unknown().transform(readTransactionError);
 const context = z.object({ slot: u64 });
 
 /** An answer that names the slot it was read at. */

@@ -38,16 +38,20 @@ describe('a failed simulation', () => {
 });
 
 it.each([
-  'BlockhashNotFound',
-  { InstructionError: [2, { Custom: 1 }] },
-  { InstructionError: [0, 'InvalidAccountData'] },
-  { InstructionError: [0, { BorshIoError: 'Unknown' }] },
-  { InsufficientFundsForRent: { account_index: 3 } },
-  { DuplicateInstruction: 7n },
-  { InstructionError: 'of another shape' },
-])('the error %j is the same when it is read back from the record', (err) => {
+  ['BlockhashNotFound', 'BlockhashNotFound'],
+  ['{"InstructionError":[2,{"Custom":1}]}', { InstructionError: [2, { Custom: 1 }] }],
+  ['{"InstructionError":[0,"InvalidAccountData"]}', { InstructionError: [0, 'InvalidAccountData'] }],
+  [
+    '{"InstructionError":[0,{"BorshIoError":"Unknown"}]}',
+    { InstructionError: [0, { BorshIoError: 'Unknown' }] },
+  ],
+  ['{"InsufficientFundsForRent":{"account_index":3}}', { InsufficientFundsForRent: { account_index: 3 } }],
+  ['{"Beyond":"9007199254740993"}', { Beyond: 9_007_199_254_740_993n }],
+  ['{"InstructionError":"of another shape"}', { InstructionError: 'of another shape' }],
+])('%s is the same error when it is read back from the record', (text, err) => {
   const error = readTransactionError(err);
-  expect(recordedError(error?.text ?? 'none')).toEqual(error);
+  expect(error?.text).toBe(text);
+  expect(recordedError(text)).toEqual(error);
 });
 
 it('no error is none', () => {

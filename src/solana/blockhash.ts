@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError } from '../domain/errors.ts';
-import { isMethodMissing, RpcError } from './rpc/errors.ts';
+import { isMethodMissing, NodeFault, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 
@@ -66,7 +65,8 @@ export async function readBaseFee(node: SolanaNode, message: string, priority: b
     'getFeeForMessage',
     async () => {
       const { value } = await rpc.getFeeForMessage(node, message);
-      if (value === null) throw fault(node, 'getFeeForMessage: value is null for a new blockhash');
+      if (value === null)
+        throw new NodeFault(node.name, 'getFeeForMessage: value is null for a new blockhash');
       return value - priority;
     },
     async () => (await rpc.getFees(node)).value.feeCalculator.lamportsPerSignature,
@@ -94,17 +94,14 @@ async function heightOf(node: SolanaNode, slot: bigint, blockhash: string): Prom
   for (let tries = 1; tries <= BLOCK_TRIES; tries += 1) {
     const block = await rpc.getBlock(node, slot, asked).catch(notYet);
     if (block?.blockhash === blockhash && block.blockHeight !== null) return block.blockHeight;
-    if (block !== null) throw fault(node, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
+    if (block !== null)
+      throw new NodeFault(node.name, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
     if (tries < BLOCK_TRIES) await sleep(BLOCK_PAUSE_MS);
   }
-  throw fault(node, `getBlock: gives a blockhash of slot ${slot}, but not its block`);
+  throw new NodeFault(node.name, `getBlock: gives a blockhash of slot ${slot}, but not its block`);
 }
 
 function notYet(error: unknown): null {
   if (error instanceof RpcError && error.reaction === 'later') return null;
   throw error;
-}
-
-function fault(node: SolanaNode, why: string): DomainError {
-  return new DomainError('NodeFault', `${node.name} ${why}`, { node: node.name });
 }

@@ -1,5 +1,5 @@
 import type { Sighting } from '../domain/attempt.ts';
-import { DomainError } from '../domain/errors.ts';
+import { NodeFault } from './rpc/errors.ts';
 import { getSignatureStatuses } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { SignatureStatus } from './rpc/schemas.ts';
@@ -12,9 +12,9 @@ export async function readStatuses(
 ): Promise<Sighting[]> {
   const { value } = await getSignatureStatuses(node, signatures, history);
   if (value.length !== signatures.length) {
-    throw new DomainError(
-      'NodeFault',
-      `${node.name} getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
+    throw new NodeFault(
+      node.name,
+      `getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
     );
   }
   return value.map(sightingOf);

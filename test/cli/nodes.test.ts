@@ -50,7 +50,10 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
       { node: b, history: 'off' },
       { node: c, membership: 'silent', demoted: { cause: 'silent' }, score: 0 },
     ],
-    warnings: [{ rule: 'history-off', node: b }],
+    warnings: [
+      { rule: 'history-off', node: b },
+      { rule: 'silent', node: c },
+    ],
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gapBetween, type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
+import { gapBetween } from '../../src/solana/rpc/ledger-gap.ts';
+import { type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
 
 function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   return {
@@ -30,8 +31,24 @@ describe('the rules of node operation', () => {
   it('want two nodes that serve', () => {
     expect(rules(report('a'), report('b'))).toEqual([]);
     expect(rules(report('a'))).toEqual(['few-nodes null']);
-    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null']);
+    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null', 'silent b']);
     expect(rules(report('a'), report('b', { processedSlot: null }))).toEqual(['few-nodes null']);
+  });
+
+  it('want each to keep up, to have answered, and to be of the same cluster', () => {
+    const said = (about: Partial<NodeReport>) =>
+      nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ rule, message }) => [
+        rule,
+        message,
+      ]);
+    const lag = { cause: 'lag', why: 'lags 200 slots behind' } as const;
+    expect(said({ demoted: lag })).toEqual([['lagging', 'c lags 200 slots behind']]);
+    expect(said({ demoted: { cause: 'fault', why: 'HTTP 503' } })).toEqual([]);
+    const silent = { membership: 'silent', demoted: { cause: 'silent', why: 'HTTP 503' } } as const;
+    expect(said(silent)).toEqual([['silent', 'c has never answered: HTTP 503']]);
+    const why = 'belongs to cluster x, not g: refused for good';
+    const refused = { membership: 'refused', demoted: { cause: 'refused', why } } as const;
+    expect(said(refused)).toEqual([['other-cluster', `c ${why}`]]);
   });
 
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {

@@ -76,10 +76,34 @@ export class RpcError extends Error {
   }
 }
 
+/** What a fault says beside its sentence: `field` = the part of the answer that is odd, `status` = an HTTP status. */
+export interface FaultDetails {
+  readonly method?: string;
+  readonly field?: string;
+  readonly status?: number;
+  /** How long the node asked to be left alone. */
+  readonly retryAfterMs?: number | null;
+  readonly cause?: unknown;
+}
+
+/** A node that did not answer, or answered what cannot be used. `why` says it without the node's name. */
+export class NodeFault extends DomainError {
+  readonly node: string;
+  readonly why: string;
+  readonly retryAfterMs: number | null;
+
+  constructor(node: string, why: string, { cause, ...details }: FaultDetails = {}) {
+    super('NodeFault', `${node} ${why}`, { node, ...details }, cause);
+    this.node = node;
+    this.why = why;
+    this.retryAfterMs = details.retryAfterMs ?? null;
+  }
+}
+
 /** The reaction to anything that `SolanaNode.call` throws. Transport faults and unreadable answers demote the node. */
 export function reactionTo(error: unknown): Reaction {
   if (error instanceof RpcError) return error.reaction;
-  if (error instanceof DomainError && error.code === 'NodeFault') return 'demote';
+  if (error instanceof NodeFault) return 'demote';
   return 'fatal';
 }
 
@@ -96,9 +120,7 @@ export function isNodeTrouble(error: unknown): boolean {
 
 /** How long the node asked us to stay away (Retry-After), or null. */
 export function retryAfterMs(error: unknown): number | null {
-  if (!(error instanceof DomainError)) return null;
-  const wait = error.context['retryAfterMs'];
-  return typeof wait === 'number' ? wait : null;
+  return error instanceof NodeFault ? error.retryAfterMs : null;
 }
 
 /** The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`, `{"InstructionError":…}`). */

@@ -1,5 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
-import { HISTORY_OFF, isNodeTrouble, RpcError, retryAfterMs } from './errors.ts';
+import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
 import {
   afterAnswer,
   afterFault,
@@ -10,6 +9,7 @@ import {
   scoreOf,
   UNKNOWN_HEALTH,
 } from './health.ts';
+import { gapBetween, type LedgerGap, type LedgerWindow } from './ledger-gap.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
@@ -19,7 +19,7 @@ import {
   probeMethods,
   probeProgress,
 } from './probe.ts';
-import { gapBetween, type LedgerGap, type LedgerWindow, type Membership, type NodeReport } from './report.ts';
+import type { Membership, NodeReport } from './report.ts';
 
 /** One configured node: what it said about itself, how well it serves, and whether it belongs to the pool. */
 export class Member {
@@ -70,7 +70,7 @@ export class Member {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
       const why = demoted.cause === 'retry-after' ? `asked to be left alone: ${demoted.why}` : demoted.why;
-      throw new DomainError('NodeFault', `${this.node.name}: ${why}`, { node: this.node.name });
+      throw new NodeFault(this.node.name, why);
     }
     return this.#observed(() => question(this.node));
   }
@@ -81,7 +81,7 @@ export class Member {
     try {
       this.#facts = await this.#observed(() => probeFacts(this.node));
     } catch (error) {
-      if (this.#membership === 'silent') this.#why = this.#reason(error);
+      if (this.#membership === 'silent') this.#why = reasonOf(error);
       return;
     }
     // Only another version has other methods.
@@ -151,7 +151,7 @@ export class Member {
       return answer;
     } catch (error) {
       if (isNodeTrouble(error)) {
-        const fault = { why: this.#reason(error), retryAfterMs: retryAfterMs(error) };
+        const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
         this.#health = afterFault(this.#health, fault, this.#now());
       }
       if (error instanceof RpcError && error.code === HISTORY_OFF && this.#facts !== null) {
@@ -160,10 +160,10 @@ export class Member {
       throw error;
     }
   }
+}
 
-  /** The message of a fault, without the node's name: where it is shown, that stands beside it. */
-  #reason(error: unknown): string {
-    const message = error instanceof Error ? error.message : String(error);
-    return message.replace(`${this.node.name} `, '');
-  }
+/** Why it failed, without the node's name: where it is shown, that stands beside it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NodeFault) return error.why;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../domain/errors.ts';
-import { isMethodMissing, RpcError } from './errors.ts';
+import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { parseJson } from './json.ts';
 import { HttpRefusal, Wire, type WireOptions } from './wire.ts';
 
@@ -50,7 +49,7 @@ export class SolanaNode {
 
   /**
    * One JSON-RPC call whose result has the shape `schema`.
-   * Throws RpcError for an error object, DomainError NodeFault for transport faults and answers of another shape.
+   * Throws RpcError for an error object, NodeFault for transport faults and answers of another shape.
    */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     this.callCount += 1;
@@ -94,15 +93,16 @@ export class SolanaNode {
     try {
       text = await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     } catch (error) {
-      const context =
+      const refusal =
         error instanceof HttpRefusal ? { status: error.status, retryAfterMs: error.retryAfterMs } : {};
-      throw this.#fault(method, error instanceof Error ? error.message : 'no answer', context, error);
+      const why = error instanceof Error ? error.message : 'no answer';
+      throw this.#fault(method, why, { ...refusal, cause: error });
     }
     try {
       return parseJson(text);
     } catch (error) {
       const start = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
-      throw this.#fault(method, `the answer is no JSON, it begins with ${start}`, {}, error);
+      throw this.#fault(method, `the answer is no JSON, it begins with ${start}`, { cause: error });
     }
   }
 
@@ -114,12 +114,7 @@ export class SolanaNode {
     throw this.#fault(method, `${field || 'answer'}: ${issue?.message ?? 'unreadable'}`, { field });
   }
 
-  #fault(method: string, why: string, context: Record<string, unknown>, cause?: unknown): DomainError {
-    return new DomainError(
-      'NodeFault',
-      `${this.name} ${method}: ${why}`,
-      { node: this.name, method, ...context },
-      cause,
-    );
+  #fault(method: string, why: string, details: FaultDetails = {}): NodeFault {
+    return new NodeFault(this.name, `${method}: ${why}`, { method, ...details });
   }
 }

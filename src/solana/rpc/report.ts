@@ -1,14 +1,9 @@
 import type { Demotion } from './health.ts';
+import type { LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 
 /** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, for good. */
 export type Membership = 'joined' | 'silent' | 'refused';
-
-/** Blocks that a node lost at one stroke: its first available block moved from `from` to `to`. */
-export interface LedgerGap {
-  readonly from: bigint;
-  readonly to: bigint;
-}
 
 /** One node, as the pool knows it now. Slots are those of the newest probe, null where that had no answer; `latencyMs` and `errorRate` (0 to 1) are running means. */
 export interface NodeReport {
@@ -33,7 +28,14 @@ export interface NodeReport {
 
 /** A rule of node operation that is not kept; `node` null = it concerns all. */
 export interface NodeWarning {
-  readonly rule: 'few-nodes' | 'history-off' | 'ledger-gap' | 'version-behind';
+  readonly rule:
+    | 'few-nodes'
+    | 'history-off'
+    | 'ledger-gap'
+    | 'version-behind'
+    | 'lagging'
+    | 'silent'
+    | 'other-cluster';
   readonly node: string | null;
   readonly message: string;
 }
@@ -56,7 +58,11 @@ export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
       .at(-1) ?? null;
   return [
     ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
-    ...joined.flatMap((report) => [...historyOff(report), ...ledgerGap(report), ...behind(report, newest)]),
+    ...reports.flatMap((report) =>
+      report.membership === 'joined'
+        ? [...historyOff(report), ...ledgerGap(report), ...behind(report, newest), ...lagging(report)]
+        : absent(report),
+    ),
   ];
 }
 
@@ -85,6 +91,17 @@ function behind({ node, version }: NodeReport, newest: Release | null): NodeWarn
   return [{ rule: 'version-behind', node, message }];
 }
 
+function lagging({ node, demoted }: NodeReport): NodeWarning[] {
+  return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.why}` }] : [];
+}
+
+function absent({ node, membership, demoted }: NodeReport): NodeWarning[] {
+  const why = demoted?.why ?? '';
+  return membership === 'refused'
+    ? [{ rule: 'other-cluster', node, message: `${node} ${why}` }]
+    : [{ rule: 'silent', node, message: `${node} has never answered: ${why}` }];
+}
+
 type Release = readonly [major: number, minor: number, patch: number];
 
 // Frankendancer counts its own releases below 1; they say nothing about those of Agave.
@@ -97,25 +114,4 @@ function releaseOf(version: string | null): Release | null {
 function compareReleases(a: Release | null, b: Release | null): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-}
-
-/** How much of its ledger a node shows: from its first available block to its finalized slot. */
-export interface LedgerWindow {
-  readonly first: bigint;
-  readonly finalized: bigint;
-}
-
-/** Slots that a node with a bounded ledger may drop at once; it drops about as many as it adds. */
-const PURGE_SLOTS = 1_024n;
-
-/**
- * The gap, if the window shrank by more than a purge does, or to less than half: then the node did not grow out of its old
- * blocks but began anew from a snapshot.
- */
-export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap | null {
-  if (after.first <= before.first) return null;
-  const was = before.finalized - before.first;
-  const is = after.finalized - after.first;
-  if (was - is <= PURGE_SLOTS && is * 2n >= was) return null;
-  return { from: before.first, to: after.first - 1n };
 }

@@ -110,9 +110,7 @@ export class Roster {
       const shown = member.facts?.genesisHash;
       if (shown === undefined || member.membership === 'refused') continue;
       if (shown !== this.#cluster) {
-        const why = `belongs to cluster ${shown}, not ${this.#cluster}: refused for good`;
-        member.refuse(why);
-        this.#options.onNotice?.(`${member.node.name} ${why}`);
+        member.refuse(`belongs to cluster ${shown}, not ${this.#cluster}: refused for good`);
       } else if (member.membership === 'silent') {
         member.join();
         if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);

@@ -1,0 +1,26 @@
+/** Blocks that a node lost at one stroke: its first available block moved from `from` to `to`. */
+export interface LedgerGap {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** How much of its ledger a node shows: from its first available block to its finalized slot. */
+export interface LedgerWindow {
+  readonly first: bigint;
+  readonly finalized: bigint;
+}
+
+/** Slots that a node with a bounded ledger may drop at once; it drops about as many as it adds. */
+const PURGE_SLOTS = 1_024n;
+
+/**
+ * The gap, if the window shrank by more than a purge does, or to less than half: then the node did not grow out of its old
+ * blocks but began anew from a snapshot.
+ */
+export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap | null {
+  if (after.first <= before.first) return null;
+  const was = before.finalized - before.first;
+  const is = after.finalized - after.first;
+  if (was - is <= PURGE_SLOTS && is * 2n >= was) return null;
+  return { from: before.first, to: after.first - 1n };
+}

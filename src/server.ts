@@ -1,12 +1,15 @@
-import { meterAlerts } from './http/alert-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { openLedger } from './ledger/ledger.ts';
+import { meterAlerts } from './platform/alert-metrics.ts';
 import { dataConverter } from './platform/codec.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
-import { Metrics, serveMetrics } from './platform/metrics.ts';
+import { createRegistry, serveMetrics } from './platform/metrics.ts';
+import { keepDoing } from './platform/rhythm.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
+
+const ALERTS_SHOWN_EVERY_MS = 15_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -36,11 +39,12 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   open.add('Temporal', () => temporal.connection.close());
   await registerSearchAttributes(temporal.connection, namespace);
 
-  const metrics = new Metrics();
+  const metrics = createRegistry();
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
-    open.add('alert gauges', meterAlerts(ledger.alerts, metrics));
+    const showAlerts = meterAlerts(metrics, () => ledger.alerts.openByKind());
+    open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts));
   }
   const { explorerUrl, cluster, rpcUrls = [] } = settings;
   const app = await buildApp({

@@ -4,7 +4,8 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { installRuntime } from '../../src/platform/runtime.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { chainWorker, runWorkers } from '../../src/worker.ts';
+import { chainWorker } from '../../src/workers/chain.ts';
+import { runWorkers } from '../../src/workers/run.ts';
 import { TALLY_PORT } from '../settings.ts';
 import { serveTally } from '../tally.ts';
 

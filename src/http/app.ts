@@ -8,14 +8,15 @@ import {
   validatorCompiler,
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
+import type { Registry } from 'prom-client';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type Metrics, meterRequests } from '../platform/metrics.ts';
 import { alertRoutes } from './alerts.ts';
 import { requireApiKey } from './auth.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
+import { meterRequests } from './request-metrics.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
 export interface AppDeps {
@@ -25,7 +26,7 @@ export interface AppDeps {
   /** Nothing is logged without one. */
   readonly logger?: FastifyBaseLogger;
   /** Requests are counted here; the page itself is served apart from the API. */
-  readonly metrics?: Metrics;
+  readonly metrics?: Registry;
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;

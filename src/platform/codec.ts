@@ -88,7 +88,7 @@ export class AesCodec implements PayloadCodec {
   }
 }
 
-/** The data converter of clients and workers: with the codec where keys are set, undefined (Temporal's default) where none is. */
-export function dataConverter(payloadKeys: readonly Uint8Array[]): DataConverter | undefined {
-  return payloadKeys.length === 0 ? undefined : { payloadCodecs: [new AesCodec(payloadKeys)] };
+/** The data converter of clients and workers: Temporal's own, with the codec where keys are set. */
+export function dataConverter(payloadKeys: readonly Uint8Array[]): DataConverter {
+  return payloadKeys.length === 0 ? {} : { payloadCodecs: [new AesCodec(payloadKeys)] };
 }

@@ -1,15 +1,18 @@
 import type { z } from 'zod';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
-type Key = keyof typeof SETTINGS;
+type Name = keyof typeof SETTINGS;
 
 /** All settings as read; those without a default are undefined where they are not set. */
-export type Settings = { readonly [K in Key]: z.output<(typeof SETTINGS)[K]['schema']> };
+export type Settings = { readonly [K in Name]: z.output<(typeof SETTINGS)[K]['schema']> };
 
 /** The settings of a process, with those that its role needs certainly there. */
 export type Config<R extends Role = 'tool'> = Omit<Settings, (typeof REQUIRED)[R][number]> & {
   readonly [K in (typeof REQUIRED)[R][number]]: NonNullable<Settings[K]>;
-};
+} & Key<R>;
+
+/** A process that signs has its key: the path of a solana-keygen file, or what stands in one. */
+type Key<R extends Role> = R extends 'signer' | 'all' ? { readonly keypair: string } : unknown;
 
 /** A setting that stops the start. The message names it, and never shows its value. */
 export class ConfigError extends Error {
@@ -38,8 +41,7 @@ function checkTogether(settings: Settings, role: Role): void {
   const missing = REQUIRED[role].find((key) => settings[key] === undefined);
   if (missing !== undefined)
     throw new ConfigError(`${SETTINGS[missing].name} must be set for ${describe(role)}`);
-  const hasKey = settings.signerKey !== undefined || settings.signerKeyFile !== undefined;
-  if ((role === 'signer' || role === 'all') && !hasKey) {
+  if ((role === 'signer' || role === 'all') && keypairOf(settings) === undefined) {
     throw new ConfigError(`SLUICE_SIGNER_KEY_FILE or SLUICE_SIGNER_KEY must be set for ${describe(role)}`);
   }
   if (settings.signerKey !== undefined && settings.signerKeyFile !== undefined) {
@@ -48,6 +50,10 @@ function checkTogether(settings: Settings, role: Role): void {
   if (settings.priorityFloorMicroLamports > settings.priorityCapMicroLamports) {
     throw new ConfigError('SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS is above SLUICE_PRIORITY_CAP_MICRO_LAMPORTS');
   }
+}
+
+function keypairOf({ signerKey, signerKeyFile }: Settings): string | undefined {
+  return signerKey ?? signerKeyFile;
 }
 
 function describe(role: Role): string {
@@ -64,13 +70,7 @@ export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Con
   ]);
   const settings = Object.fromEntries(entries) as Settings;
   checkTogether(settings, role);
-  return settings as Config<R>;
-}
-
-/** The role of a worker process by `SLUICE_WORKER_ROLE`; `all` where it is not set. Throws {@link ConfigError}. */
-export function workerRole(env: NodeJS.ProcessEnv): Settings['workerRole'] {
-  const { name, schema } = SETTINGS.workerRole;
-  return readOne(name, schema, env) as Settings['workerRole'];
+  return { ...settings, keypair: keypairOf(settings) } as unknown as Config<R>;
 }
 
 /** {@link readConfig} for a program's first line: a bad setting ends the process with one clear line and exit code 2. */

@@ -1,6 +1,7 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import type { Logger } from './logging.ts';
+import { keepDoing } from './rhythm.ts';
 
 /** Workflows that run once a minute for the whole of Sluice; the id of the schedule is the name of the workflow. */
 const EVERY_MINUTE = ['orphans', 'walletWatch', 'nodeWatch'] as const;
@@ -34,11 +35,9 @@ export async function ensureSchedules(client: Client): Promise<void> {
  * withdrawal. Failures are left to the next time. Call the answer to stop.
  */
 export function keepSchedules(client: Client, logger?: Pick<Logger, 'warn'>): () => void {
-  const ensure = () =>
-    void ensureSchedules(client).catch((error: unknown) =>
-      logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
-    );
-  ensure();
-  const rhythm = setInterval(ensure, ENSURED_EVERY_MS);
-  return () => clearInterval(rhythm);
+  return keepDoing(
+    ENSURED_EVERY_MS,
+    () => ensureSchedules(client),
+    (error) => logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
+  );
 }

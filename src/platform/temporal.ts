@@ -26,13 +26,13 @@ export interface OperatorConnection {
 /** A client of the server in the settings. Close the connection when done. Throws when nobody answers within ten seconds. */
 export async function connectTemporal(
   settings: TemporalSettings,
-  dataConverter?: DataConverter,
+  dataConverter: DataConverter = {},
 ): Promise<{ connection: Connection; client: Client }> {
   const connection = await Connection.connect({ address: settings.address, connectTimeout: '10s' });
   const client = new Client({
-    connection: connection,
+    connection,
     namespace: settings.namespace,
-    ...(dataConverter === undefined ? {} : { dataConverter }),
+    dataConverter,
   });
   return { connection, client };
 }

@@ -1,6 +1,6 @@
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { showOpenAlerts } from '../../src/http/alert-metrics.ts';
-import { Metrics } from '../../src/platform/metrics.ts';
+import { meterAlerts } from '../../src/platform/alert-metrics.ts';
 import { authorization, openService, type Service } from './service.ts';
 
 let service: Service;
@@ -35,13 +35,14 @@ describe('the operations routes', () => {
   });
 
   it('count open alerts by kind, and none as 0', async () => {
-    const metrics = new Metrics();
-    await showOpenAlerts(service.ledger.alerts, metrics);
-    expect(metrics.render()).toContain('sluice_alerts_open{kind="node_lagging"} 1\n');
+    const metrics = new Registry();
+    const show = meterAlerts(metrics, () => service.ledger.alerts.openByKind());
+    await show();
+    expect(await metrics.metrics()).toContain('sluice_alerts_open{kind="node_lagging"} 1\n');
     await service.ledger.alerts.close('node_lagging', 'b');
-    await showOpenAlerts(service.ledger.alerts, metrics);
-    expect(metrics.render()).toContain('sluice_alerts_open{kind="node_lagging"} 0\n');
-    expect(metrics.render()).toContain('sluice_alerts_open{kind="unknown_spend"} 0\n');
+    await show();
+    expect(await metrics.metrics()).toContain('sluice_alerts_open{kind="node_lagging"} 0\n');
+    expect(await metrics.metrics()).toContain('sluice_alerts_open{kind="unknown_spend"} 0\n');
   });
 
   it('pause and resume in the name of the API key', async () => {

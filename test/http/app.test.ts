@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildApp } from '../../src/http/app.ts';
 import { explorerLink } from '../../src/http/explorer.ts';
-import { Metrics } from '../../src/platform/metrics.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
 let service: Service;
@@ -116,19 +116,21 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
   expect(validate?.(created.json()), JSON.stringify(validate?.errors)).toBe(true);
 });
 
-test('requests are counted by route, not by path', async () => {
-  const metrics = new Metrics();
+test('requests are counted and timed by route, not by path', async () => {
+  const metrics = new Registry();
   const app = await buildApp({
     ledger: service.ledger,
     temporal: service.temporal,
     explorer: EXPLORER,
     metrics,
   });
-  await app.inject({ url: '/v1/withdrawals/none', headers: { authorization } });
+  for (const id of ['none', 'nobody'])
+    await app.inject({ url: `/v1/withdrawals/${id}`, headers: { authorization } });
   await app.close();
-  expect(metrics.render()).toContain(
-    'sluice_http_requests_total{method="GET",route="/v1/withdrawals/:id",status="404"} 1',
-  );
+  const page = await metrics.metrics();
+  const route = 'method="GET",route="/v1/withdrawals/:id"';
+  expect(page).toContain(`sluice_http_requests_total{${route},status="404"} 2`);
+  expect(page).toContain(`sluice_http_request_seconds_bucket{le="+Inf",${route}} 2`);
 });
 
 test.each([

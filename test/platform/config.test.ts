@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, workerRole } from '../../src/platform/config.ts';
+import { ConfigError, readConfig } from '../../src/platform/config.ts';
 
 const CHAIN = {
   DATABASE_URL: 'postgres://user:secret@127.0.0.1:5432/sluice',
@@ -86,8 +86,14 @@ describe('readConfig', () => {
   });
 
   test('the worker role defaults to all', () => {
-    expect(workerRole({})).toBe('all');
-    expect(workerRole({ SLUICE_WORKER_ROLE: 'signer' })).toBe('signer');
-    expect(() => workerRole({ SLUICE_WORKER_ROLE: 'boss' })).toThrow(/must be chain, signer or all/);
+    expect(readConfig({}, 'tool').workerRole).toBe('all');
+    expect(readConfig({ SLUICE_WORKER_ROLE: 'signer' }, 'tool').workerRole).toBe('signer');
+    expect(() => readConfig({ SLUICE_WORKER_ROLE: 'boss' }, 'tool')).toThrow(/must be chain, signer or all/);
+  });
+
+  test('who signs has one key, from wherever it comes', () => {
+    expect(readConfig({ SLUICE_SIGNER_KEY_FILE: 'key.json' }, 'signer').keypair).toBe('key.json');
+    const key = JSON.stringify(Array(64).fill(7));
+    expect(readConfig({ SLUICE_SIGNER_KEY: key }, 'signer').keypair).toBe(key);
   });
 });

@@ -1,8 +1,8 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import type { Closers } from '../../src/platform/shutdown.ts';
-import { shutdownSignal } from '../../src/platform/shutdown.ts';
-import { type ChainRooms, chainWorker, runWorkers } from '../../src/worker.ts';
+import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
+import { type ChainRooms, chainWorker } from '../../src/workers/chain.ts';
+import { runWorkers } from '../../src/workers/run.ts';
 import { deadly } from './crash-point.ts';
 
 /** The real chain worker with deadly rooms: `withdrawals`, `attempts`, `chain`. */

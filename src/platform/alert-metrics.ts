@@ -1,0 +1,18 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { AlertKind } from '../domain/alerts.ts';
+
+/** The gauge `sluice_alerts_open{kind}`. Call the answer to set it for every kind that `openByKind` names, 0 included. */
+export function meterAlerts(
+  registry: Registry,
+  openByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
+): () => Promise<void> {
+  const gauge = new Gauge({
+    name: 'sluice_alerts_open',
+    help: 'Open alerts by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  return async () => {
+    for (const [kind, open] of await openByKind()) gauge.set({ kind }, open);
+  };
+}

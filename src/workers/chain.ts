@@ -1,0 +1,98 @@
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { Composer } from '../activities/composition.ts';
+import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
+import { WalletWatch } from '../activities/wallet-watch.ts';
+import { createWatchActivities } from '../activities/watches.ts';
+import { createWithdrawalActivities } from '../activities/withdrawals.ts';
+import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { dataConverter } from '../platform/codec.ts';
+import type { Config } from '../platform/config.ts';
+import { keepSchedules } from '../platform/schedules.ts';
+import type { Closers } from '../platform/shutdown.ts';
+import { registerSearchAttributes } from '../platform/temporal.ts';
+import { WithdrawalRuns } from '../platform/withdrawal-runs.ts';
+import { Chain } from '../solana/chain.ts';
+import { FeePlanner } from '../solana/fees.ts';
+import { LandingWatcher } from '../solana/landing.ts';
+import { openNodePool } from '../solana/rpc/pool.ts';
+import type { PoolOptions } from '../solana/rpc/roster.ts';
+import { NodeMetrics } from './node-metrics.ts';
+import { workerOptions } from './run.ts';
+import { signingBounds } from './signer.ts';
+
+/** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
+export interface ChainRooms {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+}
+
+export type Decorate = (rooms: ChainRooms) => ChainRooms;
+
+/** Workflows and every step but signing. `decorate` wraps the rooms. */
+export async function chainWorker(
+  config: Config<'chain'>,
+  connection: NativeConnection,
+  closers: Closers,
+  decorate: Decorate = (rooms) => rooms,
+): Promise<Worker> {
+  const { temporalNamespace: namespace, payloadKeys } = config;
+  await registerSearchAttributes(connection, namespace);
+  const ledger = await openLedger(config.databaseUrl);
+  closers.add('ledger', () => ledger.close());
+  const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
+  closers.add('nodes', () => pool.close());
+  const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
+  closers.add('schedules', keepSchedules(client));
+  return Worker.create({
+    ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
+    ...workflowSource(),
+    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
+    maxConcurrentActivityTaskExecutions: 1_000,
+  });
+}
+
+function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, client: Client) {
+  const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
+  const fees = new FeePlanner(chain, {
+    floorMicroLamports: config.priorityFloorMicroLamports,
+    capMicroLamports: config.priorityCapMicroLamports,
+  });
+  const composer = new Composer({
+    chain,
+    fees,
+    lifetimes:
+      config.lifetime === 'nonce'
+        ? new NonceLifetimes({ ledger, chain, hotWallet })
+        : blockhashLifetimes(chain),
+    rules: { hotWallet, confirmUsedWallet, tokenPolicy },
+    bounds: signingBounds(config),
+  });
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  return {
+    ...createWithdrawalActivities({ ledger, composer, watcher: new LandingWatcher(chain), walletWatch }),
+    ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
+  };
+}
+
+/** What the pool tells goes to the log and the metrics of this process. */
+function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'chain'>): PoolOptions {
+  const { logger, metricMeter } = Runtime.instance();
+  const nodes = new NodeMetrics(metricMeter);
+  return {
+    onNotice: (notice) => logger.warn(notice),
+    onProbe: (report) => nodes.record(report),
+    maxTransactionVersion,
+    ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
+  };
+}
+
+// `npm run build` bundles the workflows once; from source they are bundled at the start.
+function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+  return import.meta.url.endsWith('.ts')
+    ? { workflowsPath: path('../workflows/index.ts') }
+    : { workflowBundle: { codePath: path('../workflow-bundle.js') } };
+}

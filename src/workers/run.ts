@@ -1,0 +1,38 @@
+import { NativeConnection, type Worker, type WorkerOptions } from '@temporalio/worker';
+import { failureInterceptor } from '../activities/failures.ts';
+import { dataConverter } from '../platform/codec.ts';
+import type { Config } from '../platform/config.ts';
+import { aborted, Closers } from '../platform/shutdown.ts';
+
+/** Makes the workers of a role: one for `chain` or `signer`, both for `all`. */
+export type Staff = (connection: NativeConnection, closers: Closers) => Promise<readonly Worker[]>;
+
+/** Runs workers until `stop` is aborted, then lets them finish and closes what they opened. */
+export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
+  const closers = new Closers();
+  try {
+    const connection = await NativeConnection.connect({ address: config.temporalAddress });
+    closers.add('temporal', () => connection.close());
+    const workers = await staff(connection, closers);
+    await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
+  } finally {
+    await closers.close();
+  }
+}
+
+/** What every worker of Sluice has. */
+export function workerOptions(
+  config: Config,
+  connection: NativeConnection,
+  taskQueue: string,
+): WorkerOptions {
+  return {
+    connection,
+    namespace: config.temporalNamespace,
+    taskQueue,
+    interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+    shutdownGraceTime: '10 seconds',
+    shutdownForceTime: '20 seconds',
+    dataConverter: dataConverter(config.payloadKeys),
+  };
+}

@@ -52,9 +52,14 @@ export class Harness {
   /** Compares the shape of a result with the recorded shape of the real validator. */
   async expectShape(name: string, method: string, params: unknown = []): Promise<unknown> {
     const answer = await this.call(method, params);
-    const shape = JSON.stringify(shapeOf(answer.error ?? answer.result), null, 2);
-    await expect(`${shape}\n`).toMatchFileSnapshot(`./shapes/${name}.shape`);
+    await this.expectShapeOf(name, answer.error ?? answer.result);
     return answer.result;
+  }
+
+  /** As {@link expectShape}, for what was taken out of a result. */
+  async expectShapeOf(name: string, value: unknown): Promise<void> {
+    const shape = JSON.stringify(shapeOf(value), null, 2);
+    await expect(`${shape}\n`).toMatchFileSnapshot(`./shapes/${name}.shape`);
   }
 
   /** Signs with the payer first. */
@@ -96,8 +101,8 @@ export class Harness {
     return this.call('sendTransaction', [raw, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
   }
 
-  /** Waits until a transaction is at least confirmed. */
-  async seen(signature: string): Promise<void> {
+  /** Waits until a transaction has one of these commitments. Default: at least confirmed. */
+  async seen(signature: string, commitment = /^(confirmed|finalized)$/): Promise<void> {
     await expect
       .poll(
         async () => {
@@ -106,7 +111,7 @@ export class Harness {
         },
         { timeout: 30_000, interval: 20 },
       )
-      .toMatch(/confirmed|finalized/);
+      .toMatch(commitment);
   }
 
   /** Waits until the confirmed height has grown. */

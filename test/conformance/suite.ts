@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { Harness } from './harness.ts';
 import { lifetimeSubjects } from './lifetimes.ts';
 import { newerSubjects } from './newer.ts';
+import { readingSubjects } from './reading.ts';
 import { requestSubjects } from './requests.ts';
 import { tokenSubjects } from './tokens.ts';
 import { transferSubjects } from './transfers.ts';
@@ -34,6 +35,7 @@ export function conformanceSuite(
     const chain = (): Harness => harness;
     requestSubjects(chain);
     transferSubjects(chain);
+    readingSubjects(chain);
     tokenSubjects(chain);
     lifetimeSubjects(chain);
     describe.skipIf(!newer)('newer than Agave 3.0.0', () => newerSubjects(chain));

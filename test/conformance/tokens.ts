@@ -100,11 +100,21 @@ export function tokenSubjects(chain: () => Harness): void {
       const parsed = { encoding: 'jsonParsed', commitment: 'confirmed' };
       await chain().expectShape(`${name}-mint`, 'getAccountInfo', [mint.toBase58(), parsed]);
       await chain().expectShape(`${name}-account`, 'getAccountInfo', [target.toBase58(), parsed]);
-      await chain().expectShape(`${name}-by-owner`, 'getTokenAccountsByOwner', [
+      const held = await chain().expectShape(`${name}-by-owner`, 'getTokenAccountsByOwner', [
         owner.toBase58(),
         { programId: program.toBase58() },
         parsed,
       ]);
+      const ofMint = await chain().result('getTokenAccountsByOwner', [
+        owner.toBase58(),
+        { mint: mint.toBase58() },
+        parsed,
+      ]);
+      expect(ofMint).toMatchObject({ value: (held as { value: unknown[] }).value });
+      const other = { mint: 'So11111111111111111111111111111111111111112' };
+      expect(
+        await chain().result('getTokenAccountsByOwner', [owner.toBase58(), other, parsed]),
+      ).toMatchObject({ value: [] });
       await chain().expectShape(`${name}-balance`, 'getTokenAccountBalance', [
         target.toBase58(),
         { commitment: 'confirmed' },

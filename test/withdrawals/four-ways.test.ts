@@ -31,7 +31,7 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
       headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
       body: JSON.stringify(terms),
     });
-    expect(answer.status).toBe(202);
+    expect([200, 202]).toContain(answer.status);
     return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
   },
   'the command': async ({ id, asset, amount, destination, memo = '' }) => {
@@ -50,6 +50,7 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
   'any Temporal client': (terms) =>
     new Client({ connection }).workflow.execute('withdrawal', {
       workflowId: withdrawalWorkflowId(terms.id),
+      workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: WORKFLOW_TASK_QUEUE,
       args: [terms],
     }),
@@ -118,14 +119,9 @@ describe('a withdrawal', () => {
       acceptEmptyWallet: true,
       memo: 'at once',
     };
-    await Promise.allSettled([
-      WAYS['any Temporal client']?.(terms),
-      running.sluice.withdraw(terms),
-      WAYS['the command']?.(terms),
-    ]);
-    expect(await running.sluice.waitForFinal(terms.id, { pollMs: 100 })).toMatchObject({
-      status: 'finalized',
-    });
+    await Promise.all(Object.values(WAYS).map((ask) => ask(terms)));
+    const paid = await running.sluice.get(terms.id);
+    expect(paid).toMatchObject({ status: 'finalized', attempts: [{ n: 1, state: 'landed' }] });
     const { chain, record } = await audit(running.stack);
     expect(record).toEqual(chain);
     expect(await hand.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);

@@ -40,10 +40,12 @@ export function newWallet(): string {
   return base58.encode(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
 }
 
-/** A developer's own settings must not reach the tests, but where the CLI is found must. */
+/** Where tools are found must reach the tests; a developer's own settings, and the services that they name, must not. */
 export function testEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('SLUICE_') || name === 'SLUICE_CACHE_DIR',
+    ([name]) => TOOLS.has(name) || !/^(SLUICE_.*|TEMPORAL_.*|DATABASE_URL)$/.test(name),
   );
-  return Object.fromEntries(kept.filter(([name]) => name !== 'DATABASE_URL'));
+  return Object.fromEntries(kept);
 }
+
+const TOOLS: ReadonlySet<string> = new Set(['SLUICE_CACHE_DIR', 'TEMPORAL_CLI_PATH']);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
-import { getBlock, getTransaction, getTransactionParties } from '../../src/solana/rpc/methods.ts';
+import { getBlock, getTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
 import {
@@ -154,7 +154,6 @@ it.each([
   await open((asked) => resultOf(asked, 'null'), options);
   await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
   await getTransaction(node, 's');
-  await getTransactionParties(node, 's');
   for (const { params } of server.asked)
     expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
 });

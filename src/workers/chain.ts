@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from '../activities/composition.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
+import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
@@ -70,9 +71,11 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
     rules: { hotWallet, confirmUsedWallet, tokenPolicy },
     bounds: signingBounds(config),
   });
+  const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher: new LandingWatcher(chain), walletWatch }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
   };
 }

@@ -16,7 +16,7 @@ export type Lifetime =
 export interface AttemptFacts {
   readonly signature: string | null;
   readonly blockhash: string;
-  /** Height of the block that carries `blockhash`. */
+  /** Height of the block that carries `blockhash`, as it was told when the attempt was composed. */
   readonly blockhashHeight: bigint;
   /** As the node reported it with the blockhash. */
   readonly lastValidBlockHeight: bigint;
@@ -40,15 +40,18 @@ export interface NodeTestimony<T> {
   readonly answer: T;
 }
 
-/** The linked finalized blocks from the attempt's blockhash up, checked by slot and hash. Null where the chain of links is not complete. */
-export interface Coverage {
-  readonly firstBlockhash: string;
-  readonly fromHeight: bigint;
-  readonly toHeight: bigint;
-  readonly lastSlot: bigint;
-  readonly lastBlockhash: string;
-  /** Nodes that agree that `lastBlockhash` is the finalized block of `lastSlot`. */
+/** A finalized block by its slot, hash and height, and the nodes that show exactly these. */
+export interface AgreedBlock {
+  readonly slot: bigint;
+  readonly blockhash: string;
+  readonly height: bigint;
   readonly agreeingNodes: readonly string[];
+}
+
+/** Finalized blocks from `first` to `last`, each linked to its parent by slot, hash and height. Null where the chain of links is not complete. */
+export interface Coverage {
+  readonly first: AgreedBlock;
+  readonly last: AgreedBlock;
   readonly containsSignature: boolean;
 }
 
@@ -66,6 +69,8 @@ export interface OutcomeEvidence {
 /** Everything known at one moment about an attempt with a blockhash. */
 export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
+  /** The block of the attempt's blockhash; null where too few nodes agree on it, or none was asked. */
+  readonly origin: AgreedBlock | null;
   readonly coverage: SequencedCoverage | null;
 }
 

@@ -1,21 +1,51 @@
-import type { AttemptFacts, Evidence, NodeTestimony, SequencedCoverage, Verdict } from './attempt.ts';
+import type {
+  AgreedBlock,
+  AttemptFacts,
+  Evidence,
+  NodeTestimony,
+  SequencedCoverage,
+  Verdict,
+} from './attempt.ts';
 import { countNodes, judgeable, judgeFinalized, type SeenBy, seenBy, unknown } from './sightings.ts';
 
 /** Block heights for which a blockhash stays usable. */
 export const BLOCKHASH_LIFE = 150n;
 
-/** L: the last height at which the attempt could land, by the more cautious of node's word and own count. */
-export function deathHeight(attempt: AttemptFacts): bigint {
-  const counted = attempt.blockhashHeight + BLOCKHASH_LIFE;
-  return attempt.lastValidBlockHeight > counted ? attempt.lastValidBlockHeight : counted;
+/** No last height is further above a finalized one: a blockhash is confirmed when it is taken, and final within its life. */
+const FARTHEST = 2n * BLOCKHASH_LIFE;
+
+/** The last height by the attempt's own numbers, which one node may have told alone: no death rests on it. */
+export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): bigint {
+  const counted = blockhashHeight + BLOCKHASH_LIFE;
+  return lastValidBlockHeight > counted ? lastValidBlockHeight : counted;
+}
+
+/**
+ * L: the last height at which the attempt could land, where a quorum gives the block of its blockhash the height `originHeight`.
+ * What the attempt claims can raise it by the one block in which nodes may count differently, and never lower it.
+ */
+export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint {
+  const counted = originHeight + BLOCKHASH_LIFE;
+  return claimedHeight(attempt) > counted ? counted + 1n : counted;
+}
+
+/**
+ * A reason to look closer, never a proof: any node reports a finalized height above what the attempt claims to be its last, or
+ * what it claims is out of reach for all of them.
+ */
+export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
+  const claimed = claimedHeight(attempt);
+  const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
+  return outOfReach || heights.some(({ answer }) => answer > claimed);
 }
 
 /**
  * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
- * - `dead`: a quorum's finalized heights are above L, the linked finalized blocks up to above L lack the signature and
- *   their end is agreed by a quorum, and after both a quorum answers null.
+ * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, the linked
+ *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
+ *   answers null.
  * - `alive`: it may still land, or a fork that holds it is not yet refuted.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
@@ -29,7 +59,7 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
     judgeFinalized(seen, evidence, refuting === null ? null : 'the linked blocks lack it') ??
     judgeInclusion(evidence) ??
     judgeUnfinalized(seen, refuting) ??
-    judgeAbsence(deathHeight(attempt), evidence, refuting)
+    judgeAbsence(attempt, evidence, refuting)
   );
 }
 
@@ -42,7 +72,7 @@ function judgeInclusion(evidence: Evidence): Verdict | null {
 /** A sighting below finalized keeps the attempt alive until the linked finalized blocks show that its fork died. */
 function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage | null): Verdict | null {
   if (refuting !== null) {
-    const beyond = seen.find((sighting) => sighting.slot > refuting.lastSlot);
+    const beyond = seen.find((sighting) => sighting.slot > refuting.last.slot);
     return beyond === undefined
       ? null
       : unknown(`${beyond.node} reports it in a slot above the covered blocks`);
@@ -54,18 +84,21 @@ function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage |
   };
 }
 
-function judgeAbsence(lastHeight: bigint, evidence: Evidence, refuting: SequencedCoverage | null): Verdict {
-  const { quorum } = evidence;
-  if (countNodes(evidence.finalizedHeights) < quorum)
-    return unknown('too few nodes report a finalized height');
-  const past = firstPast(evidence.finalizedHeights, lastHeight);
+function judgeAbsence(
+  attempt: AttemptFacts,
+  evidence: Evidence,
+  refuting: SequencedCoverage | null,
+): Verdict {
+  const { quorum, finalizedHeights } = evidence;
+  if (countNodes(finalizedHeights) < quorum) return unknown('too few nodes report a finalized height');
+  const origin = agreedOrigin(attempt, evidence);
+  if (origin === null)
+    return isDue(attempt, finalizedHeights)
+      ? unknown('too few nodes agree on the block of its blockhash')
+      : judgeUnexpired(evidence);
+  const past = firstPast(finalizedHeights, deathHeight(attempt, origin.height));
   const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
-  if (pastAt === undefined) {
-    const readable = evidence.statuses.filter((status) => status.answer.kind !== 'unreadable');
-    return countNodes(readable) < quorum
-      ? unknown('too few nodes report a status')
-      : { kind: 'alive', seen: null };
-  }
+  if (pastAt === undefined) return judgeUnexpired(evidence);
   if (refuting === null)
     return unknown('expired, and the finalized blocks up to its last height are not all linked');
   const after = Math.max(pastAt, refuting.sequence);
@@ -80,15 +113,33 @@ function judgeAbsence(lastHeight: bigint, evidence: Evidence, refuting: Sequence
     : { kind: 'dead' };
 }
 
+function judgeUnexpired({ quorum, statuses }: Evidence): Verdict {
+  const readable = statuses.filter((status) => status.answer.kind !== 'unreadable');
+  return countNodes(readable) < quorum
+    ? unknown('too few nodes report a status')
+    : { kind: 'alive', seen: null };
+}
+
+/** The block of the attempt's blockhash, where a quorum agrees on it. */
+function agreedOrigin({ blockhash }: AttemptFacts, { origin, quorum }: Evidence): AgreedBlock | null {
+  return origin?.blockhash === blockhash && isAgreed(origin, quorum) ? origin : null;
+}
+
 /** The coverage, where it proves that no finalized block up to L holds the signature. */
 function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedCoverage | null {
   const { coverage, quorum } = evidence;
-  if (coverage === null || coverage.containsSignature) return null;
+  const origin = agreedOrigin(attempt, evidence);
+  if (origin === null || coverage === null || coverage.containsSignature) return null;
+  const { first, last } = coverage;
   const whole =
-    coverage.firstBlockhash === attempt.blockhash &&
-    coverage.fromHeight === attempt.blockhashHeight &&
-    coverage.toHeight > deathHeight(attempt);
-  return whole && new Set(coverage.agreeingNodes).size >= quorum ? coverage : null;
+    first.blockhash === origin.blockhash &&
+    first.height === origin.height &&
+    last.height > deathHeight(attempt, origin.height);
+  return whole && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
+}
+
+function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
+  return new Set(agreeingNodes).size >= quorum;
 }
 
 /** For each node that reports a height above `lastHeight`, the sequence of its first such answer. */

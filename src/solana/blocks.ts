@@ -1,43 +1,30 @@
 import pLimit from 'p-limit';
-import type { Coverage } from '../domain/attempt.ts';
-import { RpcError } from './rpc/errors.ts';
+import type { AgreedBlock, Coverage } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 /** A finalized block with the signatures of its transactions. */
-export interface LinkedBlock {
-  readonly slot: bigint;
-  readonly blockhash: string;
+export interface LinkedBlock extends BlockName {
   readonly parentSlot: bigint;
   readonly previousBlockhash: string;
-  readonly height: bigint;
   readonly signatures: ReadonlySet<string>;
 }
 
-/** The block that an attempt's blockhash comes from. */
-export interface BlockhashOrigin {
-  readonly blockhash: string;
-  readonly blockhashSlot: bigint;
-  /** Its block height. */
-  readonly blockhashHeight: bigint;
-}
-
-/** Finalized blocks without a gap, and the nodes that agree on the last of them. */
+/** Finalized blocks without a gap, newest first, from one that a quorum agrees on to another. */
 export interface LinkedRange {
-  /** Newest first. */
   readonly blocks: readonly LinkedBlock[];
-  readonly first: LinkedBlock;
-  readonly last: LinkedBlock;
-  readonly agreeingNodes: readonly string[];
+  readonly first: AgreedBlock;
+  readonly last: AgreedBlock;
 }
 
 /** Finalized blocks of one watcher by slot, so that attempts of the same minute share their fetches. */
 export type BlockCache = TtlCache<LinkedBlock>;
 
-/** Thrown inside the cache, which keeps no failures: what one node cannot give now, another may give later. */
-class NoBlock extends Error {}
+type BlockName = Pick<AgreedBlock, 'slot' | 'blockhash' | 'height'>;
+type Fetch = (slot: bigint) => Promise<LinkedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
@@ -46,104 +33,111 @@ export function blockCache(): BlockCache {
   return new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
 }
 
+/** The finalized block of a slot as a quorum shows it, height included; null where too few nodes agree. */
+export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedBlock | null> {
+  const answers = await pool.all((node) => readBlock(node, slot, 'none'));
+  const shown = answers.flatMap(({ node, result }) =>
+    result.status === 'fulfilled' ? [{ node, block: result.value }] : [],
+  );
+  for (const { block } of shown) {
+    const agreeingNodes = shown.filter((other) => isSame(other.block, block)).map(({ node }) => node);
+    const { blockhash, height } = block;
+    if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, agreeingNodes };
+  }
+  return null;
+}
+
 /**
- * The finalized blocks from the one of a blockhash to the first of height above `lastHeight` (L), each linked to its parent by
- * slot and hash, their end agreed by other nodes. Null where a link is missing: then nothing is proved.
+ * The finalized blocks from `origin` to one of height above `lastHeight` (L) that a quorum agrees on, each linked to its parent by
+ * slot, hash and height. Throws DomainError NodeFault or NoHealthyNode where there is no such chain of links: then nothing is proved.
  * Source: DESIGN "When an attempt is dead" 3b; solana §2.3.3.
  */
 export async function linkedRange(
   pool: NodePool,
-  origin: BlockhashOrigin,
+  origin: AgreedBlock,
   lastHeight: bigint,
   cache: BlockCache = blockCache(),
-): Promise<LinkedRange | null> {
-  const top = await firstAbove(pool, origin, lastHeight, cache);
-  if (top === null) return null;
-  const blocks = await walkDown(pool, origin, top, cache);
-  const last = blocks?.findLast((block) => block.height > lastHeight);
-  const first = blocks?.at(-1);
-  if (blocks === null || last === undefined || first === undefined) return null;
-  return { blocks, first, last, agreeingNodes: await agreeing(pool, last) };
+): Promise<LinkedRange> {
+  const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
+  const walk = (fetch: Fetch) => walkDown(origin, last, slots, fetch);
+  const shared = keptIn(cache, (slot) => pool.read((node) => readBlock(node, slot, 'signatures')));
+  const blocks = await walk(shared).catch(async () => {
+    // One wrong block spoils a chain of blocks from many nodes: let each show a chain of its own.
+    cache.clear();
+    return pool.read((node) => walk(keptIn(blockCache(), (slot) => readBlock(node, slot, 'signatures'))));
+  });
+  return { blocks, first: origin, last };
 }
 
 /** What the range says about one signature. */
-export function coverageOf(range: LinkedRange, signature: string): Coverage {
-  const { blocks, first, last, agreeingNodes } = range;
-  return {
-    firstBlockhash: first.blockhash,
-    fromHeight: first.height,
-    toHeight: last.height,
-    lastSlot: last.slot,
-    lastBlockhash: last.blockhash,
-    agreeingNodes,
-    containsSignature: blocks.some((block) => block.signatures.has(signature)),
-  };
+export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
+  return { first, last, containsSignature: blocks.some((block) => block.signatures.has(signature)) };
 }
 
-/** A finalized block above L. The list of slots is a hint only: a hole in it makes the block higher, never the proof shorter. */
-async function firstAbove(
+/** A block above L that a quorum agrees on, from one node's list. A hole in the list makes it higher, never the proof shorter. */
+async function findEnd(
   pool: NodePool,
-  origin: BlockhashOrigin,
+  node: SolanaNode,
+  origin: AgreedBlock,
   lastHeight: bigint,
-  cache: BlockCache,
-): Promise<LinkedBlock | null> {
-  const wanted = Number(lastHeight - origin.blockhashHeight) + 2;
-  const slots = await pool.read((node) => getBlocksWithLimit(node, origin.blockhashSlot, wanted));
-  const blocks = await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetchBlock(pool, slot, cache));
-  return blocks.find((block) => block !== null && block.height > lastHeight) ?? null;
+): Promise<{ readonly last: AgreedBlock; readonly slots: readonly bigint[] }> {
+  const wanted = Number(lastHeight - origin.height) + 2;
+  const slots = await getBlocksWithLimit(node, origin.slot, wanted);
+  const end = slots.at(-1);
+  const last = end === undefined ? null : await agreedBlock(pool, end);
+  if (last !== null && last.height > lastHeight && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
+    return { last, slots };
+  throw fault(`${node.name} getBlocksWithLimit: ends with no block above ${lastHeight} that a quorum shows`);
 }
 
-/** From `top` down to the block of the attempt's blockhash, newest first; null where a link does not fit. */
+/**
+ * From `last` down to `origin`. As its end is agreed, each hash proves the next block, up to what a node says of a block's parent
+ * and transactions. `slots` is a hint of what will be needed, fetched at once. Throws where a link does not fit.
+ */
 async function walkDown(
-  pool: NodePool,
-  origin: BlockhashOrigin,
-  top: LinkedBlock,
-  cache: BlockCache,
-): Promise<LinkedBlock[] | null> {
-  const chain = [top];
-  for (let child = top; child.blockhash !== origin.blockhash; ) {
-    if (child.height <= origin.blockhashHeight) return null;
-    const parent = await fetchBlock(pool, child.parentSlot, cache);
-    const linked = parent?.blockhash === child.previousBlockhash && parent.height + 1n === child.height;
-    if (parent === null || !linked) return null;
-    chain.push(parent);
-    child = parent;
-  }
-  return chain;
-}
-
-/** One finalized block, or null where no node gives it: which never means that there is none. */
-async function fetchBlock(pool: NodePool, slot: bigint, cache: BlockCache): Promise<LinkedBlock | null> {
-  try {
-    return await cache.get(String(slot), async () => {
-      const block = await pool.read((node) => readBlock(node, slot, 'signatures'));
-      if (block === null) throw new NoBlock(`no node gives block ${slot}`);
-      return block;
-    });
-  } catch (error) {
-    const absent = error instanceof NoBlock || (error instanceof RpcError && error.reaction !== 'stop');
-    if (absent) return null;
-    throw error;
+  origin: BlockName,
+  last: BlockName,
+  slots: readonly bigint[],
+  fetch: Fetch,
+): Promise<LinkedBlock[]> {
+  await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(() => null));
+  const blocks: LinkedBlock[] = [];
+  for (let wanted = last; ; ) {
+    const block = await fetch(wanted.slot);
+    const isEnd = block.height <= origin.height;
+    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin)))
+      throw fault(`getBlock: block ${wanted.slot} does not link to those around it`);
+    blocks.push(block);
+    if (isEnd) return blocks;
+    wanted = { slot: block.parentSlot, blockhash: block.previousBlockhash, height: block.height - 1n };
   }
 }
 
+function isSame(one: BlockName, other: BlockName): boolean {
+  return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
+}
+
+function keptIn(cache: BlockCache, fetch: Fetch): Fetch {
+  return (slot) => cache.get(String(slot), () => fetch(slot));
+}
+
+/** One finalized block as one node shows it. Throws NodeFault where it shows none, which never means that there is none. */
 async function readBlock(
   node: SolanaNode,
   slot: bigint,
   transactionDetails: 'signatures' | 'none',
-): Promise<LinkedBlock | null> {
+): Promise<LinkedBlock> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails });
-  if (block === null || block.blockHeight === null) return null;
+  if (block === null || block.blockHeight === null)
+    throw fault(`${node.name} getBlock: shows no block ${slot}, or not its height`);
   // A block whose signatures were left out must never count as one without ours.
-  if (transactionDetails === 'signatures' && block.signatures === undefined) return null;
+  if (transactionDetails === 'signatures' && block.signatures === undefined)
+    throw fault(`${node.name} getBlock: shows block ${slot} without its signatures`);
   const { blockhash, parentSlot, previousBlockhash, blockHeight } = block;
   const signatures = new Set(block.signatures ?? []);
   return { slot, blockhash, parentSlot, previousBlockhash, height: blockHeight, signatures };
 }
 
-async function agreeing(pool: NodePool, last: LinkedBlock): Promise<string[]> {
-  const answers = await pool.all((node) => readBlock(node, last.slot, 'none'));
-  return answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' && result.value?.blockhash === last.blockhash ? [node] : [],
-  );
+function fault(why: string): DomainError {
+  return new DomainError('NodeFault', why);
 }

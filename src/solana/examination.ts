@@ -1,10 +1,10 @@
 import type { Evidence, NodeTestimony, NonceEvidence, OutcomeEvidence, Verdict } from '../domain/attempt.ts';
-import { judgeAttempt } from '../domain/judge.ts';
+import { isDue, judgeAttempt } from '../domain/judge.ts';
 import { judgeNonceAttempt } from '../domain/judge-nonce.ts';
 import type { BlockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { askHeights } from './heights.ts';
-import { investigate, isDue, type SignedAttempt } from './investigation.ts';
+import { investigate, type SignedAttempt } from './investigation.ts';
 import {
   askNonces,
   type FinalizedNonces,
@@ -42,7 +42,7 @@ export function findOutcome(
     const evidence = { ...outcome, finalizedNonces: [], use: null };
     return { verdict: judgeNonceAttempt(attempt, evidence), evidence, feeLamports, obstacle: null };
   }
-  const evidence = { ...outcome, finalizedHeights: [], coverage: null };
+  const evidence = { ...outcome, finalizedHeights: [], origin: null, coverage: null };
   return { verdict: judgeAttempt(attempt, evidence), evidence, feeLamports, obstacle: null };
 }
 

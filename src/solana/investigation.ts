@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type {
+  AgreedBlock,
   AttemptFacts,
   Evidence,
   NodeTestimony,
@@ -7,14 +8,8 @@ import type {
   SequencedCoverage,
   Sighting,
 } from '../domain/attempt.ts';
-import { deathHeight } from '../domain/judge.ts';
-import {
-  type BlockCache,
-  type BlockhashOrigin,
-  coverageOf,
-  type LinkedRange,
-  linkedRange,
-} from './blocks.ts';
+import { claimedHeight, deathHeight } from '../domain/judge.ts';
+import { agreedBlock, type BlockCache, coverageOf, type LinkedRange, linkedRange } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
@@ -35,18 +30,13 @@ export interface Investigation {
   readonly obstacle: string | null;
 }
 
-/** An attempt that has a signature, and where its blockhash comes from. */
-export type SignedAttempt = AttemptFacts & BlockhashOrigin & { readonly signature: string };
+/** An attempt that has a signature, and the slot of the block that its blockhash comes from. */
+export type SignedAttempt = AttemptFacts & { readonly signature: string; readonly blockhashSlot: bigint };
 
 /** Signatures that one getSignatureStatuses takes. */
 export const STATUSES_PER_CALL = 256;
 
 const AT_ONCE = 8;
-
-/** True where any node reports a finalized height above the attempt's last: a reason to look closer, never a proof. */
-export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
-  return heights.some(({ answer }) => answer > deathHeight(attempt));
-}
 
 /**
  * The outcome of a signature as a node other than `witness` shows it at finalized. Null where none shows one now: a node that is
@@ -93,8 +83,8 @@ export function outcomeEvidence(
 }
 
 /**
- * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the linked
- * blocks, and after those the statuses with history. Attempts of one blockhash share their blocks, all share the questions for
+ * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the block of
+ * the blockhash and those linked to it, and after them the statuses with history. Attempts of one blockhash share their blocks, all share the questions for
  * statuses; still each has a proof of its own. Answers in the order of `attempts`.
  */
 export async function investigate(
@@ -104,17 +94,19 @@ export async function investigate(
   cache: BlockCache,
 ): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
-  const ranges = await readRanges(chain, attempts, heights, cache);
+  const readings = await readBlocks(chain, attempts, heights, cache);
   const statuses = await askStatuses(
     chain,
     attempts.map((attempt) => attempt.signature),
     sequence + 1,
   );
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const { range, obstacle } = ranges.get(rangeKey(attempt)) ?? NOT_READ;
+    const { origin, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
-    const found = await gather(chain, attempt.signature, statuses[index] ?? [], heights, coverage);
-    return { ...found, obstacle: missing(chain, heights, obstacle, statuses[index] ?? []) };
+    const said = statuses[index] ?? [];
+    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
+    const evidence = { ...found, finalizedHeights: heights, origin, coverage };
+    return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
 
@@ -136,17 +128,6 @@ function missing(
   return faults.length === 0 ? null : faults.join('; ');
 }
 
-async function gather(
-  chain: Chain,
-  signature: string,
-  statuses: readonly NodeTestimony<Sighting>[],
-  finalizedHeights: readonly NodeTestimony<bigint>[],
-  coverage: SequencedCoverage | null,
-): Promise<{ readonly evidence: Evidence; readonly feeLamports: bigint | null }> {
-  const { feeLamports, ...found } = await confirmOutcome(chain, signature, statuses);
-  return { evidence: { ...found, finalizedHeights, coverage }, feeLamports };
-}
-
 /** Has a second node confirm what the statuses report as finalized, where any does. */
 export async function confirmOutcome(
   chain: Chain,
@@ -161,37 +142,52 @@ export async function confirmOutcome(
   return { quorum: chain.pool.quorum, statuses, outcomeConfirmedBy, feeLamports };
 }
 
-interface RangeReading {
+interface BlockReading {
+  readonly origin: AgreedBlock | null;
   readonly range: LinkedRange | null;
   readonly obstacle: string | null;
 }
 
-const NOT_READ: RangeReading = { range: null, obstacle: null };
+const NOT_READ: BlockReading = { origin: null, range: null, obstacle: null };
 
-/** One range for all attempts of the same blockhash and last height, where a quorum of `heights` is above that. */
-async function readRanges(
+/** One reading for all attempts of the same blockhash and last height. */
+async function readBlocks(
   chain: Chain,
   attempts: readonly SignedAttempt[],
   heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
-): Promise<ReadonlyMap<string, RangeReading>> {
-  const expired = attempts.filter(
-    (attempt) => heights.filter(({ answer }) => answer > deathHeight(attempt)).length >= chain.pool.quorum,
-  );
-  const groups = new Map(expired.map((attempt) => [rangeKey(attempt), attempt]));
-  const read = async ([key, attempt]: [string, SignedAttempt]): Promise<[string, RangeReading]> => {
-    try {
-      const range = await linkedRange(chain.pool, attempt, deathHeight(attempt), cache);
-      return [key, { range, obstacle: null }];
-    } catch (error) {
-      return [key, { range: null, obstacle: error instanceof Error ? error.message : String(error) }];
-    }
-  };
+): Promise<ReadonlyMap<string, BlockReading>> {
+  const groups = new Map(attempts.map((attempt) => [rangeKey(attempt), attempt]));
+  const read = async ([key, attempt]: [string, SignedAttempt]): Promise<[string, BlockReading]> => [
+    key,
+    await readBlocksOf(chain, attempt, heights, cache),
+  ];
   return new Map(await pLimit(AT_ONCE).map(groups, read));
 }
 
+/** The block of the attempt's blockhash, and the range above it where a quorum of `heights` is above the last height. */
+async function readBlocksOf(
+  { pool }: Chain,
+  attempt: SignedAttempt,
+  heights: readonly NodeTestimony<bigint>[],
+  cache: BlockCache,
+): Promise<BlockReading> {
+  const { blockhash, blockhashSlot } = attempt;
+  const origin = await agreedBlock(pool, blockhashSlot);
+  if (origin?.blockhash !== blockhash)
+    return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
+  const lastHeight = deathHeight(attempt, origin.height);
+  if (heights.filter(({ answer }) => answer > lastHeight).length < pool.quorum)
+    return { ...NOT_READ, origin };
+  try {
+    return { origin, range: await linkedRange(pool, origin, lastHeight, cache), obstacle: null };
+  } catch (error) {
+    return { origin, range: null, obstacle: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 function rangeKey(attempt: SignedAttempt): string {
-  return `${attempt.blockhash}/${deathHeight(attempt)}`;
+  return `${attempt.blockhash}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
 /** For each signature what every node says of it, history included; sequences begin at `from`. */

@@ -23,4 +23,9 @@ export class TtlCache<T> {
     if (this.#entries.size > this.#limit && oldest !== undefined) this.#entries.delete(oldest);
     return value;
   }
+
+  /** Forgets everything: what is asked for next is loaded anew. */
+  clear(): void {
+    this.#entries.clear();
+  }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type {
+  AgreedBlock,
   AttemptFacts,
   Evidence,
   NodeTestimony,
@@ -29,17 +30,28 @@ export function said<T>(node: string, sequence: number, answer: T): NodeTestimon
   return { node, sequence, answer };
 }
 
-export function coverage(changes: Partial<SequencedCoverage> = {}): SequencedCoverage {
+/** A block that nodes a and b agree on; by default that of the attempt's blockhash. */
+export function agreed(changes: Partial<AgreedBlock> = {}): AgreedBlock {
+  return { slot: 2500n, blockhash: 'hash-1000', height: 1000n, agreeingNodes: ['a', 'b'], ...changes };
+}
+
+const END = { slot: 3000n, blockhash: 'hash-1151', height: 1151n };
+
+export function coverage(
+  changes: {
+    readonly first?: Partial<AgreedBlock>;
+    readonly last?: Partial<AgreedBlock>;
+    readonly containsSignature?: boolean;
+    readonly sequence?: number;
+  } = {},
+): SequencedCoverage {
+  const { first = {}, last = {}, ...rest } = changes;
   return {
-    firstBlockhash: 'hash-1000',
-    fromHeight: 1000n,
-    toHeight: 1151n,
-    lastSlot: 3000n,
-    lastBlockhash: 'hash-1151',
-    agreeingNodes: ['a', 'b'],
+    first: agreed(first),
+    last: agreed({ ...END, ...last }),
     containsSignature: false,
     sequence: 20,
-    ...changes,
+    ...rest,
   };
 }
 
@@ -48,6 +60,7 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
   return {
     quorum: 2,
     finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1160n)],
+    origin: agreed(),
     coverage: coverage(),
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
@@ -83,16 +96,29 @@ export const anyAttempt: fc.Arbitrary<AttemptFacts> = fc
   .bigInt({ min: 1100n, max: 1200n })
   .map((lastValidBlockHeight) => ({ ...ATTEMPT, lastValidBlockHeight }));
 
+/** Mostly the block of the attempt's blockhash as a quorum shows it. */
+const anyOrigin: fc.Arbitrary<AgreedBlock> = fc.record({
+  slot: fc.constant(2500n),
+  blockhash: mostly('hash-1000', 'other'),
+  height: mostly(1000n, 1001n),
+  agreeingNodes: mostly(['a', 'b', 'c'], ['a', 'a']),
+});
+
 const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
-  firstBlockhash: fc.constantFrom('hash-1000', 'hash-1000', 'hash-1000', 'other'),
-  fromHeight: fc.constantFrom(1000n, 1000n, 1000n, 1001n),
-  toHeight: fc.bigInt({ min: 1140n, max: 1300n }),
-  lastSlot: fc.constant(3000n),
-  lastBlockhash: fc.constant('end'),
-  agreeingNodes: fc.array(node, { maxLength: 4 }),
-  containsSignature: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, fc.constant(true)),
+  first: anyOrigin,
+  last: fc.record({
+    slot: fc.constant(3000n),
+    blockhash: fc.constant('end'),
+    height: fc.bigInt({ min: 1140n, max: 1300n }),
+    agreeingNodes: fc.array(node, { maxLength: 4 }),
+  }),
+  containsSignature: mostly(false, true),
   sequence,
 });
+
+function mostly<T>(usual: T, other: T): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, fc.constant(other));
+}
 
 /** Evidence of every sort, with a fair share that proves death. */
 export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
@@ -100,5 +126,6 @@ export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   finalizedHeights: testimonies(fc.bigInt({ min: 1100n, max: 1300n })),
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
+  origin: fc.option(anyOrigin, { freq: 9 }),
   coverage: fc.option(anyCoverage, { freq: 9 }),
 });

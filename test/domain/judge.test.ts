@@ -5,6 +5,7 @@ import { deathHeight, judgeAttempt } from '../../src/domain/judge.ts';
 import {
   ABSENT,
   ATTEMPT,
+  agreed,
   anyAttempt,
   anyEvidence,
   coverage,
@@ -39,9 +40,19 @@ function whereDead(check: (evidence: Evidence, attempt: AttemptFacts) => void): 
 }
 
 describe('deathHeight', () => {
-  it('is the greater of the reported and the counted height', () => {
-    expect(deathHeight({ ...ATTEMPT, lastValidBlockHeight: 1149n })).toBe(1150n);
-    expect(deathHeight({ ...ATTEMPT, lastValidBlockHeight: 1151n })).toBe(1151n);
+  const last = (lastValidBlockHeight: bigint, originHeight = 1000n, blockhashHeight = 1000n) =>
+    deathHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
+
+  it('is counted from the height that a quorum gives the blockhash, and one more where the attempt claims more', () => {
+    expect(last(1149n)).toBe(1150n);
+    expect(last(1150n)).toBe(1150n);
+    expect(last(1151n)).toBe(1151n);
+  });
+
+  it('follows no claim downwards, and none that is wildly high', () => {
+    expect(last(1005n, 1000n, 855n)).toBe(1150n);
+    expect(last(10n ** 15n)).toBe(1151n);
+    expect(last(1150n, 1000n, 10n ** 15n)).toBe(1151n);
   });
 });
 
@@ -68,15 +79,14 @@ describe('an attempt is dead', () => {
 
   it('never without a quorum of finalized heights above L, the whole coverage and later nulls', () => {
     whereDead((evidence, attempt) => {
-      const last = deathHeight(attempt);
-      const { quorum, coverage: blocks } = evidence;
-      if (blocks === null) throw new Error('dead without coverage');
-      expect(blocks.toHeight).toBeGreaterThan(last);
-      expect([blocks.firstBlockhash, blocks.fromHeight]).toEqual([
-        attempt.blockhash,
-        attempt.blockhashHeight,
-      ]);
-      expect(new Set(blocks.agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
+      const { quorum, origin, coverage: blocks } = evidence;
+      if (blocks === null || origin === null) throw new Error('dead without blocks');
+      const last = deathHeight(attempt, origin.height);
+      expect(blocks.last.height).toBeGreaterThan(last);
+      for (const { blockhash, height } of [origin, blocks.first])
+        expect([blockhash, height]).toEqual([attempt.blockhash, origin.height]);
+      for (const { agreeingNodes } of [origin, blocks.first, blocks.last])
+        expect(new Set(agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
       const silent = evidence.statuses.filter(({ answer, sequence }) => {
         const before = evidence.finalizedHeights.filter(
           (one) => one.answer > last && one.sequence < sequence,
@@ -99,10 +109,15 @@ describe('an attempt is dead', () => {
       { finalizedHeights: [said('a', 1, 1151n), said('b', 32, 1151n)] },
       { coverage: null },
       { coverage: coverage({ sequence: 31 }) },
-      { coverage: coverage({ toHeight: 1150n }) },
-      { coverage: coverage({ fromHeight: 1001n }) },
-      { coverage: coverage({ firstBlockhash: 'other' }) },
-      { coverage: coverage({ agreeingNodes: ['a', 'a'] }) },
+      { origin: null },
+      { origin: agreed({ blockhash: 'other' }) },
+      { origin: agreed({ height: 1001n }) },
+      { origin: agreed({ agreeingNodes: ['a', 'a'] }) },
+      { coverage: coverage({ last: { height: 1150n } }) },
+      { coverage: coverage({ last: { agreeingNodes: ['a', 'a'] } }) },
+      { coverage: coverage({ first: { height: 1001n } }) },
+      { coverage: coverage({ first: { blockhash: 'other' } }) },
+      { coverage: coverage({ first: { agreeingNodes: ['a'] } }) },
       { coverage: coverage({ containsSignature: true }) },
       { statuses: [] },
       { statuses: [said('a', 30, ABSENT), said('a', 31, ABSENT)] },
@@ -197,7 +212,7 @@ describe('an attempt is alive or unknown', () => {
       const alive = { kind: 'alive', seen: commitment };
       expect(judgeAttempt(ATTEMPT, deathEvidence({ coverage: null, statuses }))).toEqual(alive);
       expect(
-        judgeAttempt(ATTEMPT, deathEvidence({ coverage: coverage({ toHeight: 1150n }), statuses })),
+        judgeAttempt(ATTEMPT, deathEvidence({ coverage: coverage({ last: { height: 1150n } }), statuses })),
       ).toEqual(alive);
       expect(kind(deathEvidence({ statuses }))).toBe('unknown');
     }
@@ -209,6 +224,18 @@ describe('an attempt is alive or unknown', () => {
       kind: 'alive',
       seen: null,
     });
+  });
+
+  it('unknown where its own last height is out of reach and no quorum shows its block, alive where one does', () => {
+    const wild = { ...ATTEMPT, lastValidBlockHeight: 10n ** 15n };
+    const finalizedHeights = [said('a', 1, 1100n), said('b', 2, 1100n)];
+    const evidence = deathEvidence({ finalizedHeights, coverage: null });
+    expect(kind(evidence, wild)).toBe('alive');
+    expect(kind({ ...evidence, origin: null }, wild)).toBe('unknown');
+    expect(kind(deathEvidence({ coverage: coverage({ last: { height: 1152n } }) }), wild)).toBe('alive');
+    const past = [said('a', 1, 1152n), said('b', 2, 1160n)];
+    const dead = { finalizedHeights: past, coverage: coverage({ last: { height: 1152n } }) };
+    expect(kind(deathEvidence(dead), wild)).toBe('dead');
   });
 
   it('unknown while fewer than a quorum can be read', () => {

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+describe('an attempt that never arrives', () => {
+  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    let dead = false;
+    void end.then(() => {
+      dead = true;
+    });
+    room.localnet.controls.skipSlots(200);
+    room.localnet.controls.produceSlots(150);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(dead).toBe(false);
+    room.localnet.controls.produceSlots(10);
+    const { verdict, evidence, feeLamports } = await end;
+    expect(verdict).toEqual({ kind: 'dead' });
+    expect(feeLamports).toBeNull();
+    expect(heard).toEqual([]);
+    if (!('coverage' in evidence)) throw new Error('the attempt has a blockhash');
+    expect(evidence.coverage).toMatchObject({
+      first: { slot: sent.blockhashSlot, blockhash: sent.blockhash, height: sent.blockhashHeight },
+      last: { height: sent.lastValidBlockHeight + 1n },
+      containsSignature: false,
+    });
+    for (const end of [evidence.coverage?.first, evidence.coverage?.last])
+      expect(end?.agreeingNodes).toHaveLength(2);
+    expect(evidence.finalizedHeights.every((height) => height.answer > sent.lastValidBlockHeight)).toBe(true);
+  });
+
+  it.each([
+    ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
+    ['a block is null', 'getBlock', { kind: 'null' }],
+    ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
+  ] as const)('is not dead while %s', async (_why, method, fault) => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    room.localnet.controls.clearFaults();
+    const { verdict } = await end;
+    expect(verdict).toEqual({ kind: 'dead' });
+  });
+
+  it('is not dead while one of two nodes is silent', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
+  });
+
+  it('is found in history long after, when the watcher starts late', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    await room.chain.send(sent.raw);
+    room.localnet.controls.produceSlots(500);
+    const { verdict, feeLamports } = await room.watcher.watch(sent, ears().hooks);
+    expect(verdict.kind).toBe('landed');
+    expect(feeLamports).toBe(sent.feeLamports);
+  });
+});

@@ -1,0 +1,116 @@
+import { base58 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import type { SignedAttempt } from '../../src/solana/investigation.ts';
+import { LandingWatcher } from '../../src/solana/landing.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
+import type { LandingHooks } from '../../src/solana/watch.ts';
+
+const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
+const NODES = [0, 1];
+
+/** A chain of two nodes whose blocks come by hand, a funded hot wallet, and watchers in a hurry. */
+export class LandingRoom {
+  readonly localnet: Localnet;
+  readonly pool: NodePool;
+  readonly chain: Chain;
+  readonly signer: Signer;
+  readonly watcher: LandingWatcher;
+  readonly #fees: FeePlanner;
+  #salt = 0n;
+
+  private constructor(localnet: Localnet, pool: NodePool, signer: Signer) {
+    this.localnet = localnet;
+    this.pool = pool;
+    this.signer = signer;
+    this.chain = new Chain(pool);
+    this.watcher = new LandingWatcher(this.chain, PACE);
+    this.#fees = new FeePlanner(this.chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
+  }
+
+  static async open(): Promise<LandingRoom> {
+    const signer = await loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
+    const hotWallet = signer.address;
+    const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: NODES.length, hotWallet });
+    return new LandingRoom(localnet, await openNodePool(localnet.rpcUrls), signer);
+  }
+
+  async close(): Promise<void> {
+    await this.pool.close();
+    await this.localnet.close();
+  }
+
+  /** One that soon holds an outcome that no second node shows. */
+  impatient(): LandingWatcher {
+    return new LandingWatcher(this.chain, { ...PACE, secondTries: 3 });
+  }
+
+  /** A signed payment of the hot wallet that nobody has sent yet. */
+  async attempt(
+    destination: string,
+    amount: bigint,
+    token: TokenTransfer | null = null,
+  ): Promise<SignedAttempt & { raw: string; feeLamports: bigint }> {
+    const life = await new Chain(this.pool).latestBlockhash();
+    const asset = token?.mint ?? 'SOL';
+    const source = this.signer.address;
+    const draft = { asset, amount, source, destination, memo: null, token, blockhash: life.blockhash };
+    this.#salt += 1n;
+    const { spec, feeLamports } = await this.#fees.plan(draft, 1, this.#salt);
+    const { message } = composeTransfer(spec);
+    const { raw, signature } = assembleTransaction(message, await this.signer.sign(message));
+    return {
+      raw,
+      signature,
+      feeLamports,
+      blockhash: life.blockhash,
+      blockhashSlot: life.slot,
+      blockhashHeight: life.height,
+      lastValidBlockHeight: life.lastValidBlockHeight,
+    };
+  }
+
+  /** Blocks come every few milliseconds until the wait ends. */
+  async withBlocks<T>(wait: Promise<T>, everyMs = 40): Promise<T> {
+    const clock = setInterval(() => this.localnet.controls.produceSlot(), everyMs);
+    return wait.finally(() => clearInterval(clock));
+  }
+
+  /** Every node takes bytes for sending and loses them, until the faults are cleared. */
+  swallow(): void {
+    const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
+    for (const node of NODES) this.localnet.controls.setFault(node, 'sendTransaction', lie);
+  }
+
+  async lamportsOf(address: string): Promise<bigint> {
+    return (await this.chain.accounts([address])).accounts[0]?.lamports ?? 0n;
+  }
+}
+
+/** A fresh address. */
+export function wallet(): string {
+  return Keypair.generate().publicKey.toBase58();
+}
+
+/** Hooks of a watch that remember what they were told. */
+export function ears() {
+  const heard: string[] = [];
+  const abort = new AbortController();
+  const hooks: LandingHooks = {
+    signal: abort.signal,
+    onOutlook: ({ status, why }) => heard.push(why === null ? status : `${status}: ${why}`),
+  };
+  return { heard, hooks, abort };
+}
+
+export async function until(met: () => boolean): Promise<void> {
+  const end = performance.now() + 20_000;
+  while (!met()) {
+    if (performance.now() > end) throw new Error('it did not come to pass in 20 s');
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}

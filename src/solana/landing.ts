@@ -122,12 +122,11 @@ export class LandingWatcher {
     if (waiting.length === 0) return;
     this.#burying = true;
     this.#heightAt = now;
-    const found = await findDue(
-      this.#chain,
-      waiting.map((watch) => watch.attempt),
-    );
-    const dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
+    const candidates = waiting.map((watch) => watch.attempt);
+    let dying: readonly Watch[] = [];
     try {
+      const found = await findDue(this.#chain, candidates);
+      dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
       const attempts = dying.map((watch) => watch.attempt);
       const findings = await examine(this.#chain, { ...found, attempts }, this.#blocks);
       for (const [index, finding] of findings.entries()) {

@@ -1,3 +1,4 @@
+import { isAddress } from './address.ts';
 import { parseAmount } from './amount.ts';
 import { DomainError } from './errors.ts';
 import type { WithdrawalTerms } from './withdrawal.ts';
@@ -5,43 +6,33 @@ import type { WithdrawalTerms } from './withdrawal.ts';
 /** The longest memo in bytes of UTF-8. */
 export const MEMO_MAX_BYTES = 200;
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'id',
-  'asset',
-  'amount',
-  'destination',
-  'acceptEmptyWallet',
-  'memo',
-]);
 /** The id of a withdrawal. Not `.` and `..`: in a URL they are steps in the path, not names. */
 export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
-const MINT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
-/** Wide on purpose: a malformed address is a withdrawal rejected with its own reason, not a bad request. */
-const DESTINATION = /^[\x21-\x7e]{1,128}$/;
+
+const REQUIRED = ['id', 'asset', 'amount', 'destination'] as const;
+/** What each field must be. */
+const WANTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
+  id: '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
+  asset: 'SOL or the address of a mint, 32 bytes in base58',
+  amount: 'a whole number of base units as a decimal string',
+  destination: 'the address of a wallet, 32 bytes in base58',
+  acceptEmptyWallet: 'true or false',
+  memo: `1 to ${MEMO_MAX_BYTES} bytes of UTF-8 without the character NUL`,
+};
 
 /**
  * Checks a customer's wish in form alone (no chain, no database) and returns it with nothing but the known fields.
- * Throws DomainError InvalidRequest that names the first field at fault; unknown fields are faults.
+ * Throws DomainError InvalidRequest that names the first field at fault, and every one that is missing; unknown fields are faults.
  */
 export function checkTerms(input: unknown): WithdrawalTerms {
   const fields = asRecord(input);
-  const id = matching(
-    fields,
-    'id',
-    WITHDRAWAL_ID,
-    '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
-  );
-  const asset = text(fields, 'asset');
-  if (asset !== 'SOL' && !MINT.test(asset)) fault('asset', 'SOL or the base58 address of a mint');
-  const amount = parseAmount(text(fields, 'amount'), 'amount').toString();
-  const destination = matching(fields, 'destination', DESTINATION, '1 to 128 visible ASCII characters');
   const acceptEmptyWallet = optionalBoolean(fields, 'acceptEmptyWallet');
-  const memo = optionalMemo(fields);
+  const memo = fields.has('memo') ? text(fields, 'memo', isMemo) : undefined;
   return {
-    id,
-    asset,
-    amount,
-    destination,
+    id: text(fields, 'id', (id) => WITHDRAWAL_ID.test(id)),
+    asset: text(fields, 'asset', (asset) => asset === 'SOL' || isAddress(asset)),
+    amount: parseAmount(text(fields, 'amount'), 'amount').toString(),
+    destination: text(fields, 'destination', isAddress),
     ...(acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet }),
     ...(memo === undefined ? {} : { memo }),
   };
@@ -49,62 +40,72 @@ export function checkTerms(input: unknown): WithdrawalTerms {
 
 /** One string for every field that counts beside the id: two requests of one id are the same exactly when theirs are equal. */
 export function fingerprint(terms: WithdrawalTerms): string {
-  return JSON.stringify([
-    terms.asset,
-    terms.amount,
-    terms.destination,
-    terms.acceptEmptyWallet ?? false,
-    terms.memo ?? null,
-  ]);
+  return JSON.stringify(Object.values(compared(terms)));
+}
+
+/** The refusal of `sent` where its id is taken by `stored`: names each term that differs, with both values. */
+export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
+  const [onRecord, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
+  const differing = asked.filter(([field, value]) => onRecord.get(field) !== value);
+  const sentences = differing.map(
+    ([field, value]) =>
+      `${field} is ${JSON.stringify(onRecord.get(field))} on record, ${JSON.stringify(value)} was sent`,
+  );
+  return new DomainError('TermsConflict', `the id ${sent.id} is taken: ${sentences.join('; ')}`, {
+    id: sent.id,
+    fields: differing.map(([field]) => field),
+  });
+}
+
+/** In the order of every fingerprint on record. */
+function compared({ asset, amount, destination, acceptEmptyWallet = false, memo }: WithdrawalTerms) {
+  return { asset, amount, destination, acceptEmptyWallet, memo: memo ?? null };
 }
 
 function asRecord(input: unknown): ReadonlyMap<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new DomainError('InvalidRequest', 'a withdrawal must be an object', { field: '' });
+    const message = `a withdrawal must be one object with ${REQUIRED.join(', ')}; this is ${kindOf(input)}`;
+    throw new DomainError('InvalidRequest', message, { field: '' });
   }
-  const given = Object.entries(input).filter(([, value]) => value !== undefined);
-  for (const [field] of given) if (!FIELDS.has(field)) fault(field, 'left out: it is not a known field');
-  return new Map<string, unknown>(given);
+  const given = new Map<string, unknown>(Object.entries(input).filter(([, value]) => value !== undefined));
+  for (const field of given.keys())
+    if (!Object.hasOwn(WANTED, field)) throw invalid(`${field} is not a field of a withdrawal`, [field]);
+  const missing = REQUIRED.filter((field) => !given.has(field));
+  if (missing.length > 0)
+    throw invalid(missing.map((field) => `${field} is missing: ${WANTED[field]}`).join('; '), missing);
+  return given;
 }
 
-function text(fields: ReadonlyMap<string, unknown>, field: string): string {
-  const value = fields.get(field);
-  return typeof value === 'string' ? value : fault(field, 'a string');
+function kindOf(input: unknown): string {
+  if (input === undefined || input === null || input === '') return 'nothing';
+  return Array.isArray(input) ? 'an array' : `a ${typeof input}`;
 }
 
-function matching(
+function text(
   fields: ReadonlyMap<string, unknown>,
-  field: string,
-  pattern: RegExp,
-  wanted: string,
+  field: keyof WithdrawalTerms,
+  holds: (value: string) => boolean = () => true,
 ): string {
-  const value = text(fields, field);
-  return pattern.test(value) ? value : fault(field, wanted);
-}
-
-function optionalBoolean(fields: ReadonlyMap<string, unknown>, field: string): boolean | undefined {
   const value = fields.get(field);
-  return value === undefined || typeof value === 'boolean' ? value : fault(field, 'true or false');
+  if (typeof value === 'string' && holds(value)) return value;
+  throw invalid(`${field} must be ${WANTED[field]}`, [field]);
 }
 
-function optionalMemo(fields: ReadonlyMap<string, unknown>): string | undefined {
-  if (!fields.has('memo')) return undefined;
-  const memo = text(fields, 'memo');
-  if (memo.includes('\0') || !memo.isWellFormed()) fault('memo', 'Unicode text without the character NUL');
-  const bytes = utf8Length(memo);
-  if (bytes < 1 || bytes > MEMO_MAX_BYTES) fault('memo', `1 to ${MEMO_MAX_BYTES} bytes of UTF-8`);
-  return memo;
+function optionalBoolean(
+  fields: ReadonlyMap<string, unknown>,
+  field: keyof WithdrawalTerms,
+): boolean | undefined {
+  const value = fields.get(field);
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw invalid(`${field} must be ${WANTED[field]}`, [field]);
 }
 
-function utf8Length(value: string): number {
-  let bytes = 0;
-  for (const character of value) {
-    const point = character.codePointAt(0) ?? 0;
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-  }
-  return bytes;
+function isMemo(memo: string): boolean {
+  const bytes = new TextEncoder().encode(memo).length;
+  return memo.isWellFormed() && !memo.includes('\0') && bytes >= 1 && bytes <= MEMO_MAX_BYTES;
 }
 
-function fault(field: string, wanted: string): never {
-  throw new DomainError('InvalidRequest', `${field} must be ${wanted}`, { field });
+/** `field` is the first at fault, for programs that look at one. */
+function invalid(message: string, fields: readonly string[]): DomainError {
+  return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { fingerprint } from '../domain/terms.ts';
+import { fingerprint, termsConflict } from '../domain/terms.ts';
 import {
   isTerminal,
   mayFollow,
@@ -12,6 +12,7 @@ import {
 import type { Database, Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { releaseReservations } from './reservations.ts';
+import { termsOf } from './terms-of-row.ts';
 import {
   enterStatus,
   lockWithdrawal,
@@ -69,7 +70,7 @@ export class Withdrawals {
     if (stored !== undefined) return { row: toWithdrawalRow(stored), created: true };
     const row = await this.get(id);
     if (row.fingerprint === fingerprint(terms)) return { row, created: false };
-    throw new DomainError('TermsConflict', `the id ${id} is taken by a withdrawal with other terms`, { id });
+    throw termsConflict(termsOf(row), terms);
   }
 
   async find(id: string): Promise<WithdrawalRow | undefined> {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatUnits, parseAmount, U64_MAX } from '../../src/domain/amount.ts';
 import { isDomainError } from '../../src/domain/errors.ts';
-import { checkTerms, fingerprint } from '../../src/domain/terms.ts';
+import { checkTerms, fingerprint, termsConflict } from '../../src/domain/terms.ts';
 
 const TERMS = {
   id: 'w-1',
@@ -80,10 +80,27 @@ describe('checkTerms', () => {
     expect(faultOf({ ...TERMS, id: '...' })).toBe('none');
     expect(faultOf({ ...TERMS, amount: 5 })).toBe('amount');
     expect(faultOf({ ...TERMS, amount: '0' })).toBe('amount');
-    expect(faultOf({ ...TERMS, destination: '' })).toBe('destination');
+    for (const destination of ['', 'abc', '0OIl'.repeat(10), `${TERMS.destination}1`])
+      expect(faultOf({ ...TERMS, destination })).toBe('destination');
+    expect(faultOf({ ...TERMS, asset: `1${TERMS.destination}` })).toBe('asset');
     expect(faultOf({ ...TERMS, acceptEmptyWallet: 'yes' })).toBe('acceptEmptyWallet');
     expect(faultOf({ ...TERMS, extra: 1 })).toBe('extra');
     for (const input of [null, undefined, [], 'x']) expect(faultOf(input)).toBe('');
+  });
+
+  it('names every field that is missing, what is no field, and what came instead of an object', () => {
+    expect(() => checkTerms({ asset: 'SOL', destination: TERMS.destination })).toThrow(
+      /^id is missing: 1 to 128 characters of .*; amount is missing: a whole number/,
+    );
+    expect(() => checkTerms({ ...TERMS, foo: 1 })).toThrow(/^foo is not a field of a withdrawal$/);
+    for (const [input, kind] of [
+      [[TERMS], 'an array'],
+      ['{}', 'a string'],
+      ['', 'nothing'],
+    ])
+      expect(() => checkTerms(input)).toThrow(
+        `a withdrawal must be one object with id, asset, amount, destination; this is ${kind}`,
+      );
   });
 
   it('bounds the memo in bytes of UTF-8', () => {
@@ -117,5 +134,20 @@ describe('fingerprint', () => {
       { ...TERMS, memo: 'null' },
     ];
     expect(new Set([TERMS, ...others].map(fingerprint)).size).toBe(others.length + 1);
+  });
+});
+
+describe('termsConflict', () => {
+  it('names each term that differs, on record and as sent, and no other', () => {
+    const { message, context } = termsConflict(TERMS, {
+      ...TERMS,
+      amount: '7',
+      memo: 'm',
+      acceptEmptyWallet: false,
+    });
+    expect(message).toBe(
+      'the id w-1 is taken: amount is "1000000" on record, "7" was sent; memo is null on record, "m" was sent',
+    );
+    expect(context).toEqual({ id: 'w-1', fields: ['amount', 'memo'] });
   });
 });

@@ -1,0 +1,19 @@
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const BASE = BigInt(ALPHABET.length);
+const ADDRESS_BYTES = 32;
+/** 32 bytes take 32 to 44 characters; the bound keeps the reading below short, whatever is sent. */
+const TEXT = new RegExp(`^[${ALPHABET}]{${ADDRESS_BYTES},44}$`);
+
+/** True for base58 text of exactly 32 bytes. Whether anybody can hold its key is another question: `solana/addresses.ts`. */
+export function isAddress(text: string): boolean {
+  if (!TEXT.test(text)) return false;
+  const digits = text.replace(/^1*/, '');
+  const zeroBytes = text.length - digits.length;
+  let value = 0n;
+  for (const digit of digits) value = value * BASE + BigInt(ALPHABET.indexOf(digit));
+  return zeroBytes + byteLength(value) === ADDRESS_BYTES;
+}
+
+function byteLength(value: bigint): number {
+  return value === 0n ? 0 : Math.ceil(value.toString(16).length / 2);
+}

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { EXIT } from '../src/cli/exit.ts';
-import { run } from '../src/cli/output.ts';
+import { positive } from '../src/cli/numbers.ts';
+import { JSON_AND_PROGRESS_OPTION, run } from '../src/cli/output.ts';
 import { createProgram, runProgram } from '../src/cli/program.ts';
 import { renderReport } from './report.ts';
 import { runChaos } from './run.ts';
@@ -13,9 +13,9 @@ program
   .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
   .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
   .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
-  .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
-  .action(({ json = false, ...plan }) =>
-    run(json, async (output) => {
+  .option(...JSON_AND_PROGRESS_OPTION)
+  .action(({ json, ...plan }) =>
+    run({ json }, async (output) => {
       const report = await runChaos(plan, (line) => output.progress(line));
       for (const finding of report.findings) output.progress(`wrong: ${finding}`);
       output.result(report, renderReport(report));
@@ -23,9 +23,3 @@ program
     }),
   );
 await runProgram(program);
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
-  return value;
-}

@@ -1,16 +1,15 @@
 #!/usr/bin/env node
 import { registerAlerts } from './cli/alerts.ts';
-import { registerCancel } from './cli/cancel.ts';
-import { registerConfirm } from './cli/confirm.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDev } from './cli/dev.ts';
 import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
 import { registerNodes } from './cli/nodes.ts';
+import { registerNonces } from './cli/nonces.ts';
+import { registerOneWithdrawal } from './cli/one-withdrawal.ts';
 import { registerPause } from './cli/pause.ts';
 import { createProgram, runProgram } from './cli/program.ts';
-import { registerStatus } from './cli/status.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
 
 const program = createProgram('sluice', 'Durable withdrawals on Solana').addHelpText(
@@ -27,16 +26,15 @@ ${Object.entries(EXIT_MEANINGS)
   .join('\n')}`,
 );
 
-// One register function a command file: a new command is one line here.
+// One register function a file: a new command is one line here.
 registerWithdraw(program);
-registerStatus(program);
+registerOneWithdrawal(program);
 registerList(program);
-registerConfirm(program);
-registerCancel(program);
 registerAlerts(program);
 registerPause(program);
 registerKeys(program);
 registerNodes(program);
+registerNonces(program);
 registerDev(program);
 registerDemo(program);
 

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
-import { run } from '../../src/cli/output.ts';
+import { positive } from '../../src/cli/numbers.ts';
+import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
 import { startStack } from '../../src/localstack/stack.ts';
 import { benchEnvironment } from '../settings.ts';
 import { measure } from './measure.ts';
@@ -11,15 +12,15 @@ export function registerWithdrawals(program: Command): void {
   program
     .command('withdrawals')
     .description('withdrawals per second, compared with a bare three-activity workflow on the same server')
-    .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
+    .option(...JSON_AND_PROGRESS_OPTION)
     .option('--count <n>', 'withdrawals in each round', positive, 300)
     .option('--rounds <n>', 'rounds of withdrawals, each followed by one of the bare workflow', positive, 3)
     .option('--in-flight <n>', 'withdrawals, or bare workflows, under way at a time', positive, 100)
     .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 50)
     .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 4)
     .option('--profile <dir>', 'leave CPU profiles of both workers in this directory')
-    .action(({ json = false, ...plan }) =>
-      run(json, async (output) => {
+    .action(({ json, ...plan }) =>
+      run({ json }, async (output) => {
         output.progress('starting Temporal, PostgreSQL, a chain with two nodes, signer, worker and API …');
         const stack = await startStack({
           ...plan,
@@ -37,10 +38,4 @@ export function registerWithdrawals(program: Command): void {
         }
       }),
     );
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
-  return value;
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { ALERT_KINDS } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import { EXIT } from './exit.ts';
-import { run } from './output.ts';
+import { JSON_OPTION, run } from './output.ts';
 import { withRecord } from './record.ts';
 
 const SHOWN = 200;
@@ -13,9 +13,9 @@ export function registerAlerts(program: Command): void {
     .command('alerts')
     .description('list open alerts, newest first (needs DATABASE_URL)')
     .option('--all', 'closed ones, too')
-    .option('--json', 'one JSON object on stdout')
+    .option(...JSON_OPTION)
     .action((options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const filter = options.all === true ? { limit: SHOWN } : { open: true, limit: SHOWN };
         const { rows } = await withRecord((ledger) => ledger.alerts.list(filter));
         const text = rows.length === 0 ? 'no alerts' : rows.map(renderAlert).join('\n');
@@ -29,7 +29,7 @@ export function registerAlerts(program: Command): void {
     .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
     .argument('<subject>', 'what it is about')
     .action((subject, options) =>
-      run(alerts.opts().json ?? false, async (output) => {
+      run(alerts.opts(), async (output) => {
         const closed = await withRecord((ledger) => ledger.alerts.close(options.kind, subject));
         output.result({ closed }, closed ? 'closed' : 'no such alert is open');
         return closed ? EXIT.ok : EXIT.refused;

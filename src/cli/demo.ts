@@ -4,7 +4,7 @@ import { shutdownSignal } from '../platform/shutdown.ts';
 import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
 import { EXIT, Interrupted } from './exit.ts';
-import { type Output, run } from './output.ts';
+import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 
 /** `sluice demo`: real withdrawals on a chain of its own, one of them across a killed worker; then stops everything. */
 export function registerDemo(program: Command): void {
@@ -13,8 +13,8 @@ export function registerDemo(program: Command): void {
     .description(
       'run withdrawals on a development chain, kill a worker in the middle, count the transfers on chain',
     )
-    .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
-    .action((options) => run(options.json ?? false, demonstrate));
+    .option(...JSON_AND_PROGRESS_OPTION)
+    .action((options) => run(options, demonstrate));
 }
 
 async function demonstrate(output: Output): Promise<number> {

@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
-import { DEV_FILE } from './connection.ts';
+import { inColumns } from './columns.ts';
+import { DEV_FILE } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { type Output, run } from './output.ts';
 
@@ -15,7 +16,7 @@ export function registerDev(program: Command): void {
     .command('dev')
     .description('run Temporal, PostgreSQL, a chain, workers and the API until Ctrl-C')
     .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
-    .action((options) => run(options.json ?? false, keepStack));
+    .action((options) => run(options, keepStack));
 }
 
 async function keepStack(output: Output): Promise<number> {
@@ -68,8 +69,7 @@ function describe(facts: DevFacts): string {
     ...Object.entries(facts.mints),
     ['logs', facts.logs],
   ];
-  const width = Math.max(...rows.map(([name]) => name.length)) + 3;
-  const table = rows.map(([name, value]) => `  ${name.padEnd(width)}${value}`);
+  const table = inColumns(rows, '   ').map((line) => `  ${line}`);
   return ['', ...table, '', `  All this is in ${DEV_FILE}, too. Ctrl-C stops everything.`].join('\n');
 }
 

@@ -2,11 +2,12 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { ListFilter, WithdrawalSummary } from '../client/client.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { type Output, run } from './output.ts';
+import { EXIT } from './exit.ts';
+import { positive } from './numbers.ts';
+import { JSON_OPTION, type Output, run } from './output.ts';
 import { renderSummary } from './render.ts';
 
-const DEFAULT_LIMIT = '50';
+const DEFAULT_LIMIT = 50;
 
 /** `sluice list`: withdrawals, newest first. */
 export function registerList(program: Command): void {
@@ -16,24 +17,18 @@ export function registerList(program: Command): void {
     .addOption(new Option('--status <status>', 'only those in this state').choices(WITHDRAWAL_STATUSES))
     .option('--asset <asset>', 'only those of SOL or of this mint')
     .option('--to <wallet>', 'only those to this wallet')
-    .option('--limit <count>', 'at most so many', DEFAULT_LIMIT)
-    .option('--json', 'one JSON object on stdout')
+    .option('--limit <count>', 'at most so many', positive, DEFAULT_LIMIT)
+    .option(...JSON_OPTION)
     .action((options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const filter: ListFilter = {
           ...(options.status === undefined ? {} : { status: options.status }),
           ...(options.asset === undefined ? {} : { asset: options.asset }),
           ...(options.to === undefined ? {} : { destination: options.to }),
         };
-        return show(await take(connect().list(filter), limitOf(options.limit)), output);
+        return show(await take(connect().list(filter), options.limit), output);
       }),
     );
-}
-
-function limitOf(text: string): number {
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be a whole number above 0');
-  return limit;
 }
 
 async function take(all: AsyncIterable<WithdrawalSummary>, limit: number): Promise<WithdrawalSummary[]> {

@@ -1,20 +1,19 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
-import { z } from 'zod';
-import { ConfigError, readConfig } from '../platform/config.ts';
+import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
-import { DEV_FILE } from './connection.ts';
+import { inColumns } from './columns.ts';
+import { notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { run } from './output.ts';
+import { JSON_OPTION, run } from './output.ts';
 
 /** `sluice nodes`: the Solana nodes as a worker would see them now. Exit code 5 where no quorum of them serves. */
 export function registerNodes(program: Command): void {
   program
     .command('nodes')
     .description('show the Solana nodes of SLUICE_RPC_URLS: version, lag, history, score, and what is wrong')
-    .option('--json', 'one JSON object on stdout')
+    .option(...JSON_OPTION)
     .action((options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const urls = nodeUrls();
         // Loaded here, so that the other commands start without a client of Solana nodes.
         const { surveyNodes } = await import('../solana/rpc/pool.ts');
@@ -25,18 +24,18 @@ export function registerNodes(program: Command): void {
     );
 }
 
-const devFile = z.object({ rpcUrls: z.array(z.url()).min(1) });
-
 /** SLUICE_RPC_URLS, else the nodes of a running `npm run dev`. */
 function nodeUrls(): readonly string[] {
+  const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
+  if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
+  return urls;
+}
+
+function settings(): Config {
   try {
-    const { rpcUrls } = readConfig(process.env, 'tool');
-    return rpcUrls ?? devFile.parse(JSON.parse(readFileSync(DEV_FILE, 'utf8'))).rpcUrls;
+    return readConfig(process.env, 'tool');
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message);
-    throw new UsageError(
-      `set SLUICE_RPC_URLS, or start the stack with "npm run dev", which writes ${DEV_FILE}`,
-    );
+    throw error instanceof ConfigError ? new UsageError(error.message) : error;
   }
 }
 
@@ -80,14 +79,4 @@ function cells(report: NodeReport): string[] {
     String(report.score),
     report.demoted?.why ?? '',
   ];
-}
-
-function inColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

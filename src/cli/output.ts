@@ -16,8 +16,19 @@ export function createOutput(json: boolean): Output {
   };
 }
 
+/** For commands that have nothing to tell on the way. */
+export const JSON_OPTION = ['--json', 'one JSON object on stdout'] as const;
+/** For commands that take their time. */
+export const JSON_AND_PROGRESS_OPTION = [
+  '--json',
+  'progress to stderr, one JSON object as the last line of stdout',
+] as const;
+
 /** Runs a command's body, and turns what it throws into one line on stderr and an exit code. Resolves always. */
-export async function run(json: boolean, body: (output: Output) => Promise<number>): Promise<void> {
+export async function run(
+  { json = false }: { readonly json?: boolean | undefined },
+  body: (output: Output) => Promise<number>,
+): Promise<void> {
   const output = createOutput(json);
   try {
     process.exitCode = await body(output);

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { Command } from '@commander-js/extra-typings';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { run } from './output.ts';
+import { JSON_OPTION, run } from './output.ts';
 import { withRecord } from './record.ts';
 
 /** `sluice pause WHY` and `sluice resume WHY`, in the name of the user of this machine. */
@@ -11,9 +11,9 @@ export function registerPause(program: Command): void {
     .command('pause')
     .description('prepare no more payments; what is signed is landed (needs DATABASE_URL)')
     .argument('<why>', 'for whoever asks later')
-    .option('--json', 'one JSON object on stdout')
+    .option(...JSON_OPTION)
     .action((why, options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const pauses = await withRecord((ledger) => ledger.pauses.begin(word(why)));
         output.result({ pauses: pauses.map(toJson) }, ['paused', ...pauses.map(renderPause)].join('\n'));
         return EXIT.ok;
@@ -23,9 +23,9 @@ export function registerPause(program: Command): void {
     .command('resume')
     .description('end every pause and close the alerts that had begun one (needs DATABASE_URL)')
     .argument('<why>', 'for whoever asks later')
-    .option('--json', 'one JSON object on stdout')
+    .option(...JSON_OPTION)
     .action((why, options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const pauses = await withRecord((ledger) => ledger.pauses.end(word(why)));
         const head = pauses.length === 0 ? 'nothing was paused' : 'ended';
         output.result({ pauses: pauses.map(toJson) }, [head, ...pauses.map(renderPause)].join('\n'));

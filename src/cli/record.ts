@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import type { Ledger } from '../ledger/ledger.ts';
-import { DEV_FILE } from './connection.ts';
-import { UsageError } from './exit.ts';
+import { notSet, readDevFile } from './dev-file.ts';
 
-const devFile = z.object({ databaseUrl: z.url() });
-
-/** Runs `work` on the record itself, for commands that must work while the API is down. */
+/** Runs `work` on the record itself, for commands that must work while the API is down: DATABASE_URL, else that of a running `npm run dev`. */
 export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
-  const url = databaseUrl();
+  const url = process.env.DATABASE_URL || readDevFile().databaseUrl;
+  if (url === undefined) throw notSet('DATABASE_URL');
   // Loaded here, so that the other commands start without a database client.
   const { openLedger } = await import('../ledger/ledger.ts');
   const ledger = await openLedger(url);
@@ -16,16 +12,5 @@ export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promi
     return await work(ledger);
   } finally {
     await ledger.close();
-  }
-}
-
-/** DATABASE_URL, else that of a running `npm run dev`. */
-function databaseUrl(): string {
-  const given = process.env.DATABASE_URL;
-  if (given !== undefined && given !== '') return given;
-  try {
-    return devFile.parse(JSON.parse(readFileSync(DEV_FILE, 'utf8'))).databaseUrl;
-  } catch {
-    throw new UsageError(`set DATABASE_URL, or start the stack with "npm run dev", which writes ${DEV_FILE}`);
   }
 }

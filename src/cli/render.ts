@@ -1,9 +1,7 @@
 import pc from 'picocolors';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
-import { formatUnits } from '../domain/amount.ts';
+import { describeAmount, formatLamports } from '../domain/amount.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
-
-const LAMPORT_DECIMALS = 9;
 
 const COLOR: Readonly<Partial<Record<WithdrawalStatus, (text: string) => string>>> = {
   finalized: pc.green,
@@ -31,7 +29,7 @@ export function renderStep(withdrawal: Withdrawal): string {
 export function renderWithdrawal(withdrawal: Withdrawal): string {
   const lines = [
     `${withdrawal.id}  ${renderStatus(withdrawal.status)}`,
-    `  pays       ${renderAmount(withdrawal)} to ${withdrawal.destination}`,
+    `  pays       ${describeAmount(withdrawal)} to ${withdrawal.destination}`,
   ];
   if (withdrawal.amountReceived !== null && withdrawal.amountReceived !== withdrawal.amount) {
     lines.push(`  received   ${withdrawal.amountReceived} base units`);
@@ -46,22 +44,17 @@ export function renderWithdrawal(withdrawal: Withdrawal): string {
 /** One line of a list. */
 export function renderSummary(withdrawal: WithdrawalSummary): string {
   const status = withdrawal.status.padEnd(21);
-  return `${withdrawal.createdAt}  ${paint(withdrawal.status, status)}  ${withdrawal.id}  ${renderAmount(withdrawal)}`;
+  return `${withdrawal.createdAt}  ${paint(withdrawal.status, status)}  ${withdrawal.id}  ${describeAmount(withdrawal)}`;
 }
 
 function renderAttempt(attempt: Attempt): string[] {
-  const fee = `fee ${formatUnits(BigInt(attempt.feeLamports), LAMPORT_DECIMALS)} SOL`;
+  const fee = `fee ${formatLamports(BigInt(attempt.feeLamports))} SOL`;
   const lines = [
     `  attempt ${attempt.n}  ${attempt.state}  ${attempt.signature ?? 'not signed yet'}  ${fee}`,
   ];
   if (attempt.error !== null) lines.push(`             ${attempt.error}`);
   if (attempt.explorer !== null) lines.push(`             ${attempt.explorer}`);
   return lines;
-}
-
-function renderAmount({ asset, amount }: WithdrawalSummary): string {
-  if (asset === 'SOL') return `${formatUnits(BigInt(amount), LAMPORT_DECIMALS)} SOL`;
-  return `${amount} base units of ${asset}`;
 }
 
 function renderStatus(status: WithdrawalStatus): string {

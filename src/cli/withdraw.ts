@@ -3,7 +3,7 @@ import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client
 import { isTerminal } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
 import { EXIT, Interrupted } from './exit.ts';
-import { type Output, run } from './output.ts';
+import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 import { renderStep, renderWithdrawal } from './render.ts';
 
 /** `sluice withdraw`: asks for a withdrawal and, with `--wait`, follows it to its end. */
@@ -18,9 +18,9 @@ export function registerWithdraw(program: Command): void {
     .option('--accept-empty-wallet', 'pay a wallet that holds nothing yet without asking')
     .option('--memo <text>', 'text that is written to the chain')
     .option('--wait', 'wait until it is finalized, rejected, cancelled or failed')
-    .option('--json', 'progress to stderr, one JSON object as the last line of stdout')
+    .option(...JSON_AND_PROGRESS_OPTION)
     .action((options) =>
-      run(options.json ?? false, async (output) => {
+      run(options, async (output) => {
         const sluice = connect();
         const asked = await sluice.withdraw(termsOf(options));
         return options.wait ? follow(sluice, asked, output) : end(asked, output);

@@ -3,6 +3,7 @@ import { DomainError } from './errors.ts';
 /** The largest amount that the chain can hold: 2^64 - 1 base units. */
 export const U64_MAX = 2n ** 64n - 1n;
 
+const LAMPORT_DECIMALS = 9;
 const CANONICAL = /^[1-9][0-9]{0,19}$/;
 
 /**
@@ -19,6 +20,22 @@ export function parseAmount(text: string, field: string): bigint {
     );
   }
   return amount;
+}
+
+/**
+ * What a withdrawal pays, as people read it: `1.5 SOL`, or `12500000 base units of 9xQe…`, because how many decimals a token has
+ * is the chain's to say. `mint` is how the token's address is shown.
+ */
+export function describeAmount(
+  { asset, amount }: { readonly asset: string; readonly amount: string },
+  mint: string = asset,
+): string {
+  return asset === 'SOL' ? `${formatLamports(BigInt(amount))} SOL` : `${amount} base units of ${mint}`;
+}
+
+/** Lamports in SOL. Exact; no trailing zeros. */
+export function formatLamports(lamports: bigint): string {
+  return formatUnits(lamports, LAMPORT_DECIMALS);
 }
 
 /** Base units as people read them: `formatUnits(12_500_000n, 6)` is `12.5`. Exact; no trailing zeros. */

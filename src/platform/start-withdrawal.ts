@@ -1,5 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { formatUnits } from '../domain/amount.ts';
+import { describeAmount } from '../domain/amount.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../domain/ids.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../workflows/search-attributes.ts';
@@ -41,10 +41,7 @@ export async function startWithdrawal(
 
 /** One line for the Web UI's list: `withdraw 1.5 SOL to 9xQe…VFin`. Tokens show base units: decimals are the chain's to say. */
 function summaryOf(terms: WithdrawalTerms): string {
-  const { asset, amount, destination } = terms;
-  const what =
-    asset === 'SOL' ? `${formatUnits(BigInt(amount), 9)} SOL` : `${amount} base units of ${shorten(asset)}`;
-  return `withdraw ${what} to ${shorten(destination)}`;
+  return `withdraw ${describeAmount(terms, shorten(terms.asset))} to ${shorten(terms.destination)}`;
 }
 
 function shorten(address: string): string {

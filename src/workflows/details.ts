@@ -1,4 +1,4 @@
-import { formatUnits } from '../domain/amount.ts';
+import { describeAmount } from '../domain/amount.ts';
 import type { WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { WithdrawalView } from './messages.ts';
 
@@ -23,14 +23,9 @@ export function progressCard(terms: WithdrawalTerms, view: WithdrawalView): stri
   const lines = [
     `**${view.status}** — waits for ${WAITS_FOR[view.status]}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
-    `pays ${amountOf(terms)} to \`${terms.destination}\``,
+    `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``,
     ...(signature === null ? [] : [`attempt ${view.attempts}: \`${signature}\``]),
   ];
   // The Web UI joins lines that no empty line parts.
   return lines.join('\n\n');
-}
-
-/** Lamports are shown as SOL; how many decimals a token has is the chain's to say. */
-function amountOf({ asset, amount }: WithdrawalTerms): string {
-  return asset === 'SOL' ? `${formatUnits(BigInt(amount), 9)} SOL` : `${amount} base units of \`${asset}\``;
 }

@@ -1,3 +1,5 @@
+import { inColumns } from '../columns.ts';
+
 /** One line of the table at the end of the demo. */
 export interface DemoRow {
   readonly what: string;
@@ -7,25 +9,10 @@ export interface DemoRow {
   readonly note: string;
 }
 
-const HEADINGS: DemoRow = {
-  what: 'withdrawal',
-  status: 'status',
-  sent: 'asked',
-  onChain: 'on chain',
-  note: '',
-};
+const HEADINGS = ['withdrawal', 'status', 'asked', 'on chain', ''];
 
-/** Columns as wide as their longest cell. */
+/** A line a withdrawal, in columns. */
 export function renderTable(rows: readonly DemoRow[]): string {
-  const all = [HEADINGS, ...rows];
-  const columns = ['what', 'status', 'sent', 'onChain', 'note'] as const;
-  const widths = columns.map((column) => Math.max(...all.map((row) => row[column].length)));
-  return all
-    .map((row) =>
-      columns
-        .map((column, index) => row[column].padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const cells = rows.map(({ what, status, sent, onChain, note }) => [what, status, sent, onChain, note]);
+  return inColumns([HEADINGS, ...cells]).join('\n');
 }

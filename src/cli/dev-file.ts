@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UsageError } from './exit.ts';
+
+/** File in which `npm run dev` leaves what others need to know of the stack that it runs. */
+export const DEV_FILE = '.sluice/dev.json';
+
+const text = z.string().optional().catch(undefined);
+const devFile = z
+  .object({
+    apiUrl: text,
+    apiKey: text,
+    databaseUrl: text,
+    hotWallet: text,
+    temporalAddress: text,
+    temporalNamespace: text,
+    rpcUrls: z.array(z.string()).min(1).optional().catch(undefined),
+  })
+  .catch({});
+
+/** What stands in the dev file of `directory`; nothing where no stack runs. Throws UsageError for a file that is no JSON. */
+export function readDevFile(directory: string = process.cwd()): z.output<typeof devFile> {
+  let content: string;
+  try {
+    content = readFileSync(join(directory, DEV_FILE), 'utf8');
+  } catch {
+    return {};
+  }
+  try {
+    return devFile.parse(JSON.parse(content));
+  } catch {
+    throw new UsageError(`${DEV_FILE} is no JSON; start "npm run dev" again`);
+  }
+}
+
+/** For a setting that neither the environment nor the dev file gives. */
+export function notSet(setting: string): UsageError {
+  return new UsageError(`set ${setting}, or start the stack with "npm run dev", which writes ${DEV_FILE}`);
+}

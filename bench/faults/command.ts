@@ -1,0 +1,42 @@
+import type { Command } from '@commander-js/extra-typings';
+import { EXIT } from '../../src/cli/exit.ts';
+import { positive } from '../../src/cli/numbers.ts';
+import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
+import { startStack } from '../../src/localstack/stack.ts';
+import { benchEnvironment } from '../settings.ts';
+import { measureFaults } from './measure.ts';
+import { renderFaults } from './report.ts';
+
+const NODES = 3;
+
+/** `bench faults`: how much longer a withdrawal takes where answers of the nodes are lost. */
+export function registerFaults(program: Command): void {
+  program
+    .command('faults')
+    .description('time from request to finalized with 0, 10 and 50 % of RPC answers lost')
+    .option(...JSON_AND_PROGRESS_OPTION)
+    .option('--count <n>', 'withdrawals at each share of lost answers', positive, 200)
+    .option('--in-flight <n>', 'withdrawals under way at a time', positive, 50)
+    .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 100)
+    .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 16)
+    .action(({ json, ...plan }) =>
+      run({ json }, async (output) => {
+        output.progress('starting Temporal, PostgreSQL, a chain with three nodes, signer, worker and API …');
+        const stack = await startStack({
+          ...plan,
+          nodes: NODES,
+          stateDir: '.sluice/bench',
+          ui: false,
+          env: benchEnvironment(),
+          say: (line) => output.progress(`  ${line}`),
+        });
+        try {
+          const report = await measureFaults(stack, plan, (line) => output.progress(line));
+          output.result(report, renderFaults(report));
+          return report.transfersOnChain === report.withdrawals ? EXIT.ok : EXIT.failure;
+        } finally {
+          await stack.close();
+        }
+      }),
+    );
+}

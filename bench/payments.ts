@@ -1,0 +1,45 @@
+import type { Client } from '@temporalio/client';
+import { withdrawalWorkflowId } from '../src/domain/ids.ts';
+import { newWallet } from '../src/localnet/wallet.ts';
+import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
+import type { Stack } from '../src/localstack/stack.ts';
+import { startWithdrawal } from '../src/platform/start-withdrawal.ts';
+import { drive, type Load } from './load.ts';
+
+/** What each withdrawal of a benchmark pays. */
+export const AMOUNT_LAMPORTS = '1000000';
+
+/** Withdrawals as the API starts them, each to a new wallet; a withdrawal ends when it is finalized. */
+export async function payRound(
+  client: Client,
+  name: string,
+  count: number,
+  inFlight: number,
+): Promise<{ readonly load: Load; readonly destinations: ReadonlyMap<string, string> }> {
+  const all = Array.from({ length: count }, (_, index) => ({
+    id: `bench-${name}-${index}`,
+    asset: 'SOL',
+    amount: AMOUNT_LAMPORTS,
+    destination: newWallet().address,
+    acceptEmptyWallet: true,
+  }));
+  const load = await drive(count, inFlight, async (index) => {
+    const terms = all[index];
+    if (terms === undefined) throw new Error(`no withdrawal ${index}`);
+    await startWithdrawal(client, terms);
+    const { status } = await client.workflow.getHandle(withdrawalWorkflowId(terms.id)).result();
+    if (status !== 'finalized') throw new Error(`withdrawal ${terms.id} ended as ${status}`);
+  });
+  return { load, destinations: new Map(all.map(({ id, destination }) => [id, destination])) };
+}
+
+/** From finalized blocks alone. Throws when a destination was paid other than once, or not the amount. */
+export async function countTransfers(stack: Stack, destinations: ReadonlySet<string>): Promise<number> {
+  const payments = await paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet);
+  const mine = payments.filter(({ wallet }) => destinations.has(wallet));
+  const wallets = new Set(mine.map(({ wallet }) => wallet));
+  const wrong = mine.find(({ received }) => received !== BigInt(AMOUNT_LAMPORTS));
+  if (wallets.size !== mine.length || wrong !== undefined)
+    throw new Error(`${mine.length} transfers to ${wallets.size} wallets: something was paid wrongly`);
+  return mine.length;
+}

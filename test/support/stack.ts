@@ -15,16 +15,16 @@ export interface TestStack {
 
 /**
  * Real processes: Temporal, PostgreSQL, a chain of two nodes with short slots, signer, worker and API. With `slotMs` 0 the chain
- * stands still until a {@link ChainClock} runs.
+ * stands still until a {@link ChainClock} runs. `settings` are those of all processes.
  */
-export async function testStack(slotMs = 100): Promise<TestStack> {
+export async function testStack(slotMs = 100, settings: NodeJS.ProcessEnv = {}): Promise<TestStack> {
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
   const stack = await startStack({
     stateDir,
     slotMs,
     finalityLag: 8,
     ui: false,
-    env: testEnvironment(),
+    env: { ...testEnvironment(), ...settings },
   });
   const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
   const close = async (): Promise<void> => {

@@ -1,0 +1,28 @@
+import type { Client } from '@temporalio/client';
+import { nonceUpkeepWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import type { NonceUpkeepEnd, NonceUpkeepRequest } from '../domain/steps.ts';
+
+const START_DEADLINE_MS = 10_000;
+
+/**
+ * Has a nonce account made, or a nonce used up, and waits for the end of that; the same again joins the run that is there. Null where
+ * there was nothing to do.
+ *
+ * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ */
+export async function runNonceUpkeep(
+  client: Client,
+  request: NonceUpkeepRequest,
+): Promise<NonceUpkeepEnd | null> {
+  const handle = await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
+    client.workflow.start('nonceUpkeep', {
+      workflowId: nonceUpkeepWorkflowId(request),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [request],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `${request.kind} nonce account ${request.address}`,
+    }),
+  );
+  return (await handle.result()) as NonceUpkeepEnd | null;
+}

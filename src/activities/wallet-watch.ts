@@ -1,117 +1,193 @@
-import { type Alarm, WHOLE } from '../domain/alerts.ts';
-import { BLOCKHASH_LIFE } from '../domain/judge.ts';
+import pLimit from 'p-limit';
+import { WHOLE } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
+import { LISTED_LATE, quarantineEnd } from '../domain/quarantine.ts';
 import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Gap } from '../ledger/continuity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { askHeights } from '../solana/heights.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
-  newestOf,
+  listingsAbove,
   type Parties,
   partiesOf,
-  signaturesAbove,
+  progressOf,
+  reachedBy,
+  unionOf,
+  type WalletListing,
   type WalletSignature,
 } from '../solana/wallet-history.ts';
+import { landedThoughDead, maybePaidAlarm, restoredAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
+  /** The one that pays now; those that have paid before are watched, too. */
   readonly hotWallet: string;
+  /** Transactions that one look reads: dust sent to the wallet delays payments, but every look gets ahead of it. Default 5,000. */
+  readonly readAtMost?: number;
+}
+
+/** What became of one list of transactions. */
+interface Judged {
+  /** Listed, but no node shows bytes that prove it. */
+  readonly unproven: ReadonlySet<string>;
+  /** The oldest that is left for the next look. */
+  readonly next: WalletSignature | undefined;
 }
 
 /** One look serves every preparation that begins within so long. */
 const SHARED_MS = 3_000;
-/** Nodes list a transaction a little after it is final: so many newest slots are read again, and so many blocks are waited. */
-const LISTED_LATE = 150n;
-/** Transactions that are no attempts, in the slots that are read again: each is asked for once. */
-const PARTIES_KEPT = 5_000;
+const READ_AT_ONCE = 16;
+const READ_AT_MOST = 5_000;
+/** Signatures that are no spends, in the slots that are listed again: each is read once. */
+const HARMLESS_KEPT = 500_000;
 
 /**
- * Holds the record against what the hot wallet really signed, and against its own past. What it finds wrong stops all preparations
+ * Holds the record against what the hot wallets really signed, and against its own past. What it finds wrong stops all preparations
  * in Postgres, for every worker; it repairs nothing.
  * Source: DESIGN "When an attempt is dead", last paragraph; docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
   readonly #looks = new TtlCache<void>(SHARED_MS, 1);
-  readonly #parties = new TtlCache<Parties>(Number.POSITIVE_INFINITY, PARTIES_KEPT);
+  readonly #turn = pLimit(1);
+  readonly #harmless = new Set<string>();
+  #next: Promise<void> | null = null;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves when the wallet's history was judged at a moment at most three seconds ago. Throws where no node tells. */
+  /**
+   * Resolves when the history of every wallet was judged in a look that began at most three seconds ago. Throws NoHealthyNode where no
+   * node tells, NodeFault where what is listed cannot be read, Unavailable where there is more than one look reads: the next goes on.
+   */
   look(): Promise<void> {
-    return this.#looks.get('', () => this.#look());
+    return this.#looks.get('', () => {
+      // A look that still waits for its turn serves all who come meanwhile.
+      this.#next ??= this.#turn(() => {
+        this.#next = null;
+        return this.#look();
+      });
+      return this.#next;
+    });
   }
 
   async #look(): Promise<void> {
     const { ledger } = this.#deps;
     const gap = await ledger.continuity.pulse();
-    if (gap === null) await this.#judgeHistory();
+    if (gap === null) await this.#judgeWallets();
     else if (!(await this.#bridges(gap))) return;
     await ledger.alerts.close('record_restored', WHOLE);
   }
 
   /**
-   * Ends a gap in the record as an attempt is proved dead: first a quorum has finalized what every attempt of before can live to,
-   * then the nodes are asked what the wallet signed. Whatever a lost row paid is known from then on. True where it has ended.
+   * Ends a gap in the record as an attempt is proved dead: nodes that have finalized what every attempt of before can live to are asked
+   * what the wallets signed. Whatever a lost row paid is known from then on. True where it has ended.
    */
   async #bridges(gap: Gap): Promise<boolean> {
     const { ledger, chain } = this.#deps;
+    this.#harmless.clear();
     await ledger.alerts.raise(restoredAlarm(gap));
-    const end = gap.quarantineHeight;
-    if (end === null) {
-      const confirmed = await askHeights(chain.pool, 'confirmed');
-      const highest = confirmed.reduce((high, { answer }) => (answer > high ? answer : high), 0n);
-      if (highest > 0n) await ledger.continuity.quarantine(highest + BLOCKHASH_LIFE + LISTED_LATE);
-    }
-    const finalized = await askHeights(chain.pool, 'finalized');
-    const quorate = await this.#judgeHistory();
-    const past = end !== null && finalized.filter(({ answer }) => answer > end).length >= chain.pool.quorum;
-    if (past && quorate) await ledger.continuity.heal(end);
-    return past && quorate;
+    const stored = gap.quarantineHeight;
+    const confirmed = (await askHeights(chain.pool, 'confirmed')).map(({ answer }) => answer);
+    const end = quarantineEnd(confirmed, chain.pool.quorum, stored);
+    if (end !== null && end !== stored) await ledger.continuity.quarantine(end, stored);
+    const judgedTo = await this.#judgeWallets();
+    if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
+    await ledger.continuity.heal(end);
+    return true;
   }
 
-  /** True where a quorum of nodes listed the wallet's transactions, so that none can be missing. */
-  async #judgeHistory(): Promise<boolean> {
-    const { ledger, chain, hotWallet } = this.#deps;
-    const from = await ledger.walletHistory.judgedTo(hotWallet);
-    if (from === null) return this.#begin();
-    const { entries, newestSlot, quorate } = await signaturesAbove(chain.pool, hotWallet, from);
-    const signatures = entries.map(({ signature }) => signature);
-    const recorded = await ledger.walletHistory.recordOf(signatures);
-    const known = await ledger.alerts.everRaised('unknown_spend', signatures);
-    for (const entry of entries) {
-      if (!known.has(entry.signature)) await this.#judge(entry, recorded.get(entry.signature) ?? null);
-    }
-    const judged = newestSlot - LISTED_LATE;
-    if (quorate && judged > from) await ledger.walletHistory.advance(hotWallet, judged);
-    return quorate;
+  /** The finalized height up to which a quorum has listed what each wallet signed; null where no quorum has. */
+  async #judgeWallets(): Promise<bigint | null> {
+    const { ledger, hotWallet } = this.#deps;
+    const heights: (bigint | null)[] = [];
+    for (const wallet of await ledger.walletHistory.wallets(hotWallet))
+      heights.push(await this.#judgeWallet(wallet));
+    return heights.reduce((low, height) => (low === null || height === null || low < height ? low : height));
+  }
+
+  async #judgeWallet(wallet: string): Promise<bigint | null> {
+    const { ledger, chain } = this.#deps;
+    const { quorum } = chain.pool;
+    const from = await ledger.walletHistory.judgedTo(wallet);
+    if (from === null) return this.#begin(wallet);
+    const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
+    const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
+    const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
+    if (believed.length < Math.min(quorum, listings.length)) throw unreadable(wallet, unproven);
+    const listedTo = reachedBy(
+      quorum,
+      believed.map(({ coveredTo }) => coveredTo),
+    );
+    const covered = (listedTo ?? from) - LISTED_LATE;
+    const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
+    if (judgedTo > from) await ledger.walletHistory.advance(wallet, judgedTo);
+    if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
+    return heightOf(quorum, believed);
   }
 
   /** A wallet that this record has never paid from: what it did before is not ours to judge. */
-  async #begin(): Promise<boolean> {
-    const { ledger, chain, hotWallet } = this.#deps;
-    const { newestSlot, quorate } = await newestOf(chain.pool, hotWallet);
-    if (quorate) await ledger.walletHistory.advance(hotWallet, newestSlot);
-    return quorate;
+  async #begin(wallet: string): Promise<bigint | null> {
+    const { ledger, chain } = this.#deps;
+    const progress = await progressOf(chain.pool);
+    const { quorum } = chain.pool;
+    const slot = reachedBy(
+      quorum,
+      progress.map((one) => one.slot),
+    );
+    if (slot !== null) await ledger.walletHistory.advance(wallet, slot);
+    return reachedBy(
+      quorum,
+      progress.map((one) => one.height),
+    );
   }
 
-  async #judge({ signature, slot }: WalletSignature, recorded: RecordedSpend | null): Promise<void> {
-    const { ledger, chain, hotWallet } = this.#deps;
-    const parties =
-      recorded === null
-        ? await this.#parties.get(signature, () => partiesOf(chain.pool, signature))
-        : { signers: [], all: [] };
-    const verdict = judgeSpend(hotWallet, parties.signers, recorded);
+  /** Judges the oldest first, and only so many as one look may read. */
+  async #judgeAll(wallet: string, entries: readonly WalletSignature[]): Promise<Judged> {
+    const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
+    const signatures = entries.map(({ signature }) => signature);
+    const recorded = await ledger.walletHistory.recordOf(signatures);
+    const told = await ledger.alerts.everRaised('unknown_spend', signatures);
+    for (const { signature } of entries) {
+      const spend = recorded.get(signature);
+      if (spend !== undefined) await this.#judgeRecorded(wallet, signature, spend);
+    }
+    const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
+    const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
+      entry,
+      parties: await partiesOf(chain.pool, entry.signature, verifySignature),
+    }));
+    const unproven = new Set<string>();
+    for (const { entry, parties } of read) {
+      if (parties === null) unproven.add(entry.signature);
+      else await this.#judgeStrange(wallet, entry, parties);
+    }
+    return { unproven, next: strange[readAtMost] };
+  }
+
+  async #judgeRecorded(wallet: string, signature: string, recorded: RecordedSpend): Promise<void> {
+    const verdict = judgeSpend(wallet, [], recorded);
     if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
-    if (verdict.kind !== 'unknown_spend') return;
+  }
+
+  async #judgeStrange(wallet: string, entry: WalletSignature, { signers, all }: Parties): Promise<void> {
+    const { ledger } = this.#deps;
+    if (judgeSpend(wallet, signers, null).kind === 'not_a_spend') return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const suspects = await ledger.walletHistory.unpaidTo(parties.all);
-    for (const id of suspects) await ledger.alerts.raise(maybePaidAlarm(id, signature));
-    await ledger.pauses.sound(unknownSpendAlarm(signature, slot, suspects));
+    const suspects = await ledger.walletHistory.unpaidTo(all);
+    for (const id of suspects) await ledger.alerts.raise(maybePaidAlarm(id, entry.signature));
+    await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, suspects));
+  }
+
+  #remember(signature: string): void {
+    this.#harmless.add(signature);
+    const [oldest] = this.#harmless;
+    if (this.#harmless.size > HARMLESS_KEPT && oldest !== undefined) this.#harmless.delete(oldest);
   }
 
   async #secondPayment(
@@ -128,32 +204,20 @@ export class WalletWatch {
   }
 }
 
-function restoredAlarm({ why, quarantineHeight }: Gap): Alarm {
-  const until =
-    quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
-  return { kind: 'record_restored', subject: WHOLE, message: `${why}${until}` };
+/** The height that a quorum of those whose lists are whole had finalized before they listed. */
+function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
+  return reachedBy(
+    quorum,
+    listings.flatMap(({ finalized }) => finalized?.height ?? []),
+  );
 }
 
-function unknownSpendAlarm(signature: string, slot: bigint, suspects: readonly string[]): Alarm {
-  return {
-    kind: 'unknown_spend',
-    subject: signature,
-    message: `the hot wallet signed ${signature}, and no attempt on record is that: a restored record or a leaked key`,
-    details: { signature, slot: slot.toString(), maybePaid: suspects },
-  };
+function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {
+  const [signature] = unproven;
+  const message = `no node shows the transaction ${signature} that the history of ${wallet} lists`;
+  return new DomainError('NodeFault', message);
 }
 
-function maybePaidAlarm(id: string, signature: string): Alarm {
-  const message = `${signature} may have paid it already: cancel it, or close this alert to have it paid`;
-  return { kind: 'maybe_paid', subject: id, message, details: { signature } };
-}
-
-function landedThoughDead(id: string, n: number, signature: string, others: readonly string[]): Alarm {
-  const beside = others.length === 0 ? 'no later attempt is signed' : `later: ${others.join(', ')}`;
-  return {
-    kind: 'dead_attempt_landed',
-    subject: id,
-    message: `attempt ${n} was proved dead, but the chain shows ${signature}; ${beside}`,
-    details: { signature, n, others },
-  };
+function notThrough(wallet: string): DomainError {
+  return new DomainError('Unavailable', `the history of ${wallet} is long, and not read to its end yet`);
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
-import type { Database, Tables } from './database.ts';
+import { anyOf, type Database, type Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
 export type AlertRow = Readonly<Selectable<Tables['alert']>>;
@@ -83,12 +83,11 @@ export class Alerts {
 
   /** Those of `subjects` that ever had an alert of this kind: seen by people, whether it is open or closed. */
   async everRaised(kind: AlertKind, subjects: readonly string[]): Promise<ReadonlySet<string>> {
-    if (subjects.length === 0) return new Set();
     const rows = await this.#db
       .selectFrom('alert')
       .select('subject')
       .where('kind', '=', kind)
-      .where('subject', 'in', subjects)
+      .where('subject', '=', anyOf(subjects))
       .execute();
     return new Set(rows.map((row) => row.subject));
   }

@@ -37,12 +37,12 @@ export class Continuity {
     return gapOf(this.#db);
   }
 
-  /** The height that ends the gap. Of two that ask at once the first counts. */
-  async quarantine(height: bigint): Promise<void> {
+  /** The height that ends the gap, in the place of the one that was read (null: none yet). Of two that ask at once the first counts. */
+  async quarantine(height: bigint, instead: bigint | null): Promise<void> {
     await this.#db
       .updateTable('continuity')
       .set({ quarantineHeight: height })
-      .where('quarantineHeight', 'is', null)
+      .where('quarantineHeight', 'is not distinct from', instead)
       .execute();
   }
 

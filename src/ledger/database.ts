@@ -1,4 +1,12 @@
-import { CamelCasePlugin, type ColumnType, type Generated, Kysely, PostgresDialect } from 'kysely';
+import {
+  CamelCasePlugin,
+  type ColumnType,
+  type Generated,
+  Kysely,
+  PostgresDialect,
+  type RawBuilder,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import type { AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
@@ -197,4 +205,9 @@ export function isDatabaseAway(error: unknown): boolean {
 /** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
+}
+
+/** For `where(column, '=', anyOf(values))`: however many values there are, they are one parameter, of which a query has 65,535. */
+export function anyOf(values: readonly string[]): RawBuilder<string> {
+  return sql<string>`any(${values}::text[])`;
 }

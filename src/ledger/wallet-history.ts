@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { RecordedSpend } from '../domain/spends.ts';
-import type { Database } from './database.ts';
+import { anyOf, type Database } from './database.ts';
 
 /** How far the history of each hot wallet is judged, and what the record knows of its signatures. */
 export class WalletHistory {
@@ -8,6 +8,12 @@ export class WalletHistory {
 
   constructor(db: Database) {
     this.#db = db;
+  }
+
+  /** Every wallet whose history is judged, `configured` among them: one that was changed may still have paid. */
+  async wallets(configured: string): Promise<readonly string[]> {
+    const rows = await this.#db.selectFrom('walletHistory').select('wallet').orderBy('wallet').execute();
+    return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
   /**
@@ -44,16 +50,15 @@ export class WalletHistory {
 
   /** What is on record of these signatures, by signature. */
   async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
-    if (signatures.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('attempt')
       .select(['signature', 'withdrawalId', 'n', 'state'])
-      .where('signature', 'in', signatures)
+      .where('signature', '=', anyOf(signatures))
       .execute();
     const upkeep = await this.#db
       .selectFrom('nonceUpkeep')
       .select(['signature', 'address as nonceAccount'])
-      .where('signature', 'in', signatures)
+      .where('signature', '=', anyOf(signatures))
       .execute();
     return new Map(
       [...rows, ...upkeep].flatMap(({ signature, ...spend }) =>
@@ -67,7 +72,7 @@ export class WalletHistory {
     const rows = await this.#db
       .selectFrom('withdrawal')
       .select('id')
-      .where('destination', 'in', addresses)
+      .where('destination', '=', anyOf(addresses))
       .where('status', 'not in', ['finalized', 'rejected', 'cancelled', 'failed'])
       .where((row) =>
         row.not(

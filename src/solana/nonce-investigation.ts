@@ -15,7 +15,7 @@ import { isNonceAdvance, readNonceAccount } from './nonces.ts';
 import { getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { u64 } from './rpc/schemas.ts';
-import { signaturesAbove } from './wallet-history.ts';
+import { listingsAbove, unionOf } from './wallet-history.ts';
 
 /** An attempt with a durable nonce that has a signature. Nothing carries its nonce in `nonceSlot` or before. */
 export type SignedNonceAttempt = NonceAttemptFacts & {
@@ -97,8 +97,8 @@ async function findUse(
 ): Promise<{ readonly use: NonceUse | null; readonly obstacle: string | null }> {
   const { nonceAccount, nonce, nonceSlot } = attempt;
   try {
-    const { entries } = await signaturesAbove(pool, nonceAccount, nonceSlot);
-    for (const { signature, slot } of entries.toSorted((a, b) => Number(a.slot - b.slot))) {
+    const listings = await listingsAbove(pool, nonceAccount, nonceSlot, () => false);
+    for (const { signature, slot } of unionOf(listings)) {
       const shownBy = await witnesses(pool, signature, attempt);
       if (shownBy.length === 0) continue;
       return { use: { signature, nonceAccount, nonce, slot, shownBy, sequence }, obstacle: null };

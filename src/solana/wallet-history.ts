@@ -1,7 +1,9 @@
+import { base58 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
-import { getSignaturesForAddress, getTransactionParties } from './rpc/methods.ts';
+import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { readSigned } from './signed-transaction.ts';
 
 /** A finalized transaction that names a wallet, failed ones included. */
 export interface WalletSignature {
@@ -9,84 +11,147 @@ export interface WalletSignature {
   readonly slot: bigint;
 }
 
-const PAGE = 1_000;
+/** How far a chain is known. */
+export interface Progress {
+  readonly slot: bigint;
+  readonly height: bigint;
+}
 
-/** Who signed a transaction, and who had a part in it: every account of its message and the owners of its token accounts. */
+/** What one node lists of a wallet. */
+export interface WalletListing {
+  readonly entries: readonly WalletSignature[];
+  /** Finalized before the list was read; null where the list is so long that its newest entries are left out. */
+  readonly finalized: Progress | null;
+  /** The slot up to which nothing is left out. */
+  readonly coveredTo: bigint;
+}
+
+/** Who signed a transaction, and who had a part in it: every account of it and the owners of its token accounts. */
 export interface Parties {
   readonly signers: readonly string[];
   readonly all: readonly string[];
 }
 
-/** What the nodes together list: one that lags or has lost some of it hides nothing that another one knows. */
-export interface WalletListing {
-  readonly entries: readonly WalletSignature[];
-  /** Slot of the newest entry; 0 where there is none. */
-  readonly newestSlot: bigint;
-  /** True where so many nodes answered that a transaction which all of them should list cannot be missing. */
-  readonly quorate: boolean;
+/** True where `signature` is one of the wallet `address` over `message`. */
+export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
+
+const PAGE = 1_000;
+/** So many of a list are kept, the oldest; the others come when those are judged. */
+const KEPT = 50_000;
+/** More than an honest node lists between two looks, however much dust a wallet is sent. */
+const PAGES_AT_MOST = 1_000;
+
+/**
+ * What each node that answers lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
+ * node where nothing is new. Throws NoHealthyNode where no node answers.
+ */
+export async function listingsAbove(
+  pool: NodePool,
+  wallet: string,
+  slot: bigint,
+  known: (signature: string) => boolean,
+): Promise<readonly WalletListing[]> {
+  const answers = (await pool.all((node) => listAbove(node, wallet, slot, known))).map(
+    ({ result }) => result,
+  );
+  const heard = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  if (heard.length > 0) return heard;
+  const silent = answers.find((answer) => answer.status === 'rejected');
+  throw new DomainError('NoHealthyNode', 'no node shows the history of the wallet', {}, silent?.reason);
 }
 
-/** Everything finalized above `slot` in which the wallet has a part. Throws NoHealthyNode where no node answers. */
-export function signaturesAbove(pool: NodePool, wallet: string, slot: bigint): Promise<WalletListing> {
-  return union(pool, (node) => allAbove(node, wallet, slot));
+/** Everything listed, the oldest first: one that lags or has lost some of it hides nothing that another one knows. */
+export function unionOf(listings: readonly WalletListing[]): readonly WalletSignature[] {
+  const bySignature = new Map(
+    listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
+  );
+  return [...bySignature.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : a.slot > b.slot ? 1 : 0));
 }
 
-/** The newest finalized transaction in which the wallet has a part. Throws NoHealthyNode where no node answers. */
-export function newestOf(pool: NodePool, wallet: string): Promise<WalletListing> {
-  return union(pool, (node) => getSignaturesForAddress(node, wallet, { limit: 1 }));
+/** The finalized slot and height of every node that tells. */
+export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
+  const answers = await pool.all(finalizedProgress);
+  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/** The parties of a finalized transaction, from any node that has it. Throws NodeFault where none shows it now. */
-export async function partiesOf(pool: NodePool, signature: string): Promise<Parties> {
+/**
+ * The greatest value that `quorum` of those who tell have reached; null where fewer tell. As at most a minority of nodes lies, one
+ * that is honest has reached it.
+ */
+export function reachedBy(quorum: number, values: readonly bigint[]): bigint | null {
+  return values.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1] ?? null;
+}
+
+/**
+ * The parties of a finalized transaction, from any node whose bytes prove who signed: no node can make that up, nor hide it behind
+ * another transaction. Null where none shows such bytes now.
+ */
+export async function partiesOf(pool: NodePool, signature: string, verify: Verify): Promise<Parties | null> {
   const shown = await pool.second(
     '',
-    (node) => getTransactionParties(node, signature),
-    (answer) => answer !== null,
+    (node) => readParties(node, signature, verify),
+    (parties) => parties !== null,
   );
-  if (shown === null || shown.answer === null) {
-    throw new DomainError(
-      'NodeFault',
-      `no node shows the transaction ${signature} that a wallet's history lists`,
-    );
-  }
-  const { transaction, meta } = shown.answer;
-  const { accountKeys, header } = transaction.message;
-  const owners = (meta?.postTokenBalances ?? []).flatMap(({ owner }) => (owner === undefined ? [] : [owner]));
-  return {
-    signers: accountKeys.slice(0, header.numRequiredSignatures),
-    all: [...new Set([...accountKeys, ...owners])],
-  };
+  return shown?.answer ?? null;
 }
 
-async function union(
-  pool: NodePool,
-  ask: (node: SolanaNode) => Promise<readonly WalletSignature[]>,
+async function readParties(node: SolanaNode, signature: string, verify: Verify): Promise<Parties | null> {
+  const shown = await getSignedTransaction(node, signature);
+  const signed = shown === null ? null : readSigned(shown.transaction);
+  const [first] = signed?.signatures ?? [];
+  if (shown === null || signed === null || first === undefined || base58.encode(first) !== signature)
+    return null;
+  const { signers, signatures, message, accounts } = signed;
+  const proven = signatures.every((one, index) => verify(signers[index] ?? '', message, one));
+  if (!proven) return null;
+  const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
+  const owners = (shown.meta?.postTokenBalances ?? []).flatMap(({ owner }) => owner ?? []);
+  return { signers, all: [...new Set([...accounts, ...writable, ...readonly, ...owners])] };
+}
+
+async function finalizedProgress(node: SolanaNode): Promise<Progress> {
+  const { absoluteSlot, blockHeight } = await getEpochInfo(node, 'finalized');
+  return { slot: absoluteSlot, height: blockHeight };
+}
+
+async function listAbove(
+  node: SolanaNode,
+  wallet: string,
+  slot: bigint,
+  known: (signature: string) => boolean,
 ): Promise<WalletListing> {
-  const answers = (await pool.all(ask)).map(({ result }) => result);
-  const heard = answers.filter((answer) => answer.status === 'fulfilled');
-  if (heard.length === 0) {
-    const silent = answers.find((answer) => answer.status === 'rejected');
-    throw new DomainError('NoHealthyNode', 'no node shows the history of the wallet', {}, silent?.reason);
+  // Asked first: what is final by then must be in the list.
+  const finalized = await finalizedProgress(node);
+  const found: WalletSignature[] = [];
+  let leftOut = false;
+  let last: WalletSignature | null = null;
+  for (let pages = 1; ; pages += 1) {
+    const entries: readonly WalletSignature[] = await getSignaturesForAddress(node, wallet, {
+      limit: PAGE,
+      ...(last === null ? {} : { before: last.signature }),
+    });
+    if (pages > PAGES_AT_MOST || !goesOn(last, entries)) throw endless(node, wallet);
+    found.push(...entries.filter((entry) => entry.slot > slot && !known(entry.signature)));
+    leftOut ||= found.length > KEPT;
+    found.splice(0, found.length - KEPT);
+    last = entries.at(-1) ?? last;
+    if (last === null || entries.length < PAGE || last.slot <= slot) break;
   }
-  const bySignature = new Map(heard.flatMap(({ value }) => value).map((entry) => [entry.signature, entry]));
-  const entries = [...bySignature.values()];
-  return {
-    entries,
-    newestSlot: entries.reduce((high, { slot }) => (slot > high ? slot : high), 0n),
-    quorate: heard.length >= pool.quorum,
-  };
+  const [newest] = found;
+  if (leftOut && newest !== undefined)
+    return { entries: found, finalized: null, coveredTo: newest.slot - 1n };
+  return { entries: found, finalized, coveredTo: finalized.slot };
 }
 
-async function allAbove(node: SolanaNode, wallet: string, slot: bigint): Promise<readonly WalletSignature[]> {
-  const found: WalletSignature[] = [];
-  for (let before: string | undefined; ; ) {
-    const entries = await getSignaturesForAddress(node, wallet, {
-      limit: PAGE,
-      ...(before === undefined ? {} : { before }),
-    });
-    found.push(...entries.filter((entry) => entry.slot > slot));
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < PAGE || last.slot <= slot) return found;
-    before = last.signature;
-  }
+/** True where the page begins after `last` and never turns to newer slots: otherwise its end would never come. */
+function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
+  return page.every((entry, index) => {
+    const newer = index === 0 ? last : (page[index - 1] ?? null);
+    return newer === null || (entry.slot <= newer.slot && entry.signature !== last?.signature);
+  });
+}
+
+function endless(node: SolanaNode, wallet: string): DomainError {
+  const message = `${node.name} getSignaturesForAddress: the pages for ${wallet} do not go on to older transactions`;
+  return new DomainError('NodeFault', message, { node: node.name });
 }

@@ -1,65 +1,15 @@
-import {
-  Keypair,
-  type PublicKey,
-  SystemProgram,
-  TransactionMessage,
-  VersionedTransaction,
-} from '@solana/web3.js';
+import { Keypair, type PublicKey } from '@solana/web3.js';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
-import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { describe, expect, it } from 'vitest';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { useHotWallet } from './hot-wallet.ts';
 
-const HOT = Keypair.generate();
-const wallet = HOT.publicKey.toBase58();
 const use = useLedger();
+const hot = useHotWallet(2, use);
 
-let localnet: Localnet;
-let pool: NodePool;
-
-beforeAll(async () => {
-  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: wallet });
-  pool = await openNodePool(localnet.rpcUrls);
-  await look();
-});
-afterEach(async () => {
-  localnet.controls.clearFaults();
-  await use.ledger.pauses.end({ who: 'test', why: 'next' });
-});
-afterAll(async () => {
-  await pool?.close();
-  await localnet?.close();
-});
-
-/** A look of a process that has just started. */
 function look(): Promise<void> {
-  return new WalletWatch({ ledger: use.ledger, chain: new Chain(pool), hotWallet: wallet }).look();
-}
-
-/** A final transfer that the hot wallet signs, past Sluice. */
-async function spend(destination: PublicKey): Promise<string> {
-  const { blockhash } = await new Chain(pool).latestBlockhash();
-  const transfer = { fromPubkey: HOT.publicKey, toPubkey: destination, lamports: 3_000_000 };
-  const instructions = [SystemProgram.transfer(transfer)];
-  const message = new TransactionMessage({
-    payerKey: HOT.publicKey,
-    recentBlockhash: blockhash,
-    instructions,
-  });
-  const transaction = new VersionedTransaction(message.compileToV0Message());
-  transaction.sign([HOT]);
-  const params = [
-    Buffer.from(transaction.serialize()).toString('base64'),
-    { encoding: 'base64', skipPreflight: true },
-  ];
-  const signature = await pool.read((node) => node.call('sendTransaction', params, z.string()));
-  localnet.controls.produceSlots(4);
-  return signature;
+  return hot.look(use.ledger);
 }
 
 /** A withdrawal to a new wallet, on record and no further. */
@@ -88,17 +38,17 @@ async function causes(): Promise<readonly string[]> {
 
 describe('a look at the history of the hot wallet', () => {
   it('finds nothing in deposits and in attempts on record', async () => {
-    await localnet.airdrop(wallet, 5_000_000n);
+    await hot.localnet.airdrop(hot.address, 5_000_000n);
     const { id, destination } = await reserved();
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
-    await use.ledger.attempts.storeSignature(id, 1, await spend(destination), 'AQID');
+    await use.ledger.attempts.storeSignature(id, 1, await hot.spend(destination), 'AQID');
     await look();
     expect([await open(), await causes()]).toEqual([[], []]);
   });
 
   it('pauses everything for a spend that no attempt is, once, and stops whom it may have paid', async () => {
     const [suspect, other] = [await reserved(), await reserved()];
-    const signature = await spend(suspect.destination);
+    const signature = await hot.spend(suspect.destination);
     await look();
     await look();
     const alerts = [`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`];
@@ -114,27 +64,27 @@ describe('a look at the history of the hot wallet', () => {
   });
 
   it('is not blinded by a node that lists nothing, nor by one that is silent', async () => {
-    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    const first = await spend(Keypair.generate().publicKey);
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    const first = await hot.spend();
     await look();
-    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
-    const second = await spend(Keypair.generate().publicKey);
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    const second = await hot.spend();
     await look();
     expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
   });
 
   it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {
-    const signature = await spend(Keypair.generate().publicKey);
-    for (const node of [0, 1]) localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
+    const signature = await hot.spend();
+    for (const node of [0, 1]) hot.localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
     expect(await codeOf(look())).toBe('NodeFault');
-    localnet.controls.clearFaults();
+    hot.localnet.controls.clearFaults();
     await look();
     expect(await open()).toEqual([`unknown_spend ${signature} 1`]);
   });
 
   it('finds an attempt that was proved dead, and holds its withdrawal with both signatures', async () => {
     const { id, destination } = await reserved();
-    const landed = await spend(destination);
+    const landed = await hot.spend(destination);
     await buried(id, 1, landed);
     await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
     await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature', 'AQID');
@@ -153,22 +103,25 @@ describe('a gap in the record', () => {
   it('ends only when a quorum has finalized a blockhash life and more, and the wallet was listed after that', async () => {
     const { id } = await reserved();
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
-    const height = BigInt(localnet.controls.produceSlot());
+    const height = BigInt(hot.localnet.controls.produceSlot());
     await look();
     expect(await open()).toEqual(['record_restored sluice 1']);
-    localnet.controls.produceSlots(290);
+    hot.localnet.controls.produceSlots(290);
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
-    localnet.controls.produceSlots(20);
-    localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    hot.localnet.controls.produceSlots(20);
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
     expect(await open()).toHaveLength(1);
-    localnet.controls.clearFaults();
-    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: Number(height) });
+    hot.localnet.controls.clearFaults();
+    hot.localnet.controls.setFault(1, 'getEpochInfo', {
+      kind: 'result',
+      result: { epoch: 0, absoluteSlot: Number(height), blockHeight: Number(height) },
+    });
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
-    localnet.controls.clearFaults();
+    hot.localnet.controls.clearFaults();
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     expect(await open()).toEqual([]);

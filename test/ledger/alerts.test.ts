@@ -195,8 +195,8 @@ async function expectQuarantine(why: RegExp): Promise<void> {
   const { continuity } = use.ledger;
   const id = await reserved();
   expect(await continuity.pulse()).toEqual({ why: expect.stringMatching(why), quarantineHeight: null });
-  await continuity.quarantine(1_000n);
-  await continuity.quarantine(2_000n);
+  await continuity.quarantine(1_000n, null);
+  await continuity.quarantine(2_000n, null);
   expect(await continuity.pulse()).toMatchObject({ quarantineHeight: 1_000n });
   expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
     kind: 'stopped',

@@ -47,8 +47,9 @@ export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: numbe
 export const getBlockHeight = (node: SolanaNode, commitment: Commitment) =>
   node.call('getBlockHeight', [{ commitment }], shape.u64);
 
-export const getEpochInfo = (node: SolanaNode) =>
-  node.call('getEpochInfo', [CONFIRMED], shape.epochInfoAnswer);
+/** Epoch, slot and block height of one bank. */
+export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirmed') =>
+  node.call('getEpochInfo', [{ commitment }], shape.epochInfoAnswer);
 
 /** Lamports that an account of `size` data bytes must hold. */
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
@@ -105,12 +106,12 @@ export const getTransaction = (node: SolanaNode, signature: string) =>
     shape.transactionAnswer,
   );
 
-/** The accounts of a finalized transaction: `json` names them for every version, no bytes need to be understood. */
-export const getTransactionParties = (node: SolanaNode, signature: string) =>
+/** A finalized transaction as it was signed. */
+export const getSignedTransaction = (node: SolanaNode, signature: string) =>
   node.call(
     'getTransaction',
-    [signature, { encoding: 'json', ...FINALIZED, ...versionsOf(node) }],
-    shape.partiesAnswer,
+    [signature, { encoding: 'base64', ...FINALIZED, ...versionsOf(node) }],
+    shape.signedTransactionAnswer,
   );
 
 function versionsOf({ maxTransactionVersion }: SolanaNode) {

@@ -18,9 +18,9 @@ export function atSlot<T>(value: z.ZodType<T>) {
   return z.object({ context, value });
 }
 
-const accountData = z.tuple([z.string(), z.literal('base64')]).transform(([text]) => base64.decode(text));
+const base64Bytes = z.tuple([z.string(), z.literal('base64')]).transform(([text]) => base64.decode(text));
 const account = z
-  .object({ lamports: u64, owner: z.string(), data: accountData, executable: z.boolean() })
+  .object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() })
   .nullable();
 
 /** An account as `getMultipleAccounts` (base64) gives it. */
@@ -80,17 +80,17 @@ export const transactionAnswer = z
   .object({ slot: u64, meta: z.object({ err, fee: u64 }).nullable() })
   .nullable();
 
-/** Who had a part in a transaction: getTransaction (encoding `json`). `meta: null` hides the owners of its token accounts. */
-export const partiesAnswer = z
+const addresses = z.array(z.string());
+
+/** A finalized transaction as it was signed, and what its meta adds to the accounts that it names. `meta: null` hides those. */
+export const signedTransactionAnswer = z
   .object({
-    transaction: z.object({
-      message: z.object({
-        accountKeys: z.array(z.string()),
-        header: z.object({ numRequiredSignatures: z.number().int().positive() }),
-      }),
-    }),
+    transaction: base64Bytes,
     meta: z
-      .object({ postTokenBalances: z.array(z.object({ owner: z.string().optional() })).nullish() })
+      .object({
+        loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
+        postTokenBalances: z.array(z.object({ owner: z.string().optional() })).nullish(),
+      })
       .nullable(),
   })
   .nullable();
@@ -103,7 +103,7 @@ export const simulationAnswer = atSlot(
 
 export const prioritizationFeesAnswer = z.array(z.object({ slot: u64, prioritizationFee: u64 }));
 export const feeForMessageAnswer = atSlot(u64.nullable());
-export const epochInfoAnswer = z.object({ epoch: u64 });
+export const epochInfoAnswer = z.object({ epoch: u64, absoluteSlot: u64, blockHeight: u64 });
 export const slotsAnswer = z.array(u64);
 export const textAnswer = z.string();
 export const versionAnswer = z.object({ 'solana-core': z.string() });

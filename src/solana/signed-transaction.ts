@@ -1,0 +1,68 @@
+import { base58 } from '@scure/base';
+
+/** What the bytes of a transaction say about who signed it. */
+export interface SignedTransaction {
+  /** 64 bytes each, in the order of `signers`; the first is the transaction's name. */
+  readonly signatures: readonly Uint8Array[];
+  /** The bytes that they are over. */
+  readonly message: Uint8Array;
+  /** base58, the fee payer first. */
+  readonly signers: readonly string[];
+  /** Every account that the message itself names, the signers first; those of lookup tables are not among them. */
+  readonly accounts: readonly string[];
+}
+
+const SIGNATURE_BYTES = 64;
+const ADDRESS_BYTES = 32;
+const VERSION_BIT = 0x80;
+const VERSION_1 = 0x81;
+/** Version 1: prefix, header (3), config mask (4), lifetime (32), number of instructions, then the number of accounts. */
+const VERSION_1_ACCOUNTS_AT = 41;
+
+/** Reads a transaction of version legacy, 0 or 1 (SIMD-0385: signatures last). Null for bytes that are none. */
+export function readSigned(raw: Uint8Array): SignedTransaction | null {
+  return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlier(raw);
+}
+
+function readVersion1(raw: Uint8Array): SignedTransaction | null {
+  const count = raw[1] ?? 0;
+  const end = raw.length - count * SIGNATURE_BYTES;
+  const accounts = raw[VERSION_1_ACCOUNTS_AT] ?? 0;
+  return assemble(raw.subarray(end), raw.subarray(0, end), count, accounts, VERSION_1_ACCOUNTS_AT + 1);
+}
+
+function readEarlier(raw: Uint8Array): SignedTransaction | null {
+  const [count, start] = shortLength(raw, 0);
+  const end = start + count * SIGNATURE_BYTES;
+  const message = raw.subarray(end);
+  const first = message[0] ?? VERSION_1;
+  if (first > VERSION_BIT) return null;
+  const header = first === VERSION_BIT ? 1 : 0;
+  const [accounts, at] = shortLength(message, header + 3);
+  return message[header] === count ? assemble(raw.subarray(start, end), message, count, accounts, at) : null;
+}
+
+function assemble(
+  signed: Uint8Array,
+  message: Uint8Array,
+  count: number,
+  accountCount: number,
+  at: number,
+): SignedTransaction | null {
+  const whole =
+    signed.length === count * SIGNATURE_BYTES && message.length >= at + accountCount * ADDRESS_BYTES;
+  if (!whole || count === 0 || count > accountCount) return null;
+  const piece = (bytes: Uint8Array, from: number, size: number, index: number) =>
+    bytes.subarray(from + index * size, from + (index + 1) * size);
+  const accounts = Array.from({ length: accountCount }, (_, index) =>
+    base58.encode(piece(message, at, ADDRESS_BYTES, index)),
+  );
+  const signatures = Array.from({ length: count }, (_, index) => piece(signed, 0, SIGNATURE_BYTES, index));
+  return { signatures, message, signers: accounts.slice(0, count), accounts };
+}
+
+/** A length of seven bits a byte, and where the bytes after it begin. */
+function shortLength(bytes: Uint8Array, at: number): readonly [length: number, next: number] {
+  const [low = 0, high = 0] = bytes.subarray(at, at + 2);
+  return low < 0x80 ? [low, at + 1] : [(low & 0x7f) | (high << 7), at + 2];
+}

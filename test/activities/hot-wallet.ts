@@ -1,0 +1,83 @@
+import {
+  Keypair,
+  type PublicKey,
+  SystemProgram,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+
+/** A chain of `nodes` with a hot wallet of our own, for the tests of one file. */
+export class HotWallet {
+  readonly #key = Keypair.generate();
+  readonly address = this.#key.publicKey.toBase58();
+  readonly #nodes: number;
+  #localnet: Localnet | undefined;
+  #pool: NodePool | undefined;
+
+  constructor(nodes: number) {
+    this.#nodes = nodes;
+  }
+
+  get localnet(): Localnet {
+    if (this.#localnet === undefined) throw new Error('the chain starts before the first test');
+    return this.#localnet;
+  }
+
+  get pool(): NodePool {
+    if (this.#pool === undefined) throw new Error('the pool opens before the first test');
+    return this.#pool;
+  }
+
+  async start(): Promise<void> {
+    const terms = { slotMs: 0, finalityLag: 2, nodes: this.#nodes, hotWallet: this.address };
+    this.#localnet = await startLocalnet(terms);
+    this.#pool = await openNodePool(this.#localnet.rpcUrls);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+    await this.#localnet?.close();
+  }
+
+  /** A look of a process that has just started. */
+  look(ledger: Ledger, hotWallet = this.address): Promise<void> {
+    return new WalletWatch({ ledger, chain: new Chain(this.pool), hotWallet }).look();
+  }
+
+  /** A final transfer that the wallet signs, past Sluice; its signature. */
+  async spend(destination: PublicKey = Keypair.generate().publicKey): Promise<string> {
+    const { blockhash } = await new Chain(this.pool).latestBlockhash();
+    const payer = this.#key.publicKey;
+    const transfer = { fromPubkey: payer, toPubkey: destination, lamports: 3_000_000 };
+    const instructions = [SystemProgram.transfer(transfer)];
+    const message = new TransactionMessage({ payerKey: payer, recentBlockhash: blockhash, instructions });
+    const transaction = new VersionedTransaction(message.compileToV0Message());
+    transaction.sign([this.#key]);
+    const raw = Buffer.from(transaction.serialize()).toString('base64');
+    const signature = await this.pool.read((node) => sendTransaction(node, raw));
+    this.localnet.controls.produceSlots(4);
+    return signature;
+  }
+}
+
+/** {@link HotWallet} that starts with the tests of a file and is looked at once, when nothing has happened yet. */
+export function useHotWallet(nodes: number, use: { readonly ledger: Ledger }): HotWallet {
+  const hot = new HotWallet(nodes);
+  beforeAll(async () => {
+    await hot.start();
+    await hot.look(use.ledger);
+  });
+  afterEach(async () => {
+    hot.localnet.controls.clearFaults();
+    await use.ledger.pauses.end({ who: 'test', why: 'next' });
+  });
+  afterAll(() => hot.close());
+  return hot;
+}

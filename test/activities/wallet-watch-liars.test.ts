@@ -1,0 +1,105 @@
+import { Keypair } from '@solana/web3.js';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { useHotWallet } from './hot-wallet.ts';
+
+const FAR = 10 ** 15;
+const use = useLedger();
+const hot = useHotWallet(3, use);
+
+function look(): Promise<void> {
+  return hot.look(use.ledger);
+}
+
+async function openSubjects(): Promise<readonly string[]> {
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
+  return rows.map(({ subject }) => subject);
+}
+
+/** One node answers a method with this, whatever it is asked. */
+function lie(node: number, method: string, result: unknown): void {
+  hot.localnet.controls.setFault(node, method, { kind: 'result', result });
+}
+
+/** A withdrawal on record, and whether an attempt may be prepared for it now. */
+async function prepares(): Promise<string> {
+  const id = newId();
+  await use.ledger.withdrawals.reserve(terms(id));
+  return (await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind;
+}
+
+describe('one node of three', () => {
+  it('that names a far slot for a payment blinds nobody to a later spend', async () => {
+    lie(0, 'getSignaturesForAddress', [{ signature: await hot.spend(), slot: FAR }]);
+    lie(0, 'getEpochInfo', { epoch: 0, absoluteSlot: FAR, blockHeight: FAR });
+    await look();
+    hot.localnet.controls.clearFaults();
+    hot.localnet.controls.produceSlots(200);
+    await look();
+    const later = await hot.spend();
+    await look();
+    expect(await openSubjects()).toContain(later);
+  });
+
+  it('that lists what it cannot show is not listened to', async () => {
+    const spent = await hot.spend();
+    lie(1, 'getSignaturesForAddress', [{ signature: 'made-up', slot: 7_000 }]);
+    await look();
+    expect(await openSubjects()).toEqual([spent]);
+  });
+
+  it('that shows another transaction for a spend neither hides it nor makes one up', async () => {
+    const deposit = await hot.localnet.airdrop(Keypair.generate().publicKey.toBase58(), 5_000_000n);
+    hot.localnet.controls.produceSlots(4);
+    const params = [deposit, { encoding: 'base64', maxSupportedTransactionVersion: 1 }];
+    lie(0, 'getTransaction', await hot.pool.read((node) => node.call('getTransaction', params, z.unknown())));
+    const spent = await hot.spend();
+    await look();
+    expect(await openSubjects()).toEqual([spent]);
+  });
+
+  it('that gives the same page for ever is not listened to', async () => {
+    const page = Array.from({ length: 1_000 }, (_, index) => ({ signature: `s${index}`, slot: FAR - index }));
+    lie(2, 'getSignaturesForAddress', page);
+    const spent = await hot.spend();
+    const asked = hot.pool.nodes[2]?.callCount ?? 0;
+    await look();
+    expect((hot.pool.nodes[2]?.callCount ?? 0) - asked).toBeLessThan(10);
+    expect(await openSubjects()).toEqual([spent]);
+  });
+
+  it('that names a far height does not keep a gap in the record open', async () => {
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    lie(0, 'getBlockHeight', FAR);
+    await look();
+    hot.localnet.controls.clearFaults();
+    hot.localnet.controls.produceSlots(310);
+    await look();
+    expect(await prepares()).toBe('prepared');
+  });
+});
+
+it('judges a wallet that has paid before, although another pays now', async () => {
+  const spent = await hot.spend();
+  await hot.look(use.ledger, Keypair.generate().publicKey.toBase58());
+  expect(await openSubjects()).toEqual([spent]);
+});
+
+it('gets ahead of more dust than one look reads, and reads each grain once', async () => {
+  await look();
+  for (let grain = 1n; grain <= 5n; grain += 1n) await hot.localnet.airdrop(hot.address, grain);
+  hot.localnet.controls.produceSlots(4);
+  const { ledger } = use;
+  const deps = { ledger, chain: new Chain(hot.pool), hotWallet: hot.address, readAtMost: 2 };
+  const watch = new WalletWatch(deps);
+  expect([await codeOf(watch.look()), await codeOf(watch.look()), await codeOf(watch.look())]).toEqual([
+    'Unavailable',
+    'Unavailable',
+    'none',
+  ]);
+});

@@ -14,6 +14,7 @@ import { alertRoutes } from './alerts.ts';
 import { requireApiKey } from './auth.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
+import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
 import { meterRequests } from './request-metrics.ts';
@@ -42,6 +43,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
+  acceptOnlyJson(app);
   answerProblems(app);
   if (deps.metrics !== undefined) meterRequests(app, deps.metrics);
   await describeApi(app);

@@ -10,6 +10,10 @@ interface Issue {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
+/** What to do about a refusal of Fastify whose own words leave that open. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'send JSON with the header Content-Type: application/json'],
+]);
 const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 
 /** Answers every failure of `app` as RFC 9457 `application/problem+json`; nothing but domain errors speaks for itself. */
@@ -18,7 +22,9 @@ export function answerProblems(app: FastifyInstance): void {
     const known = asDomainError(error);
     if (known !== null) return sendDomainError(known, request, reply);
     if (isRefusalOfFastify(error)) {
-      return send(reply, error.statusCode, 'InvalidRequest', ERROR_KINDS.InvalidRequest.title, error.message);
+      const hint = HINTS.get(error.code);
+      const detail = hint === undefined ? error.message : `${error.message}: ${hint}`;
+      return send(reply, error.statusCode, 'InvalidRequest', ERROR_KINDS.InvalidRequest.title, detail);
     }
     request.log.error({ err: error }, 'unexpected failure');
     return send(
@@ -40,19 +46,23 @@ export function answerProblems(app: FastifyInstance): void {
 
 function asDomainError(error: unknown): DomainError | null {
   if (error instanceof DomainError) return error;
-  if (hasZodFastifySchemaValidationErrors(error)) return fieldAtFault(error.validation);
+  if (hasZodFastifySchemaValidationErrors(error)) return fieldsAtFault(error.validation);
   if (isDatabaseAway(error))
     return new DomainError('Unavailable', 'PostgreSQL does not answer; ask again', {}, error);
   return temporalFault(error);
 }
 
-function fieldAtFault(issues: readonly Issue[]): DomainError {
-  const issue = issues[0];
-  const unknown = issue?.params?.keys;
-  const path = (issue?.instancePath ?? '').split('/').filter((part) => part !== '');
-  const field = [...path, ...(Array.isArray(unknown) ? unknown.slice(0, 1) : [])].join('.');
-  const what = issue?.message ?? 'not valid';
-  return new DomainError('InvalidRequest', field === '' ? what : `${field}: ${what}`, { field });
+/** Names every field at fault; `field` is the first, for programs that look at one. */
+function fieldsAtFault(issues: readonly Issue[]): DomainError {
+  const faults = issues.map(({ instancePath, message = 'not valid', params }) => {
+    const path = instancePath.split('/').filter((part) => part !== '');
+    const unknown: unknown = params?.keys;
+    const field = [...path, ...(Array.isArray(unknown) ? unknown.slice(0, 1) : [])].join('.');
+    return { field, sentence: field === '' ? message : `${field}: ${message}` };
+  });
+  const fields = faults.map(({ field }) => field);
+  const message = faults.map(({ sentence }) => sentence).join('; ');
+  return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -15,7 +15,7 @@ const baseUnits = z.string().meta({
 /** ISO-8601, as every answer gives times. */
 export const time = z.string().meta({ format: 'date-time' });
 
-/** Body of POST /v1/withdrawals: types and unknown fields only; `checkTerms` is the one judge of the values. */
+/** Body of POST /v1/withdrawals as the OpenAPI document shows it; `checkTerms` is its one judge. */
 export const TermsBody = z
   .strictObject({
     id: z.string().meta({

@@ -30,6 +30,8 @@ export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZ
         body: TermsBody,
         response: { 200: WithdrawalBody, 202: WithdrawalBody, ...problem },
       },
+      // The schema is for the OpenAPI document: `checkTerms` judges, for every way in alike.
+      validatorCompiler: () => (value: unknown) => ({ value }),
       handler: async (request, reply) => {
         const { created, withdrawal } = await ask(deps, request.body);
         return reply

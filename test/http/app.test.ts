@@ -78,14 +78,39 @@ test.each([
   expect(answer.statusCode).toBe(status);
 });
 
-function json(payload: string) {
+function json(payload: string, type = 'application/json') {
   return {
     method: 'POST' as const,
     url: '/v1/withdrawals',
     payload,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': type },
   };
 }
+
+test.each([
+  [
+    'text/plain',
+    415,
+    /^Unsupported Media Type.*: send JSON with the header Content-Type: application\/json$/,
+  ],
+  ['application/x-www-form-urlencoded', 415, /: send JSON with/],
+])('a body of %s is refused with a hint', async (type, status, detail) => {
+  const call = json('{}', type);
+  const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
+  expect(answer.json()).toMatchObject({ status, detail: expect.stringMatching(detail) });
+});
+
+test.each([
+  ['{"amount":"1","amount":"2"}', 'amount stands twice in the body, with different values'],
+  ['{"__proto__":{"amount":"1"}}', "Body is not valid JSON but content-type is set to 'application/json'"],
+  ['[]', 'a withdrawal must be one object with id, asset, amount, destination; this is an array'],
+  ['null', 'a withdrawal must be one object with id, asset, amount, destination; this is nothing'],
+  ['', "Body cannot be empty when content-type is set to 'application/json'"],
+])('a body that is not one plain object is refused in clear words: %s', async (payload, detail) => {
+  const call = json(payload);
+  const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
+  expect(answer.json()).toMatchObject({ status: 400, code: 'InvalidRequest', detail });
+});
 
 test('the OpenAPI document is open, has every route, and resolves every reference', async () => {
   const document = (await service.app.inject({ url: '/openapi.json' })).json();
@@ -110,7 +135,12 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     method: 'POST',
     url: '/v1/withdrawals',
     headers: { authorization },
-    payload: { id: 'documented', asset: 'SOL', amount: '1', destination: 'wallet' },
+    payload: {
+      id: 'documented',
+      asset: 'SOL',
+      amount: '1',
+      destination: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+    },
   });
   const validate = ajv.getSchema('#/components/schemas/Withdrawal');
   expect(validate?.(created.json()), JSON.stringify(validate?.errors)).toBe(true);

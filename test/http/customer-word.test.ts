@@ -11,7 +11,7 @@ import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
 import { withdrawalStatus } from '../../src/workflows/messages.ts';
 import { authorization, openService, type Service } from './service.ts';
 
-const terms = { asset: 'SOL', amount: '1', destination: 'EmptyWa11et' };
+const terms = { asset: 'SOL', amount: '1', destination: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' };
 
 let service: Service;
 let connection: NativeConnection;

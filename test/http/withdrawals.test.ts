@@ -80,6 +80,7 @@ test.each([{ amount: '1' }, { asset: WALLET }, { memo: 'x' }, { acceptEmptyWalle
       code: 'TermsConflict',
       status: 409,
       type: 'urn:sluice:problem:TermsConflict',
+      fields: Object.keys(other),
     });
   },
 );
@@ -95,6 +96,8 @@ test.each([
   [{ id: 'bad', ...terms, amount: '18446744073709551616' }, 'amount'],
   [{ id: 'bad', ...terms, asset: 'USDC' }, 'asset'],
   [{ id: 'bad', ...terms, destination: '' }, 'destination'],
+  [{ id: 'bad', ...terms, destination: '0OIl'.repeat(10) }, 'destination'],
+  [{ id: 'bad', ...terms, destination: 'abc' }, 'destination'],
   [{ id: 'bad', ...terms, memo: 'é'.repeat(101) }, 'memo'],
   [{ id: 'bad', ...terms, acceptEmptyWallet: 'yes' }, 'acceptEmptyWallet'],
   [{ id: 'bad', ...terms, speed: 'fast' }, 'speed'],
@@ -180,3 +183,9 @@ test.each(['status=paid', 'limit=0', 'limit=x', 'cursor=nonsense', 'colour=red',
     expect([answer.statusCode, answer.json().field]).toEqual([400, query.split('=')[0]]);
   },
 );
+
+test('a filter with several faults names them all', async () => {
+  const answer = await get('/v1/withdrawals?status=paid&limit=0');
+  expect(answer.json()).toMatchObject({ status: 400, fields: ['status', 'limit'] });
+  expect(answer.json().detail).toMatch(/^status: .+; limit: .+/);
+});

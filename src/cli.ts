@@ -6,6 +6,7 @@ import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
 import { registerNodes } from './cli/nodes.ts';
+import { registerNonces } from './cli/nonces.ts';
 import { registerOneWithdrawal } from './cli/one-withdrawal.ts';
 import { registerPause } from './cli/pause.ts';
 import { createProgram, runProgram } from './cli/program.ts';
@@ -33,6 +34,7 @@ registerAlerts(program);
 registerPause(program);
 registerKeys(program);
 registerNodes(program);
+registerNonces(program);
 registerDev(program);
 registerDemo(program);
 

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
+import type { Stack } from '../../src/localstack/stack.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+
+let running: TestStack;
+let stack: Stack;
+let sluice: SluiceClient;
+let hand: ChainHand;
+
+vi.setConfig({ testTimeout: 240_000 });
+
+beforeAll(async () => {
+  running = await testStack(100, { SLUICE_LIFETIME: 'nonce' });
+  ({ stack, sluice } = running);
+  hand = new ChainHand(stack);
+});
+afterEach(() => hand?.heal());
+afterAll(async () => running?.close());
+
+/** What an operator types, and what it answers. */
+async function nonces(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
+  const env = {
+    DATABASE_URL: stack.databaseUrl,
+    TEMPORAL_ADDRESS: stack.temporal.address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace,
+    SLUICE_HOT_WALLET: stack.hotWallet,
+  };
+  const ended = await runSluice(['nonces', ...args, '--json'], { env });
+  return { json: lastWord(ended), code: ended.code };
+}
+
+function sol(id: string): WithdrawalTerms {
+  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+}
+
+describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
+  const first = sol('first');
+
+  it('wait visibly without an account, and are paid when an operator has made one', async () => {
+    await sluice.withdraw(first);
+    expect(await reaches(sluice, first.id, 'held')).toMatchObject({ reason: { code: 'no_free_nonce' } });
+    expect((await nonces('create', '0')).code).toBe(2);
+    expect(await nonces('create', '1')).toMatchObject({ json: { created: [expect.any(String)] }, code: 0 });
+    const paid = await sluice.waitForFinal(first.id);
+    expect(paid).toMatchObject({
+      status: 'finalized',
+      attempts: [{ state: 'landed', lastValidBlockHeight: null, nonceAccount: expect.any(String) }],
+    });
+    expect(await hand.paymentsTo(first.destination)).toMatchObject([{ received: 2_000_000n }]);
+  });
+
+  it('are killed by an advance while no send arrives, and then paid exactly once by a second attempt', async () => {
+    const terms = sol('killed');
+    await hand.swallowSends();
+    await sluice.withdraw(terms);
+    await reaches(sluice, terms.id, 'sending');
+    const advance = nonces('advance', terms.id);
+    let bytes: string | undefined;
+    await until(async () => {
+      const signed = "select raw from nonce_upkeep where kind = 'advance' and state = 'signed'";
+      [{ raw: bytes } = { raw: undefined }] = await query<{ raw: string }>(stack, signed);
+      return bytes !== undefined;
+    });
+    await healAndSendFirst(bytes ?? '');
+    expect(await advance).toMatchObject({ json: { signature: expect.any(String) }, code: 0 });
+    const { status, attempts } = await sluice.waitForFinal(terms.id);
+    expect(status).toBe('finalized');
+    expect(attempts.map(({ state }) => state)).toEqual(['dead', 'landed']);
+    expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
+  });
+
+  it('leave no alert behind', async () => {
+    expect((await nonces()).json).toMatchObject({ nonceAccounts: [{ authority: stack.hotWallet }] });
+    const response = await fetch(`${stack.apiUrl}/v1/alerts`, {
+      headers: { authorization: `Bearer ${stack.apiKey}` },
+    });
+    expect(await response.json()).toMatchObject({ alerts: [] });
+  });
+});
+
+/** Ends the faults and sends these bytes in one request to one node, so that nothing that waits to be sent again comes first. */
+async function healAndSendFirst(raw: string): Promise<void> {
+  const calls = [
+    { method: 'localnet_clearFaults', params: [] },
+    { method: 'sendTransaction', params: [raw, { encoding: 'base64', skipPreflight: true }] },
+  ];
+  const response = await fetch(hand.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
+  });
+  expect(await response.text()).not.toContain('"error"');
+}

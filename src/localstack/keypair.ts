@@ -10,9 +10,15 @@ export interface KeypairFile {
   readonly address: string;
 }
 
+/** 64 bytes: seed and public key. */
 function newKeypair(): number[] {
   const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   return [...Buffer.from(d ?? '', 'base64url'), ...Buffer.from(x ?? '', 'base64url')];
+}
+
+/** A fresh address on the curve, whose private half nobody keeps. */
+export function newAddress(): string {
+  return base58.encode(Uint8Array.from(newKeypair().slice(32)));
 }
 
 /** The keypair of `path`, made (readable by the owner only) where the file does not exist. */

@@ -1,8 +1,9 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { base58 } from '@scure/base';
 import { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
+import { addressOf, privateKeyOf } from './ed25519.ts';
 
 /** Something that holds one key and signs with it. `sign` gives the 64 bytes of an ed25519 signature. */
 export interface Signer {
@@ -10,7 +11,6 @@ export interface Signer {
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
-const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const keygenFile = z.array(z.number().int().min(0).max(255)).length(64);
 
 /**
@@ -20,11 +20,7 @@ const keygenFile = z.array(z.number().int().min(0).max(255)).length(64);
 export async function loadKeypair(pathOrJson: string): Promise<Signer> {
   const text = pathOrJson.trimStart().startsWith('[') ? pathOrJson : await readKeyFile(pathOrJson);
   const bytes = readKeygen(text);
-  const key = createPrivateKey({
-    key: Buffer.concat([PKCS8_ED25519, bytes.subarray(0, 32)]),
-    format: 'der',
-    type: 'pkcs8',
-  });
+  const key = privateKeyOf(bytes.subarray(0, 32), bytes.subarray(32));
   const address = addressOf(key);
   if (address !== base58.encode(bytes.subarray(32))) {
     throw unusable('its public half does not belong to its secret half');
@@ -51,11 +47,6 @@ function readKeygen(text: string): Buffer {
   const parsed = keygenFile.safeParse(value);
   if (!parsed.success) throw unusable('it is not an array of 64 bytes');
   return Buffer.from(parsed.data);
-}
-
-function addressOf(key: KeyObject): string {
-  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
-  return base58.encode(spki.subarray(spki.length - 32));
 }
 
 // No cause is attached anywhere: JSON and file errors may quote what they read.

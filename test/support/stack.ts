@@ -1,9 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { base58 } from '@scure/base';
 import { SluiceClient } from '../../src/client/client.ts';
+
+export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
+
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 
 /** A running stack on a fast chain, and a client of it. */
@@ -32,12 +33,6 @@ export async function testStack(slotMs = 100, settings: NodeJS.ProcessEnv = {}):
     rmSync(stateDir, { recursive: true, force: true });
   };
   return { stack, sluice, close };
-}
-
-/** A fresh address on the curve. */
-export function newWallet(): string {
-  const { publicKey } = generateKeyPairSync('ed25519');
-  return base58.encode(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
 }
 
 /** Where tools are found must reach the tests; a developer's own settings, and the services that they name, must not. */

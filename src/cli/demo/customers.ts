@@ -1,8 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { base58 } from '@scure/base';
 import type { WithdrawalTerms } from '../../client/client.ts';
 import { mintsOf } from '../../localstack/chain.ts';
+import { newAddress } from '../../localstack/keypair.ts';
 import { rpc } from '../../localstack/rpc.ts';
 import type { Stage } from './stage.ts';
 
@@ -40,7 +39,7 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
     { what: 'SOL to a wallet in use', terms: sol('sol', '1500000000', existing) },
     {
       what: 'SOL to an empty wallet',
-      terms: { ...sol('sol-empty', '20000000', newWallet()), acceptEmptyWallet: true },
+      terms: { ...sol('sol-empty', '20000000', newAddress()), acceptEmptyWallet: true },
     },
     {
       what: 'token, account made on the way',
@@ -62,7 +61,7 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
 }
 
 async function fundedWallet({ node, signal }: Stage): Promise<string> {
-  const wallet = newWallet();
+  const wallet = newAddress();
   await rpc(node, 'requestAirdrop', [wallet, FUNDED_LAMPORTS]);
   while ((await finalizedLamports(node, wallet)) === 0) await sleep(200, undefined, { signal });
   return wallet;
@@ -74,10 +73,4 @@ async function finalizedLamports(node: string, wallet: string): Promise<number> 
     { commitment: 'finalized' },
   ]);
   return value;
-}
-
-/** A fresh ed25519 public key; nobody needs its private half here. */
-function newWallet(): string {
-  const { publicKey } = generateKeyPairSync('ed25519');
-  return base58.encode(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
 }

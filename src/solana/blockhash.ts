@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BLOCKHASH_LIFE } from '../domain/judge.ts';
 import { isMethodMissing, NodeFault, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
+import type { NodePool } from './rpc/pool.ts';
 
 /** A blockhash to sign with. `height` and `slot` are those of the block that carries it. */
 export interface LatestBlockhash {
@@ -13,13 +15,43 @@ export interface LatestBlockhash {
 
 const BLOCK_TRIES = 5;
 const BLOCK_PAUSE_MS = 100;
+const SECOND_WITHIN_MS = 1_000;
+
+/**
+ * A confirmed blockhash from the best node of which no other node says otherwise: an attempt with a blockhash that is not on the
+ * chain, or at another height, could hardly ever be proved dead. Where no other node answers in time, one node's word is enough:
+ * deaths rest on a quorum. Throws as `NodePool.read` does.
+ */
+export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> {
+  return pool.read(async (node) => {
+    const latest = await readLatestBlockhash(node);
+    if (await isContradicted(pool, node, latest))
+      throw new NodeFault(node.name, `gives blockhash ${latest.blockhash}, which no other node shows there`);
+    return latest;
+  });
+}
+
+/** True where other nodes show another block in its slot, and none shows the same one. */
+async function isContradicted(pool: NodePool, node: SolanaNode, latest: LatestBlockhash): Promise<boolean> {
+  let contradicted = false;
+  const agrees = (block: CarryingBlock | null): boolean => {
+    const same = block?.blockhash === latest.blockhash && block.height === latest.height;
+    contradicted ||= block !== null && !same;
+    return same;
+  };
+  const seconded = await Promise.race([
+    pool.second(node.name, (other) => findBlock(other, latest.slot), agrees),
+    sleep(SECOND_WITHIN_MS, null, { ref: false }),
+  ]);
+  return seconded === null && contradicted;
+}
 
 /**
  * A confirmed blockhash from one node, by getFees where it does not have getLatestBlockhash.
  * The block itself tells the height, asked from the same node: lastValidBlockHeight minus a constant would be a guess about it.
- * Throws NodeFault where the node does not show the block after a few tries.
+ * Throws NodeFault where the node does not show the block after a few tries, or where the two do not fit together.
  */
-export async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
+async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
   const { context, value } = await withLegacy(
     node,
     'getLatestBlockhash',
@@ -27,8 +59,16 @@ export async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlock
     rpc.getFees,
   );
   const { blockhash, lastValidBlockHeight } = value;
-  const height = await heightOf(node, context.slot, blockhash);
-  return { blockhash, slot: context.slot, height, lastValidBlockHeight };
+  const { slot } = context;
+  const block = await findBlock(node, slot);
+  if (block === null)
+    throw new NodeFault(node.name, `getBlock: gives a blockhash of slot ${slot}, but not its block`);
+  if (block.blockhash !== blockhash)
+    throw new NodeFault(node.name, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
+  const life = lastValidBlockHeight - block.height;
+  if (life < BLOCKHASH_LIFE || life > BLOCKHASH_LIFE + 1n)
+    throw new NodeFault(node.name, `lastValidBlockHeight: is ${life} above the height of block ${slot}`);
+  return { blockhash, slot, height: block.height, lastValidBlockHeight };
 }
 
 /**
@@ -89,16 +129,18 @@ async function withLegacy<T>(
   }
 }
 
-async function heightOf(node: SolanaNode, slot: bigint, blockhash: string): Promise<bigint> {
+type CarryingBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
+
+/** The confirmed block of a slot; null where the node does not show it after a few tries. */
+async function findBlock(node: SolanaNode, slot: bigint): Promise<CarryingBlock | null> {
   const asked = { commitment: 'confirmed', transactionDetails: 'none' } as const;
-  for (let tries = 1; tries <= BLOCK_TRIES; tries += 1) {
+  for (let tries = 1; ; tries += 1) {
     const block = await rpc.getBlock(node, slot, asked).catch(notYet);
-    if (block?.blockhash === blockhash && block.blockHeight !== null) return block.blockHeight;
-    if (block !== null)
-      throw new NodeFault(node.name, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
-    if (tries < BLOCK_TRIES) await sleep(BLOCK_PAUSE_MS);
+    if (block !== null && block.blockHeight !== null)
+      return { blockhash: block.blockhash, height: block.blockHeight };
+    if (tries === BLOCK_TRIES) return null;
+    await sleep(BLOCK_PAUSE_MS);
   }
-  throw new NodeFault(node.name, `getBlock: gives a blockhash of slot ${slot}, but not its block`);
 }
 
 function notYet(error: unknown): null {

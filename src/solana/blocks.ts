@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage } from '../domain/attempt.ts';
-import { DomainError } from '../domain/errors.ts';
+import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -49,7 +49,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedB
 
 /**
  * The finalized blocks from `origin` to one of height above `lastHeight` (L) that a quorum agrees on, each linked to its parent by
- * slot, hash and height. Throws DomainError NodeFault or NoHealthyNode where there is no such chain of links: then nothing is proved.
+ * slot, hash and height. Throws as `NodePool.read` does where no node shows such a chain of links: then nothing is proved.
  * Source: DESIGN "When an attempt is dead" 3b; solana §2.3.3.
  */
 export async function linkedRange(
@@ -59,13 +59,16 @@ export async function linkedRange(
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
+  // One wrong block spoils a chain of blocks from many nodes: then each must show a chain of its own.
+  const walkAlone = async (node: SolanaNode): Promise<LinkedBlock[]> => {
+    cache.clear();
+    const own = await walk(keptIn(blockCache(), (slot) => readBlock(node, slot, 'signatures')));
+    if (own !== null) return own;
+    throw new NodeFault(node.name, `getBlock: its blocks from ${origin.slot} to ${last.slot} do not link`);
+  };
   const walk = (fetch: Fetch) => walkDown(origin, last, slots, fetch);
   const shared = keptIn(cache, (slot) => pool.read((node) => readBlock(node, slot, 'signatures')));
-  const blocks = await walk(shared).catch(async () => {
-    // One wrong block spoils a chain of blocks from many nodes: let each show a chain of its own.
-    cache.clear();
-    return pool.read((node) => walk(keptIn(blockCache(), (slot) => readBlock(node, slot, 'signatures'))));
-  });
+  const blocks = (await walk(shared).catch(() => null)) ?? (await pool.read(walkAlone));
   return { blocks, first: origin, last };
 }
 
@@ -87,26 +90,28 @@ async function findEnd(
   const last = end === undefined ? null : await agreedBlock(pool, end);
   if (last !== null && last.height > lastHeight && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
     return { last, slots };
-  throw fault(`${node.name} getBlocksWithLimit: ends with no block above ${lastHeight} that a quorum shows`);
+  throw new NodeFault(
+    node.name,
+    `getBlocksWithLimit: ends with no block above height ${lastHeight} that a quorum shows`,
+  );
 }
 
 /**
  * From `last` down to `origin`. As its end is agreed, each hash proves the next block, up to what a node says of a block's parent
- * and transactions. `slots` is a hint of what will be needed, fetched at once. Throws where a link does not fit.
+ * and transactions. `slots` is a hint of what will be needed, fetched at once. Null where a link does not fit.
  */
 async function walkDown(
   origin: BlockName,
   last: BlockName,
   slots: readonly bigint[],
   fetch: Fetch,
-): Promise<LinkedBlock[]> {
+): Promise<LinkedBlock[] | null> {
   await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(() => null));
   const blocks: LinkedBlock[] = [];
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);
     const isEnd = block.height <= origin.height;
-    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin)))
-      throw fault(`getBlock: block ${wanted.slot} does not link to those around it`);
+    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin))) return null;
     blocks.push(block);
     if (isEnd) return blocks;
     wanted = { slot: block.parentSlot, blockhash: block.previousBlockhash, height: block.height - 1n };
@@ -129,15 +134,11 @@ async function readBlock(
 ): Promise<LinkedBlock> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails });
   if (block === null || block.blockHeight === null)
-    throw fault(`${node.name} getBlock: shows no block ${slot}, or not its height`);
+    throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);
   // A block whose signatures were left out must never count as one without ours.
   if (transactionDetails === 'signatures' && block.signatures === undefined)
-    throw fault(`${node.name} getBlock: shows block ${slot} without its signatures`);
+    throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
   const { blockhash, parentSlot, previousBlockhash, blockHeight } = block;
   const signatures = new Set(block.signatures ?? []);
   return { slot, blockhash, parentSlot, previousBlockhash, height: blockHeight, signatures };
-}
-
-function fault(why: string): DomainError {
-  return new DomainError('NodeFault', why);
 }

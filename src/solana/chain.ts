@@ -1,7 +1,7 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
-import { type LatestBlockhash, readBaseFee, readExpiry, readLatestBlockhash } from './blockhash.ts';
+import { type LatestBlockhash, latestBlockhash, readBaseFee, readExpiry } from './blockhash.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -48,7 +48,7 @@ export class Chain {
 
   /** A confirmed blockhash, shared between callers for three seconds. */
   latestBlockhash(): Promise<LatestBlockhash> {
-    return this.#blockhash.get('', () => this.pool.read(readLatestBlockhash));
+    return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
   /** Finalized accounts, in the order asked; callers within 100 ms share one call. `slot` is the lowest that any was read at. */

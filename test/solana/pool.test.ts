@@ -85,15 +85,18 @@ describe('reading from several nodes', () => {
     expect(await first()).toBe(pool.nodes[0]?.name);
   });
 
-  it('does not repeat our own fault elsewhere', async () => {
-    localnet.controls.setFault(0, 'getBlockHeight', {
-      kind: 'error',
-      code: -32602,
-      message: 'Invalid params',
-    });
-    await expect(height()).rejects.toBeInstanceOf(RpcError);
-    expect(rpcCalls(pool)).toBe(1);
-  });
+  it.each([-32602, -32600, -32003, -32015])(
+    'takes %i for final only where all nodes say it, and avoids one that says it alone',
+    async (code) => {
+      const before = await height();
+      const refusal = { kind: 'error', code, message: 'no' } as const;
+      localnet.controls.setFault(0, 'getBlockHeight', refusal, 1);
+      expect(await height()).toBe(before);
+      expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'fault' });
+      for (const node of [0, 1]) localnet.controls.setFault(node, 'getBlockHeight', refusal);
+      await expect(height()).rejects.toMatchObject({ code });
+    },
+  );
 
   it('says NoHealthyNode when nobody answers, and names the field of a wrong answer', async () => {
     for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'result', result: -1 });
@@ -123,7 +126,7 @@ describe('reading from several nodes', () => {
     expect(answers.every(({ accounts }) => accounts.length === 2)).toBe(true);
     await Promise.all(wallets.map(() => chain.latestBlockhash()));
     await Promise.all(wallets.map(() => chain.rentMinimum(0)));
-    expect(rpcCalls(pool) - before).toBe(4);
+    expect(rpcCalls(pool) - before).toBe(5);
   });
 
   it('tells what each node said to a send, and never throws', async () => {

@@ -6,7 +6,7 @@ import { readTransactionError } from '../transaction-error.ts';
  * `elsewhere` ask another node; `demote` the same, and avoid this node for a while; `later` the same, and worth asking again;
  * `unfit` the same: this node never answers such questions as it is set up; `ambiguous` proves nothing (never "skipped",
  * never "absent"); `unreadable` the same, and avoid a node that speaks in riddles; `inspect` the answer is in `data.err`;
- * `stop` a person must act; `fatal` our own fault, the same request fails everywhere.
+ * `stop` a person must act, and `fatal` it is our own fault, where no node says otherwise.
  */
 export type Reaction =
   | 'elsewhere'

@@ -1,6 +1,7 @@
 /**
  * How well a node serves. Times are milliseconds of one clock, rates 0 to 1.
- * `lagSlots` counts behind the best node, at processed or finalized, whichever is worse; null until it was compared.
+ * `lagSlots` counts behind the other nodes, at processed or finalized, whichever is worse; negative: ahead of them; null until it
+ * was compared.
  */
 export interface Health {
   readonly errorRate: number;
@@ -19,7 +20,7 @@ export interface Pause {
 
 /** Why a node is not among the first to be asked. */
 export interface Demotion {
-  readonly cause: 'retry-after' | 'fault' | 'lag' | 'silent' | 'refused';
+  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'silent' | 'refused';
   readonly why: string;
 }
 
@@ -42,7 +43,7 @@ const MAX_PAUSE_MS = 15_000;
 /** Share of the newest answer in the error rate, and of the newest probe in the latency. */
 const NEWEST = 0.1;
 const NEWEST_LATENCY = 0.3;
-/** The distance at which a node calls itself unhealthy since Agave 2.0. */
+/** The distance at which a node calls itself unhealthy since Agave 2.0. So far ahead of the others, it is hardly true. */
 const DEMOTING_LAG_SLOTS = 128n;
 
 /** After an answer that the node had no part in spoiling. A pause that it asked for goes on. */
@@ -79,7 +80,7 @@ export function afterProbe(health: Health, latencyMs: number): Health {
  * So coarse that nodes which are equally good keep their order.
  */
 export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
-  const lag = Math.min(40, Math.floor(Number(lagSlots ?? 0n) / 4));
+  const lag = Math.min(40, Math.max(0, Math.floor(Number(lagSlots ?? 0n) / 4)));
   const errors = Math.round(40 * errorRate);
   const latency = Math.min(20, Math.floor((latencyMs ?? 0) / 250));
   return 100 - lag - errors - latency;
@@ -92,6 +93,9 @@ export function demotionOf({ pause, lagSlots }: Health, now: number): Demotion |
   }
   if (lagSlots !== null && lagSlots > DEMOTING_LAG_SLOTS) {
     return { cause: 'lag', why: `lags ${lagSlots} slots behind` };
+  }
+  if (lagSlots !== null && lagSlots < -DEMOTING_LAG_SLOTS) {
+    return { cause: 'ahead', why: `claims to be ${-lagSlots} slots ahead of the others` };
   }
   return null;
 }

@@ -110,7 +110,13 @@ export class Member {
     this.#why = why;
   }
 
-  /** How many slots it is behind the best node. */
+  /** Let an answer count against it that other nodes have shown to be wrong. */
+  blame(error: unknown): void {
+    const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
+    this.#health = afterFault(this.#health, fault, this.#now());
+  }
+
+  /** How many slots it is behind the others; negative: ahead of them. */
   compare(lagSlots: bigint): void {
     this.#health = { ...this.#health, lagSlots };
   }
@@ -150,10 +156,7 @@ export class Member {
       this.#health = afterAnswer(this.#health);
       return answer;
     } catch (error) {
-      if (isNodeTrouble(error)) {
-        const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
-        this.#health = afterFault(this.#health, fault, this.#now());
-      }
+      if (isNodeTrouble(error)) this.blame(error);
       if (error instanceof RpcError && error.code === HISTORY_OFF && this.#facts !== null) {
         this.#facts = { ...this.#facts, history: 'off' };
       }

@@ -42,22 +42,24 @@ export class NodePool {
     return this.#roster.probe();
   }
 
-  /** Ask the best node, then the others. Throws the last error, or NoHealthyNode where none could answer at all. */
+  /**
+   * Ask the best node, then the others: one node alone may call a good question wrong, or what it holds unreadable, and is avoided
+   * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass.
+   */
   async read<T>(ask: (node: SolanaNode) => Promise<T>): Promise<T> {
-    let last: unknown = this.#nobody();
+    const refusals: { readonly member: Member; readonly error: unknown }[] = [];
+    let passing: unknown = null;
     for (const member of this.#ranked()) {
       try {
-        return await member.ask(ask);
+        const answer = await member.ask(ask);
+        for (const { member: wrong, error } of refusals) wrong.blame(error);
+        return answer;
       } catch (error) {
-        const reaction = reactionTo(error);
-        if (reaction === 'fatal' || reaction === 'stop') throw error;
-        last = error;
+        if (isRefusal(error)) refusals.push({ member, error });
+        else passing = error;
       }
     }
-    if (last instanceof DomainError && this.#roster.members.length > 1) {
-      throw new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
-    }
-    throw last;
+    throw this.#unanswered(passing ?? refusals.at(-1)?.error ?? this.#nobody());
   }
 
   /** Ask every node at once; never throws. A node that may not be asked now is there with a NodeFault that says why. */
@@ -98,10 +100,21 @@ export class NodePool {
       .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
   }
 
+  #unanswered(last: unknown): unknown {
+    if (!(last instanceof DomainError) || this.#roster.members.length === 1) return last;
+    return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
+  }
+
   #nobody(): DomainError {
     const why = this.#roster.members.map(({ node, demoted }) => `${node.name}: ${demoted?.why ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node may be asked now: ${why.join('; ')}`);
   }
+}
+
+/** An answer that would end a question for good, if every node gave it. */
+function isRefusal(error: unknown): boolean {
+  const reaction = reactionTo(error);
+  return reaction === 'fatal' || reaction === 'stop';
 }
 
 /**

@@ -131,18 +131,26 @@ export class Roster {
   }
 }
 
-/** Each as far behind the best one as it was seen to be, at processed or at finalized. */
+/** Each as far behind the others as it was seen to be, at processed or at finalized; negative where it is ahead of them. */
 function compareProgress(members: readonly Member[]): void {
   const seen = members.flatMap(({ progress }) => progress ?? []);
-  const processed = highest(seen.map((progress) => progress.processed));
-  const finalized = highest(seen.map((progress) => progress.finalized));
+  const processed = reached(seen.map((progress) => progress.processed));
+  const finalized = reached(seen.map((progress) => progress.finalized));
   for (const member of members) {
     const { progress } = member;
-    if (progress !== null)
-      member.compare(highest([processed - progress.processed, finalized - progress.finalized]));
+    if (progress === null) continue;
+    const lags = [processed - progress.processed, finalized - progress.finalized].toSorted(ascending);
+    const [least = 0n, most = 0n] = lags;
+    member.compare(most > 0n ? most : least);
   }
 }
 
-function highest(slots: readonly bigint[]): bigint {
-  return slots.reduce((most, slot) => (slot > most ? slot : most), 0n);
+/** The slot that most of three nodes or more have reached: no node alone can move it. Of two nobody knows which one is wrong. */
+function reached(slots: readonly bigint[]): bigint {
+  const fromBelow = slots.toSorted(ascending);
+  return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
 }

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { AgreedBlock, Evidence, NodeTestimony, Sighting } from '../../src/domain/attempt.ts';
+import { judgeAttempt } from '../../src/domain/judge.ts';
+import { ABSENT, anySighting, said } from './evidence.ts';
+
+const LIAR = 'liar';
+const ORIGIN = { slot: 2500n, blockhash: 'hash-1000', height: 1000n };
+const LAST_HEIGHT = 1150n;
+const LANDED_SLOT = 2600n;
+
+/** What is so: how many honest nodes there are, how far each has come, and at which height the attempt landed, if it did. */
+interface Truth {
+  readonly tips: readonly bigint[];
+  readonly landedAt: bigint | null;
+}
+
+const height = fc.bigInt({ min: 900n, max: 1400n });
+const wildHeight = fc.oneof(height, fc.bigInt({ min: 0n, max: 10n ** 15n }));
+const truths: fc.Arbitrary<Truth> = fc.record({
+  tips: fc.array(fc.bigInt({ min: 1000n, max: 1400n }), { minLength: 1, maxLength: 4 }),
+  landedAt: fc.option(fc.bigInt({ min: 1001n, max: LAST_HEIGHT }), { freq: 2 }),
+});
+
+const honest = (index: number): string => `honest-${index}`;
+
+/** A block as nodes agree on it: one that is there shows every honest node, one that the liar invents the liar alone. */
+function agreedBlocks(blocks: fc.Arbitrary<Omit<AgreedBlock, 'agreeingNodes'>>, { tips }: Truth) {
+  const seenBy = (block: Omit<AgreedBlock, 'agreeingNodes'>): string[] =>
+    tips.flatMap((tip, index) => (block.height <= tip ? [honest(index)] : []));
+  const shown = blocks.map((block) => ({ ...block, agreeingNodes: [...seenBy(block), LIAR] }));
+  const invented = fc
+    .record({
+      slot: fc.bigInt({ min: 0n, max: 4000n }),
+      blockhash: fc.constant(ORIGIN.blockhash),
+      height: wildHeight,
+    })
+    .map((block) => ({ ...block, agreeingNodes: [LIAR] }));
+  return fc.oneof({ weight: 3, arbitrary: shown }, invented);
+}
+
+function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
+  const landed = landedAt !== null && landedAt <= tip;
+  return landed ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null } : ABSENT;
+}
+
+/** Who confirms the first finalized sighting: honest nodes where it is true, the liar where it did not report it itself. */
+function confirmers(
+  truth: Truth,
+  statuses: readonly NodeTestimony<Sighting>[],
+  isLiarFirst: boolean,
+): string[] {
+  const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  if (witness === undefined || witness.answer.kind !== 'seen') return [];
+  const isTrue =
+    truth.landedAt !== null && witness.answer.slot === LANDED_SLOT && witness.answer.error === null;
+  const others = statuses.filter(
+    ({ node, answer }) => node !== witness.node && node !== LIAR && isTrue && answer.kind === 'seen',
+  );
+  return [...others.map(({ node }) => node), ...(isLiarFirst && witness.node !== LIAR ? [LIAR] : [])].slice(
+    0,
+    1,
+  );
+}
+
+/** All that a pool of the honest nodes and one liar can be made to say, whatever the liar says. */
+function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
+  const origin = agreedBlocks(fc.constant(ORIGIN), truth);
+  const last = agreedBlocks(
+    height.map((value) => ({ slot: 3000n, blockhash: `hash-${value}`, height: value })),
+    truth,
+  );
+  const coverage = fc.record({
+    first: origin,
+    last,
+    containsSignature: fc.boolean(),
+    sequence: fc.constant(20),
+  });
+  return fc
+    .record({
+      liarHeight: wildHeight,
+      liarSighting: anySighting,
+      isLiarFirst: fc.boolean(),
+      origin: fc.option(origin, { freq: 9 }),
+      coverage: fc.option(coverage, { freq: 9 }),
+    })
+    .map(({ liarHeight, liarSighting, isLiarFirst, ...blocks }) => {
+      const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
+      const sightings = truth.tips.map((tip, index) =>
+        said(honest(index), 30 + index, honestSighting(truth, tip)),
+      );
+      const lie = said(LIAR, 40, liarSighting);
+      const statuses = isLiarFirst ? [lie, ...sightings] : [...sightings, lie];
+      return {
+        quorum: Math.floor((truth.tips.length + 1) / 2) + 1,
+        finalizedHeights: [...heights, said(LIAR, 10, liarHeight)],
+        statuses,
+        outcomeConfirmedBy: confirmers(truth, statuses, isLiarFirst),
+        ...blocks,
+      };
+    });
+}
+
+const cases = truths.chain((truth) =>
+  fc.record({
+    truth: fc.constant(truth),
+    evidence: evidenceOf(truth),
+    // Composed with the liar's word alone.
+    claims: fc.record({ blockhashHeight: wildHeight, lastValidBlockHeight: wildHeight }),
+  }),
+);
+
+it('one liar in a pool of two to five brings no verdict that the honest nodes contradict, whatever it says', () => {
+  const reached = new Set<string>();
+  fc.assert(
+    fc.property(cases, ({ truth, evidence, claims }) => {
+      const attempt = { signature: 'sig', blockhash: ORIGIN.blockhash, ...claims };
+      const verdict = judgeAttempt(attempt, evidence);
+      reached.add(verdict.kind);
+      const isOver = truth.tips.some((tip) => tip > LAST_HEIGHT);
+      if (verdict.kind === 'dead')
+        expect({ isOver, landedAt: truth.landedAt }).toEqual({ isOver: true, landedAt: null });
+      if (verdict.kind === 'landed')
+        expect([truth.landedAt === null, verdict.slot]).toEqual([false, LANDED_SLOT]);
+      expect(verdict.kind).not.toBe('failed');
+    }),
+    { numRuns: 20_000 },
+  );
+  expect(reached).toEqual(new Set(['alive', 'unknown', 'landed', 'dead']));
+});

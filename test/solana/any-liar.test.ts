@@ -1,0 +1,158 @@
+import { base58 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { blockCache } from '../../src/solana/blocks.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { examine, findDue } from '../../src/solana/examination.ts';
+import type { SignedAttempt } from '../../src/solana/investigation.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';
+import type { ScriptedNode } from './rpc-scripted-node.ts';
+
+const LIFE = 150n;
+let localnet: Localnet;
+let honest: NodePool;
+let liar: ScriptedNode;
+let lie: Lie = () => undefined;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 4 });
+  localnet.controls.produceSlots(200);
+  honest = await openNodePool(localnet.rpcUrls);
+  liar = await startLiar(localnet.rpcUrls[3] ?? '', () => lie);
+});
+afterAll(async () => {
+  await honest.close();
+  await liar.close();
+  await localnet.close();
+});
+
+const truth = fc.constant(undefined);
+const number = fc.oneof(fc.integer({ min: -400, max: 400 }), fc.constantFrom(-(10 ** 6), 10 ** 9));
+const error = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
+const status = fc.record({
+  slot: fc.integer({ min: 1, max: 5_000 }),
+  confirmations: fc.constant(null),
+  err: error,
+  confirmationStatus: fc.constantFrom('processed', 'confirmed', 'finalized'),
+});
+
+/** What a liar says instead of the truth, method by method. */
+const lies = fc.record({
+  ahead: fc.oneof(truth, number),
+  higher: fc.oneof(truth, number),
+  blockHigher: fc.oneof(truth, number),
+  hash: fc.oneof(truth, fc.constant(falseHash(7))),
+  parentSlot: fc.oneof(truth, number),
+  signatures: fc.oneof(truth, fc.constant([])),
+  slots: fc.oneof(truth, fc.constantFrom('none', 'newest')),
+  status: fc.oneof(truth, fc.constant(null), status),
+  outcome: fc.oneof(
+    truth,
+    fc.constant(null),
+    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: error }),
+  ),
+});
+type Lies = typeof lies extends fc.Arbitrary<infer T> ? T : never;
+
+function tell(told: Lies): Lie {
+  return ({ method }, said) => {
+    if (method === 'getSlot' && told.ahead !== undefined) return Math.max(0, Number(said) + told.ahead);
+    if (method === 'getBlockHeight' && told.higher !== undefined)
+      return Math.max(0, Number(said) + told.higher);
+    if (method === 'getBlock' && said !== null) return blockOf(told, said as BlockAnswer);
+    if (method === 'getBlocksWithLimit' && told.slots !== undefined)
+      return told.slots === 'none' ? [] : [localnet.controls.chain.ledger.below(4).slot];
+    if (method === 'getSignatureStatuses' && told.status !== undefined)
+      return { context: { slot: 1 }, value: (said as { value: unknown[] }).value.map(() => told.status) };
+    if (method === 'getTransaction' && told.outcome !== undefined)
+      return told.outcome && { slot: told.outcome.slot, meta: { err: told.outcome.err, fee: 5_000 } };
+    return undefined;
+  };
+}
+
+function blockOf(
+  { blockHigher = 0, hash, parentSlot = 0, signatures }: Lies,
+  block: BlockAnswer,
+): BlockAnswer {
+  return {
+    ...block,
+    blockhash: hash ?? block.blockhash,
+    blockHeight: Math.max(0, block.blockHeight + blockHigher),
+    parentSlot: Math.max(0, block.parentSlot + parentSlot),
+    ...(signatures === undefined ? {} : { signatures }),
+  };
+}
+
+/** An attempt, sent or not, as a liar told its life. */
+async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
+  const { slot, height, blockhash, lastValidBlockHeight } = await new Chain(honest).latestBlockhash();
+  const nobody = base58.encode(Keypair.generate().secretKey);
+  const to = Keypair.generate().publicKey.toBase58();
+  const signature = isSent ? await localnet.airdrop(to, 1_000_000n) : nobody;
+  const shift = BigInt(lower);
+  const [told, last] = [height - shift, lastValidBlockHeight - shift].map((claim) =>
+    claim < 0n ? 0n : claim,
+  );
+  return {
+    signature,
+    blockhash,
+    blockhashSlot: slot,
+    blockhashHeight: told ?? 0n,
+    lastValidBlockHeight: last ?? 0n,
+  };
+}
+
+const cases = fc.record({
+  lies,
+  lower: fc.constantFrom(0, 0, 145, 400, -400, -(10 ** 12)),
+  isSent: fc.boolean(),
+  blocks: fc.constantFrom(6, 12, 148, 170),
+  others: fc.integer({ min: 1, max: 3 }),
+});
+const HONEST: Lies = {
+  ahead: undefined,
+  higher: undefined,
+  blockHigher: undefined,
+  hash: undefined,
+  parentSlot: undefined,
+  signatures: undefined,
+  slots: undefined,
+  status: undefined,
+  outcome: undefined,
+};
+
+it('one liar in a pool of two to four brings no verdict that the chain contradicts, whatever it says', async () => {
+  const reached = new Set<string>();
+  const check = fc.asyncProperty(cases, async ({ lies: told, lower, isSent, blocks, others }) => {
+    lie = () => undefined;
+    const attempt = await begin(isSent, lower);
+    const origin = localnet.controls.chain.ledger.bySlot(Number(attempt.blockhashSlot));
+    localnet.controls.produceSlots(blocks);
+    lie = tell(told);
+    const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
+    const chain = new Chain(pool);
+    const [found] = await examine(chain, await findDue(chain, [attempt]), blockCache()).finally(() =>
+      pool.close(),
+    );
+    const verdict = found?.verdict ?? { kind: 'alive' };
+    reached.add(verdict.kind);
+    const { ledger } = localnet.controls.chain;
+    const isOver = BigInt(ledger.below(4).height) > BigInt(origin?.height ?? 0) + LIFE;
+    const landing = ledger.record(attempt.signature);
+    if (verdict.kind === 'dead') expect({ isOver, landing }).toEqual({ isOver: true, landing: undefined });
+    if (verdict.kind === 'landed') expect(verdict).toMatchObject({ slot: BigInt(landing?.slot ?? -1) });
+    expect(verdict.kind).not.toBe('failed');
+  });
+  const old = { lies: HONEST, lower: 145, blocks: 170, others: 2, isSent: false };
+  const examples = [
+    old,
+    { ...old, isSent: true },
+    { ...old, blocks: 6 },
+    { ...old, lies: { ...HONEST, hash: falseHash(7) }, others: 1 },
+  ].map((example): [typeof example] => [example]);
+  await fc.assert(check, { numRuns: 40, examples });
+  expect(reached).toEqual(new Set(['alive', 'unknown', 'landed', 'dead']));
+}, 120_000);

@@ -1,0 +1,37 @@
+import { base58 } from '@scure/base';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
+
+/** What a liar makes of one question, given what an honest node answers (null where that has no answer). Undefined: the truth. */
+export type Lie = (asked: Pick<Asked, 'method' | 'params'>, truth: unknown) => unknown;
+
+/** A node that asks the honest one at `url`, and then says what `lie` makes of it. */
+export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
+  return startScriptedNode(async (asked) => {
+    const answer = await rpc(url, asked.method, asked.params).then(
+      (result) => ({ result }),
+      () => ({ result: null }),
+    );
+    const told = lie()(asked, answer.result);
+    return resultOf(asked, JSON.stringify(told === undefined ? answer.result : told));
+  });
+}
+
+/** A getBlock answer, as far as liars change it. */
+export interface BlockAnswer {
+  readonly blockhash: string;
+  readonly previousBlockhash: string;
+  readonly parentSlot: number;
+  readonly blockHeight: number;
+  readonly signatures?: readonly string[];
+}
+
+/** A hash that no block has. */
+export function falseHash(serial: number): string {
+  return base58.encode(
+    new Uint8Array(32)
+      .fill(9)
+      .fill(serial % 256, 0, 1)
+      .fill(serial >> 8, 1, 2),
+  );
+}

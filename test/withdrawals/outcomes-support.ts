@@ -12,6 +12,7 @@ import pg from 'pg';
 import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
+import { mintsOf } from '../../src/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
@@ -30,9 +31,9 @@ export class ChainHand {
 
   /** The address of a mint that the chain made at its start. */
   mint(name: 'mint' | 'feeMint'): string {
-    const mint = this.#stack.chainInfo?.[name];
-    if (typeof mint === 'object' && mint !== null && 'address' in mint) return String(mint.address);
-    throw new Error(`the chain has no ${name}`);
+    const mint = mintsOf(this.#stack.chainInfo)[name];
+    if (mint === undefined) throw new Error(`the chain has no ${name}`);
+    return mint;
   }
 
   /** The hot wallet's own key, which only the signer should have: for what a thief or a mistake could do. */

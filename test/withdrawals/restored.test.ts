@@ -1,29 +1,14 @@
-import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+import { describe, expect, it } from 'vitest';
+import { newWallet } from '../support/stack.ts';
+import { query, reaches, until } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
 
-let running: TestStack;
-let chain: ChainHand;
-let connection: Connection;
-let temporal: Client;
-
-beforeAll(async () => {
-  running = await testStack();
-  chain = new ChainHand(running.stack);
-  connection = await Connection.connect({ address: running.stack.temporal.address });
-  temporal = new Client({ connection });
-});
-
-afterAll(async () => {
-  await connection?.close();
-  await running?.close();
-});
+const use = useStack();
 
 /** Runs statements on the server of the record, from outside of its database. */
 async function onServer(...statements: readonly string[]): Promise<void> {
-  const url = new URL(running.stack.databaseUrl);
+  const url = new URL(use.stack.databaseUrl);
   url.pathname = '/postgres';
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
@@ -55,7 +40,7 @@ function restore(): Promise<void> {
 
 async function openAlerts(): Promise<readonly (readonly [kind: string, subject: string])[]> {
   const rows = await query<{ kind: string; subject: string }>(
-    running.stack,
+    use.stack,
     'select kind, subject from alert where closed_at is null order by position',
   );
   return rows.map(({ kind, subject }) => [kind, subject]);
@@ -63,17 +48,17 @@ async function openAlerts(): Promise<readonly (readonly [kind: string, subject: 
 
 async function resume(): Promise<void> {
   await query(
-    running.stack,
+    use.stack,
     `update pause set ended_at = now(), ended_by = 'the test', ended_why = 'looked at' where ended_at is null`,
   );
 }
 
 function pay(id: string, destination: string, acceptEmptyWallet = true) {
-  return running.sluice.withdraw({ id, asset: 'SOL', amount: '3000000', destination, acceptEmptyWallet });
+  return use.sluice.withdraw({ id, asset: 'SOL', amount: '3000000', destination, acceptEmptyWallet });
 }
 
 async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
-  await temporal.schedule.getHandle(schedule).trigger();
+  await use.temporal.schedule.getHandle(schedule).trigger();
 }
 
 describe('a record restored from before the last attempts', () => {
@@ -82,7 +67,7 @@ describe('a record restored from before the last attempts', () => {
   const later = newWallet();
 
   it('stops all preparations, and nothing is paid twice', async () => {
-    const { sluice } = running;
+    const { sluice } = use;
     await pay('before', newWallet());
     expect((await sluice.waitForFinal('before')).status).toBe('finalized');
     await pay('paid-since', paidSince, false);
@@ -92,12 +77,12 @@ describe('a record restored from before the last attempts', () => {
     await sluice.confirm('paid-since');
     const paid = await sluice.waitForFinal('paid-since');
     expect(paid.status).toBe('finalized');
-    await chain.swallowSends();
+    await use.chain.swallowSends();
     await pay('on-its-way', onItsWay);
     await reaches(sluice, 'on-its-way', 'sending');
     const signature = (await sluice.get('on-its-way')).attempts[0]?.signature ?? '';
     await restore();
-    await chain.heal();
+    await use.chain.heal();
 
     // The restored record knows of no attempt; its wallet looks like any other that may be paid.
     expect(await reaches(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({ attempts: [] });
@@ -118,13 +103,13 @@ describe('a record restored from before the last attempts', () => {
       ]),
     );
     expect(signature).not.toBe('');
-    expect(await chain.paymentsTo(paidSince)).toHaveLength(1);
-    expect((await chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
-    expect(await chain.paymentsTo(later)).toEqual([]);
+    expect(await use.chain.paymentsTo(paidSince)).toHaveLength(1);
+    expect((await use.chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
+    expect(await use.chain.paymentsTo(later)).toEqual([]);
   }, 240_000);
 
   it('stays stopped after a resume until every lost attempt has landed or can never land', async () => {
-    const { sluice } = running;
+    const { sluice } = use;
     await resume();
     const stopped = await reaches(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
@@ -132,30 +117,30 @@ describe('a record restored from before the last attempts', () => {
     // What the wallet signed before the restore and landed since may have paused everything once more.
     await resume();
     expect((await sluice.waitForFinal('later')).status).toBe('finalized');
-    expect(await chain.paymentsTo(later)).toHaveLength(1);
-    expect(await chain.paymentsTo(paidSince)).toHaveLength(1);
+    expect(await use.chain.paymentsTo(later)).toHaveLength(1);
+    expect(await use.chain.paymentsTo(paidSince)).toHaveLength(1);
     expect(await sluice.get('paid-since')).toMatchObject({
       status: 'held',
       reason: { code: 'maybe_paid' },
       attempts: [],
     });
     expect((await sluice.cancel('paid-since')).status).toBe('cancelled');
-    expect((await chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
+    expect((await use.chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
   }, 300_000);
 });
 
 describe('an attempt on record as dead that the chain shows', () => {
   it('pauses everything, and its withdrawal is never paid again, resumed or not', async () => {
-    const { sluice } = running;
+    const { sluice } = use;
     const destination = newWallet();
     await pay('dead-but-landed', destination);
     const { attempts } = await sluice.waitForFinal('dead-but-landed');
     const signature = attempts[0]?.signature ?? '';
     await query(
-      running.stack,
+      use.stack,
       `update attempt set state = 'dead', proof = '{"forged":true}' where withdrawal_id = 'dead-but-landed'`,
     );
-    await query(running.stack, `update withdrawal set status = 'preparing' where id = 'dead-but-landed'`);
+    await query(use.stack, `update withdrawal set status = 'preparing' where id = 'dead-but-landed'`);
     await nextRound('orphans');
     await until(async () => (await sluice.get('dead-but-landed')).reason?.code === 'dead_attempt_landed');
     const held = await sluice.get('dead-but-landed');
@@ -167,6 +152,6 @@ describe('an attempt on record as dead that the chain shows', () => {
     await pay('after-the-alarm', after);
     expect((await sluice.waitForFinal('after-the-alarm')).status).toBe('finalized');
     expect(await sluice.get('dead-but-landed')).toMatchObject({ status: 'held' });
-    expect(await chain.paymentsTo(destination)).toHaveLength(1);
+    expect(await use.chain.paymentsTo(destination)).toHaveLength(1);
   }, 120_000);
 });

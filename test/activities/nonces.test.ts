@@ -8,7 +8,13 @@ import { createNonceUpkeep } from '../../src/activities/nonce-upkeep.ts';
 import { createPreparation } from '../../src/activities/preparation.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import type { NonceUpkeepEnd, NonceUpkeepRequest, Preparation } from '../../src/domain/steps.ts';
+import type {
+  Landing,
+  NonceUpkeepEnd,
+  NonceUpkeepRequest,
+  NonceUpkeepTask,
+  Preparation,
+} from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { NonceAccountRow } from '../../src/ledger/nonces.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
@@ -82,7 +88,15 @@ async function upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | nul
   const task = await act.prepareUpkeep(request);
   if (task === null) return null;
   const { signature } = await act.signUpkeep(task);
-  return run(act.landUpkeep, { messageHash: task.messageHash, signature });
+  return landUpkeep(task, signature);
+}
+
+function landUpkeep({ messageHash }: NonceUpkeepTask, signature: string): Promise<NonceUpkeepEnd> {
+  return run((input) => act.landUpkeep(input), { messageHash, signature });
+}
+
+function land(signed: Awaited<ReturnType<typeof sign>>): Promise<Landing> {
+  return run((input) => act.landAttempt(input), signed);
 }
 
 async function newAccount(): Promise<NonceAccountRow> {
@@ -99,31 +113,33 @@ async function account(address: string): Promise<NonceAccountRow> {
 
 let serial = 0;
 
-async function withdrawal(destination = Keypair.generate().publicKey.toBase58(), amount = AMOUNT) {
+async function withdrawal() {
   serial += 1;
-  const id = `n-${serial}`;
-  await ledger.withdrawals.reserve({
-    id,
-    asset: 'SOL',
-    amount: amount.toString(),
+  const destination = Keypair.generate().publicKey.toBase58();
+  const asset = 'SOL';
+  const terms = {
+    id: `n-${serial}`,
+    asset,
+    amount: AMOUNT.toString(),
     destination,
     acceptEmptyWallet: true,
-  });
-  return { id, destination, amount: amount.toString() };
+  };
+  await ledger.withdrawals.reserve(terms);
+  return terms;
 }
 
 type Paid = Awaited<ReturnType<typeof withdrawal>>;
 
-function prepare({ id }: Paid): Promise<Preparation> {
-  return act.prepareAttempt({ id, wait: false });
+function prepare(terms: Paid): Promise<Preparation> {
+  return act.prepareAttempt({ id: terms.id, wait: false });
 }
 
 /** The attempt that was prepared, signed by the signer. */
 async function sign({ id, destination, amount }: Paid, preparation: Preparation) {
   if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
   const { n, signature: _signature, ...attempt } = preparation.attempt;
-  const terms = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null };
-  const { signature } = await act.signTransaction({ ...terms, ...attempt });
+  const task = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
+  const { signature } = await act.signTransaction(task);
   return { id, n, signature };
 }
 
@@ -149,13 +165,13 @@ describe('a withdrawal with a durable nonce', () => {
     const [row] = await ledger.attempts.of(paid.id);
     expect(row).toMatchObject({ nonceAccount: address, blockhash: nonce, lastValidBlockHeight: null });
 
-    const landing = await run(act.landAttempt, await sign(paid, preparation));
+    const landing = await land(await sign(paid, preparation));
     expect(landing.kind).toBe('finalized');
     expect(await lamports(paid.destination)).toBe(AMOUNT);
     expect(await account(address)).toMatchObject({ state: 'unproved', withdrawalId: null, nonce });
     const other = await withdrawal();
     const again = await sign(other, await preparedWhenFree(other));
-    expect((await run(act.landAttempt, again)).kind).toBe('finalized');
+    expect((await land(again)).kind).toBe('finalized');
     const [later] = await ledger.attempts.of(other.id);
     expect(later?.nonceAccount).toBe(address);
     expect(later?.blockhash).not.toBe(nonce);
@@ -172,16 +188,15 @@ describe('a withdrawal with a durable nonce', () => {
       (one) => one.kind === 'waiting' && one.reason.code === 'no_free_nonce',
     );
     expect(waiting).toHaveLength(6);
-    const landed = async () => {
+    const ended = async () => {
       const steps = await Promise.all(all.map(prepare));
       for (const [index, step] of steps.entries()) {
         const paid = all[index];
-        if (paid !== undefined && step.kind === 'prepared')
-          await run(act.landAttempt, await sign(paid, step));
+        if (paid !== undefined && step.kind === 'prepared') await land(await sign(paid, step));
       }
       return steps.filter(({ kind }) => kind === 'ended').length;
     };
-    await expect.poll(landed, { timeout: 60_000 }).toBe(9);
+    await expect.poll(ended, { timeout: 60_000 }).toBe(9);
     const rows = (await Promise.all(all.map(({ id }) => ledger.attempts.of(id)))).flat();
     expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 9 }, () => 'landed'));
     expect(new Set(rows.map((row) => `${row.nonceAccount}/${row.blockhash}`)).size).toBe(9);
@@ -192,14 +207,14 @@ describe('a withdrawal with a durable nonce', () => {
     const paid = await withdrawal();
     const signed = await sign(paid, await preparedWhenFree(paid));
     const [first] = await ledger.attempts.of(paid.id);
-    if (first?.nonceAccount == null) throw new Error('it has no nonce account');
+    if (!first?.nonceAccount) throw new Error('it has no nonce account');
     const request = { kind: 'advance', address: first.nonceAccount, nonce: first.blockhash } as const;
     expect(await upkeep(request)).toMatchObject({ state: 'landed' });
-    expect(await run(act.landAttempt, signed)).toMatchObject({ kind: 'dead' });
+    expect(await land(signed)).toMatchObject({ kind: 'dead' });
     expect(await upkeep(request), 'a late request harms nobody').toBeNull();
 
     const second = await sign(paid, await preparedWhenFree(paid));
-    expect((await run(act.landAttempt, second)).kind).toBe('finalized');
+    expect((await land(second)).kind).toBe('finalized');
     expect(await lamports(paid.destination)).toBe(AMOUNT);
     const rows = await ledger.attempts.of(paid.id);
     expect(rows.map(({ state }) => state)).toEqual(['dead', 'landed']);
@@ -210,13 +225,13 @@ describe('a withdrawal with a durable nonce', () => {
     const paid = await withdrawal();
     const signed = await sign(paid, await preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
-    if (row?.nonceAccount == null) throw new Error('it has no nonce account');
+    if (!row?.nonceAccount) throw new Error('it has no nonce account');
     const request = { kind: 'advance', address: row.nonceAccount, nonce: row.blockhash } as const;
     const task = await act.prepareUpkeep(request);
     if (task === null) throw new Error('the account is leased with this nonce');
-    expect((await run(act.landAttempt, signed)).kind).toBe('finalized');
+    expect((await land(signed)).kind).toBe('finalized');
     const { signature } = await act.signUpkeep(task);
-    expect(await run(act.landUpkeep, { messageHash: task.messageHash, signature })).toMatchObject({
+    expect(await landUpkeep(task, signature)).toMatchObject({
       state: 'dead',
     });
     expect(await lamports(paid.destination)).toBe(AMOUNT);
@@ -233,7 +248,7 @@ describe('a withdrawal with a durable nonce', () => {
     const signed = await sign(paid, await preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
     await drain(1_500_000n);
-    expect(await run(act.landAttempt, signed)).toMatchObject({ kind: 'failed' });
+    expect(await land(signed)).toMatchObject({ kind: 'failed' });
     expect(await prepare(paid)).toMatchObject({ kind: 'ended', status: 'failed' });
     const { address } = await account(row?.nonceAccount ?? '');
     await expect.poll(() => finalizedNonce(address)).not.toBe(row?.blockhash);

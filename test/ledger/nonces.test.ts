@@ -32,7 +32,7 @@ describe('a nonce account', () => {
     const rows = await Promise.all(
       Array.from({ length: 5 }, () => use.ledger.nonces.register('many', (position) => `many/${position}`)),
     );
-    expect(rows.map(({ position }) => position).toSorted()).toEqual([1, 2, 3, 4, 5]);
+    expect(new Set(rows.map(({ position }) => position))).toEqual(new Set([1, 2, 3, 4, 5]));
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['unproved']));
   });
 

@@ -17,15 +17,21 @@ const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
   failed: 'nothing: the transaction failed on chain and paid nothing',
 };
 
-/** The markdown card that the Temporal Web UI shows as current details: the state, then what is worth knowing, a line each. */
+/**
+ * The markdown card that the Temporal Web UI shows as current details. Its frame shows three lines and scrolls after them, and a
+ * signature fills one: the state and the signature come first.
+ */
 export function progressCard(terms: WithdrawalTerms, view: WithdrawalView): string {
   const { reason, signature } = view;
+  const attempt = signature === null ? '' : `, attempt ${view.attempts}: \`${signature}\``;
   const lines = [
-    `**${view.status}** — waits for ${WAITS_FOR[view.status]}`,
+    `**${view.status}**${attempt}`,
+    `waits for ${WAITS_FOR[view.status]}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
     `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``,
-    ...(signature === null ? [] : [`attempt ${view.attempts}: \`${signature}\``]),
   ];
-  // The Web UI joins lines that no empty line parts.
-  return lines.join('\n\n');
+  return lines.join(LINE_BREAK);
 }
+
+/** Of markdown: the Web UI joins lines that end otherwise, and parts paragraphs by a line that its frame lacks. */
+const LINE_BREAK = '  \n';

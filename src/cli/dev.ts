@@ -36,13 +36,19 @@ async function keepStack(output: Output): Promise<number> {
   const removeDevFile = writeDevFile(facts, DEV_FILE);
   try {
     output.result(facts, describe(facts));
-    await Promise.all([aborted(signal), supervise(processesOf(stack), say, signal)]);
+    await Promise.all([aborted(signal), supervise(processesOf(stack), timed(say), signal)]);
     say('stopping');
   } finally {
     removeDevFile();
     await stack.close();
   }
+  say('stopped');
   return EXIT.ok;
+}
+
+/** Minutes or days may lie between two lines of supervision. */
+function timed(say: (line: string) => void): (line: string) => void {
+  return (line) => say(`${new Date().toISOString()}  ${line}`);
 }
 
 async function httpPortOf(text: string): Promise<number> {
@@ -53,6 +59,12 @@ async function httpPortOf(text: string): Promise<number> {
     throw new UsageError(`port ${port} is taken: stop what listens there, or set SLUICE_HTTP_PORT`);
   return port;
 }
+
+const MINT_NOTES: Readonly<Record<string, string>> = {
+  mint: 'a token with 6 decimals',
+  feeMint: 'a Token-2022 token that takes a fee of each transfer',
+  plantedMint: 'a token at the address of USDC on devnet',
+};
 
 /** The same facts as in the file, as a table. */
 function describe(facts: DevFacts): string {
@@ -66,11 +78,15 @@ function describe(facts: DevFacts): string {
     ...facts.rpcUrls.map((url, index) => [`Solana RPC ${index + 1}`, url] as const),
     ['hot wallet', facts.hotWallet],
     ['its key file', facts.signerKeyFile],
-    ...Object.entries(facts.mints),
+    ...Object.entries(facts.mints).map(
+      ([name, mint]) => [name, noted(mint, MINT_NOTES[name] ?? null)] as const,
+    ),
     ['logs', facts.logs],
   ];
   const table = inColumns(rows, '   ').map((line) => `  ${line}`);
-  return ['', ...table, '', `  All this is in ${DEV_FILE}, too. Ctrl-C stops everything.`].join('\n');
+  return ['', ...table, '', `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything.`].join(
+    '\n',
+  );
 }
 
 function noted(value: string, note: string | null): string {

@@ -20,9 +20,17 @@ export function renderStep(withdrawal: Withdrawal): string {
   const parts = [renderStatus(withdrawal.status)];
   if (withdrawal.reason !== null) parts.push(withdrawal.reason.message);
   if (signature !== undefined && signature !== null) parts.push(signature);
-  if (withdrawal.status === 'awaiting_confirmation')
-    parts.push(`answer with: sluice confirm ${withdrawal.id}`);
-  return parts.join('  ');
+  return [...parts, ...nextStep(withdrawal)].join('  ');
+}
+
+/** What people can do now, or why they need not; nothing where no word of theirs is waited for. */
+function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary): readonly string[] {
+  if (status !== 'awaiting_confirmation') return [];
+  return [
+    confirmedByCustomer
+      ? `confirmed, and goes on; see: sluice status ${id}`
+      : `answer with: sluice confirm ${id}`,
+  ];
 }
 
 /** Everything about one withdrawal, a line each. */
@@ -36,6 +44,7 @@ export function renderWithdrawal(withdrawal: Withdrawal): string {
   }
   if (withdrawal.reason !== null)
     lines.push(`  reason     ${withdrawal.reason.message} (${withdrawal.reason.code})`);
+  for (const step of nextStep(withdrawal)) lines.push(`  next       ${step}`);
   for (const attempt of withdrawal.attempts) lines.push(...renderAttempt(attempt));
   lines.push(`  workflow   ${withdrawal.workflowId}`);
   return lines.join('\n');
@@ -43,8 +52,9 @@ export function renderWithdrawal(withdrawal: Withdrawal): string {
 
 /** One line of a list. */
 export function renderSummary(withdrawal: WithdrawalSummary): string {
-  const status = withdrawal.status.padEnd(21);
-  return `${withdrawal.createdAt}  ${paint(withdrawal.status, status)}  ${withdrawal.id}  ${describeAmount(withdrawal)}`;
+  const status = paint(withdrawal.status, withdrawal.status.padEnd(21));
+  const { createdAt, id } = withdrawal;
+  return [createdAt, status, id, describeAmount(withdrawal), ...nextStep(withdrawal)].join('  ');
 }
 
 function renderAttempt(attempt: Attempt): string[] {

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
-import { EXIT, Interrupted } from './exit.ts';
+import { EXIT, Interrupted, UsageError } from './exit.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 import { renderStep, renderWithdrawal } from './render.ts';
 
@@ -11,40 +11,46 @@ export function registerWithdraw(program: Command): void {
   program
     .command('withdraw')
     .description('ask for a withdrawal; the same id never pays twice')
-    .requiredOption('--id <id>', 'your id of this withdrawal, for ever')
-    .requiredOption('--asset <asset>', 'SOL, or the address of a mint')
-    .requiredOption('--amount <units>', 'base units: lamports, or the smallest unit of the token')
-    .requiredOption('--to <wallet>', 'wallet of the receiver')
+    .option('--id <id>', 'your id of this withdrawal, for ever')
+    .option('--asset <asset>', 'SOL, or the address of a mint')
+    .option('--amount <units>', 'base units: lamports, or the smallest unit of the token')
+    .option('--to <wallet>', 'wallet of the receiver')
     .option('--accept-empty-wallet', 'pay a wallet that holds nothing yet without asking')
     .option('--memo <text>', 'text that is written to the chain')
     .option('--wait', 'wait until it is finalized, rejected, cancelled or failed')
     .option(...JSON_AND_PROGRESS_OPTION)
     .action((options) =>
       run(options, async (output) => {
+        const terms = termsOf(options);
         const sluice = connect();
-        const asked = await sluice.withdraw(termsOf(options));
+        const asked = await sluice.withdraw(terms);
         return options.wait ? follow(sluice, asked, output) : end(asked, output);
       }),
     );
 }
 
 interface WithdrawOptions {
-  readonly id: string;
-  readonly asset: string;
-  readonly amount: string;
-  readonly to: string;
+  readonly id?: string | undefined;
+  readonly asset?: string | undefined;
+  readonly amount?: string | undefined;
+  readonly to?: string | undefined;
   readonly acceptEmptyWallet?: true | undefined;
   readonly memo?: string | undefined;
 }
 
-function termsOf(options: WithdrawOptions): WithdrawalTerms {
+/** Commander would name only the first of several options that are missing. */
+function termsOf({ id, asset, amount, to, acceptEmptyWallet, memo }: WithdrawOptions): WithdrawalTerms {
+  if (id === undefined || asset === undefined || amount === undefined || to === undefined) {
+    const missing = Object.entries({ id, asset, amount, to }).filter(([, value]) => value === undefined);
+    throw new UsageError(`missing: ${missing.map(([name]) => `--${name}`).join(', ')}; see --help`);
+  }
   return {
-    id: options.id,
-    asset: options.asset,
-    amount: options.amount,
-    destination: options.to,
-    ...(options.acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet: true }),
-    ...(options.memo === undefined ? {} : { memo: options.memo }),
+    id,
+    asset,
+    amount,
+    destination: to,
+    ...(acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet: true }),
+    ...(memo === undefined ? {} : { memo }),
   };
 }
 

@@ -2,12 +2,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { mintsOf } from './chain.ts';
 import type { Stack } from './stack.ts';
+import { withdrawalsInUi } from './temporal.ts';
 
 /** What `npm run dev` tells people and leaves for other programs. Paths, never contents, of key files. */
 export interface DevFacts {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
+  /** The Web UI at the list of all withdrawals, without the workflows that keep house. */
   readonly temporalUi: string | null;
   /** What to know of `temporalUi`; null where it is sure. */
   readonly temporalUiNote: string | null;
@@ -29,7 +31,7 @@ export function devFacts(stack: Stack): DevFacts {
     apiUrl: stack.apiUrl,
     openapiUrl: `${stack.apiUrl}/openapi.json`,
     apiKey: stack.apiKey,
-    temporalUi: stack.temporal.uiUrl,
+    temporalUi: withdrawalsInUi(stack.temporal),
     temporalUiNote: stack.temporal.uiNote,
     temporalAddress: stack.temporal.address,
     temporalNamespace: stack.temporal.namespace,

@@ -35,6 +35,16 @@ export interface TemporalOptions {
   readonly say?: (line: string) => void;
 }
 
+/** Where the Web UI lists all withdrawals and nothing else; null where there is no UI. */
+export function withdrawalsInUi({
+  uiUrl,
+  namespace,
+}: Pick<LocalTemporal, 'uiUrl' | 'namespace'>): string | null {
+  if (uiUrl === null) return null;
+  const query = new URLSearchParams({ query: 'WorkflowType="withdrawal"' });
+  return `${uiUrl}/namespaces/${namespace}/workflows?${query}`;
+}
+
 async function serves(address: string, namespace: string): Promise<boolean> {
   let connection: Connection | undefined;
   try {

@@ -71,6 +71,25 @@ test('status, list and cancel show what is on record', async () => {
   expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
 });
 
+test('status and list say how to answer one that waits for a confirmation', async () => {
+  await service.ledger.withdrawals.reserve({
+    id: 'cli-6',
+    asset: 'SOL',
+    amount: '5',
+    destination: 'Wa1ting',
+  });
+  await service.ledger.withdrawals.move('cli-6', 'awaiting_confirmation');
+  const [status, list] = await Promise.all([
+    sluice(['status', 'cli-6']),
+    sluice(['list', '--to', 'Wa1ting']),
+  ]);
+  for (const { stdout } of [status, list]) expect(stdout).toContain('answer with: sluice confirm cli-6\n');
+  await service.ledger.withdrawals.confirmDestination('cli-6');
+  expect((await sluice(['status', 'cli-6'])).stdout).toContain(
+    'confirmed, and goes on; see: sluice status cli-6\n',
+  );
+});
+
 test('exit codes tell usage, refusal and absence apart', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
     sluice(['withdraw', '--id', 'x', '--json']),
@@ -85,7 +104,7 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   ]);
   expect(lastWord(wrongOption)).toEqual({
     ok: false,
-    error: { code: 'UsageError', message: "required option '--asset <asset>' not specified" },
+    error: { code: 'UsageError', message: 'missing: --asset, --amount, --to; see --help' },
   });
   expect(unknown.stderr).toContain('nobody');
   expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');

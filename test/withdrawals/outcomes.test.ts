@@ -94,13 +94,17 @@ describe('a destination that must never be paid', () => {
     ],
     ['a point of small order', 'small_order', () => base58.encode(Uint8Array.of(1, ...new Uint8Array(31)))],
     ['the hot wallet itself', 'own_address', () => stack.hotWallet],
-    ['text that is not base58', 'not_base58', () => '0OIl'.repeat(10)],
-    ['text of another length', 'wrong_length', () => 'abc'],
   ];
 
   it.each(cases)('is %s: %s', async (_what, code, address) => {
     const terms = sol(`rejected-${code}`, { destination: await address() });
     expect(await pay(terms)).toMatchObject({ status: 'rejected', reason: { code }, attempts: [] });
+  });
+
+  it.each(['0OIl'.repeat(10), 'abc'])('is no address at all, and uses up no id: %s', async (destination) => {
+    const terms = sol(`malformed-${destination}`, { destination });
+    await expect(sluice.withdraw(terms)).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
+    await expect(sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
   });
 });
 

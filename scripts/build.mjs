@@ -24,7 +24,10 @@ cpSync(join(ROOT, 'src'), DIST, {
   filter: (source) => source.endsWith('.mjs') || statSync(source).isDirectory(),
 });
 
-const { bundleWorkflowCode } = await import('@temporalio/worker');
-const { code } = await bundleWorkflowCode({ workflowsPath: join(DIST, 'workflows', 'index.js') });
+const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+const { code } = await bundleWorkflowCode({
+  workflowsPath: join(DIST, 'workflows', 'index.js'),
+  logger: new DefaultLogger('WARN'),
+});
 writeFileSync(join(DIST, 'workflow-bundle.js'), code);
 process.stderr.write(`sluice: built ${DIST}\n`);

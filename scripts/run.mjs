@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { failureLine, wantsJson } from '../src/cli/last-word.mjs';
 import { bootstrapOrExit } from './bootstrap.mjs';
 
+const PARENT = process.ppid;
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const PARENT_CHECK_MS = 500;
 
 const given = process.argv.slice(2);
 const withTemporal = given[0] !== '--no-temporal';
@@ -35,6 +38,12 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(signal, () => {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   });
+}
+// npm hands a SIGTERM to a shell that dies of it and tells nobody: the program must not outlive the one who started it.
+if (process.env.npm_lifecycle_event !== undefined) {
+  setInterval(() => {
+    if (process.ppid !== PARENT) child.kill('SIGTERM');
+  }, PARENT_CHECK_MS).unref();
 }
 child.once('error', (error) => fail(`${program} cannot be started: ${error.message}`, 1));
 child.once('exit', (code, signal) => {

@@ -1,15 +1,9 @@
-import type { WithdrawalTerms } from '../src/client/client.ts';
 import type { ChainPayment } from '../src/localstack/chain-truth.ts';
+import { type Claim, judge, strangersTo } from '../src/localstack/verdict.ts';
 
-/** What the record says of one withdrawal at the end. */
-export interface Outcome {
-  readonly terms: WithdrawalTerms;
-  readonly status: string;
+/** What the record, and Temporal, say of one withdrawal at the end. */
+export interface Outcome extends Claim {
   readonly reason: string | null;
-  /** Base units that arrived, where less than the amount does. */
-  readonly amountReceived: string | null;
-  /** Signatures of all its attempts. */
-  readonly signatures: readonly string[];
   /** How its workflow ended, as Temporal has it: `COMPLETED`, `RUNNING`, `none` … */
   readonly workflow: string;
 }
@@ -33,15 +27,14 @@ export function audit(
   payments: readonly ChainPayment[],
   openReservations: bigint,
 ): Audit {
-  const known = new Set(outcomes.flatMap(({ signatures }) => signatures));
-  const strangers = payments.filter(({ signature }) => !known.has(signature));
-  const judged = outcomes.map((outcome) => judge(outcome, payments));
+  const strangers = strangersTo(outcomes, payments);
+  const verdicts = outcomes.map((outcome) => judge(outcome, payments));
   const unfinished = outcomes.filter(({ status }) => status !== 'finalized');
   const disagreeing = outcomes.filter(
     ({ status, workflow }) => status === 'finalized' && workflow !== 'COMPLETED',
   );
   const findings = [
-    ...judged.flatMap(({ finding }) => (finding === null ? [] : [finding])),
+    ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
     ...strangers.map(({ signature, wallet }) => `no withdrawal has transfer ${signature} to ${wallet}`),
     ...unfinished.map(({ terms, status, reason }) => `${terms.id} is ${status}: ${reason ?? 'no reason'}`),
     ...disagreeing.map(({ terms, workflow }) => `${terms.id} is finalized, its workflow is ${workflow}`),
@@ -51,31 +44,9 @@ export function audit(
     withdrawals: outcomes.length,
     finalized: outcomes.length - unfinished.length,
     transfersOnChain: payments.length,
-    duplicates: strangers.length + judged.reduce((sum, { extra }) => sum + extra, 0),
-    lost: judged.filter(({ lost }) => lost).length,
+    duplicates:
+      strangers.length + verdicts.reduce((sum, { transfers }) => sum + Math.max(0, transfers.length - 1), 0),
+    lost: verdicts.filter(({ lost }) => lost).length,
     findings,
   };
-}
-
-function judge(
-  outcome: Outcome,
-  payments: readonly ChainPayment[],
-): { readonly extra: number; readonly lost: boolean; readonly finding: string | null } {
-  const { terms, status, signatures } = outcome;
-  const paid = payments.filter(({ signature }) => signatures.includes(signature));
-  const extra = Math.max(0, paid.length - 1);
-  const exact = paid.length === 1 && paid.every((payment) => isExact(payment, outcome));
-  if (status === 'finalized' && exact) return { extra, lost: false, finding: null };
-  if (status !== 'finalized' && paid.length === 0) return { extra, lost: false, finding: null };
-  const seen = paid.map(({ received, wallet }) => `${received} to ${wallet}`).join(', ');
-  const finding = `${terms.id} is ${status}, the blocks show: ${seen === '' ? 'nothing' : seen}`;
-  return { extra, lost: status === 'finalized' && !paid.some((one) => isExact(one, outcome)), finding };
-}
-
-function isExact(payment: ChainPayment, { terms, amountReceived }: Outcome): boolean {
-  return (
-    payment.wallet === terms.destination &&
-    payment.asset === terms.asset &&
-    payment.received.toString() === (amountReceived ?? terms.amount)
-  );
 }

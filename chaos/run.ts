@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../src/client/client.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
+import { mintsOf } from '../src/localstack/chain.ts';
 import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
@@ -152,13 +153,10 @@ async function marketOf(stack: Stack): Promise<Market> {
   const wallets = Array.from({ length: OLD_WALLETS }, () => newWallet().address);
   const url = stack.rpcUrls[0] ?? '';
   for (const wallet of wallets) await rpc(url, 'requestAirdrop', [wallet, 10_000_000]);
-  return { mint: mintOf(stack, 'mint'), feeMint: mintOf(stack, 'feeMint'), wallets };
-}
-
-function mintOf(stack: Stack, name: string): string {
-  const mint = stack.chainInfo?.[name];
-  if (typeof mint === 'object' && mint !== null && 'address' in mint) return String(mint.address);
-  throw new Error('chaos needs its own chain: unset SLUICE_RPC_URLS');
+  const { mint, feeMint } = mintsOf(stack.chainInfo);
+  if (mint === undefined || feeMint === undefined)
+    throw new Error('chaos needs its own chain: unset SLUICE_RPC_URLS');
+  return { mint, feeMint, wallets };
 }
 
 function clockEnvironment(clockFile: string): NodeJS.ProcessEnv {

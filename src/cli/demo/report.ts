@@ -1,5 +1,6 @@
 import type { Withdrawal } from '../../client/client.ts';
 import type { ChainPayment } from '../../localstack/chain-truth.ts';
+import { claimOf, judge, strangersTo } from '../../localstack/verdict.ts';
 import type { Case } from './customers.ts';
 import type { Kill } from './kill.ts';
 import type { DemoRow } from './table.ts';
@@ -22,61 +23,48 @@ export interface DemoReport {
 }
 
 /** A withdrawal and how it ended. */
-export interface Outcome {
+export interface Ended {
   readonly asked: Case;
   readonly result: Withdrawal;
 }
 
 /** Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. */
-export function judge(
-  paid: readonly Outcome[],
-  rejected: Outcome,
+export function report(
+  paid: readonly Ended[],
+  rejected: Ended,
   kill: Kill | null,
   payments: readonly ChainPayment[],
 ): DemoReport {
-  const finalized = paid.filter(({ result }) => result.status === 'finalized').length;
+  const claims = paid.map(({ asked, result }) => claimOf(asked.terms, result));
+  const verdicts = claims.map((claim) => judge(claim, payments));
+  const unpaid = paid.filter(({ result }) => result.status !== 'finalized');
   const faults = [
-    ...paid.flatMap((outcome) => faultOf(outcome, paymentsFor(outcome, payments))),
-    ...(payments.length === paid.length
-      ? []
-      : [`${payments.length} transfers left the hot wallet, not ${paid.length}`]),
+    ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
+    ...unpaid.map(({ asked, result }) => `${asked.what}: ${result.status}, not finalized`),
+    ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
     ...(rejected.result.status === 'rejected' ? [] : [`${rejected.asked.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
   ];
   return {
     ok: faults.length === 0,
-    withdrawals: { requested: paid.length, finalized, transfersOnChain: payments.length },
+    withdrawals: {
+      requested: paid.length,
+      finalized: paid.length - unpaid.length,
+      transfersOnChain: payments.length,
+    },
     rejected: rejected.result.reason,
     workerKilled: kill !== null,
     kill,
     faults,
     rows: [
-      ...paid.map((outcome) => paidRow(outcome, paymentsFor(outcome, payments))),
+      ...paid.map((ended, index) => paidRow(ended, verdicts[index]?.transfers ?? [])),
       { ...row(rejected), onChain: '0', note: rejected.result.reason?.message ?? '' },
     ],
   };
 }
 
-function paymentsFor({ result }: Outcome, payments: readonly ChainPayment[]): readonly ChainPayment[] {
-  return payments.filter(({ signature }) =>
-    result.attempts.some((attempt) => attempt.signature === signature),
-  );
-}
-
-function faultOf({ asked, result }: Outcome, payments: readonly ChainPayment[]): readonly string[] {
-  const [payment] = payments;
-  if (result.status !== 'finalized') return [`${asked.what}: ${result.status}, not finalized`];
-  if (payment === undefined || payments.length > 1)
-    return [`${asked.what}: ${payments.length} transfers, not one`];
-  const right =
-    payment.wallet === asked.terms.destination &&
-    payment.asset === asked.terms.asset &&
-    payment.received.toString() === (result.amountReceived ?? asked.terms.amount);
-  return right ? [] : [`${asked.what}: ${payment.received} of ${payment.asset} went to ${payment.wallet}`];
-}
-
 /** The payment that lost its worker must be the transaction that was under way, and no later one. */
-function killFault(last: Outcome | undefined, kill: Kill | null): readonly string[] {
+function killFault(last: Ended | undefined, kill: Kill | null): readonly string[] {
   if (kill === null) return ['no worker was killed between send and confirmation'];
   const signatures = last?.result.attempts.map(({ signature }) => signature) ?? [];
   return signatures.length === 1 && signatures[0] === kill.signature
@@ -84,15 +72,15 @@ function killFault(last: Outcome | undefined, kill: Kill | null): readonly strin
     : ['the withdrawal whose worker was killed was not paid by the transaction that was under way'];
 }
 
-function paidRow(outcome: Outcome, payments: readonly ChainPayment[]): DemoRow {
+function paidRow(ended: Ended, payments: readonly ChainPayment[]): DemoRow {
   const received = payments.map((payment) => payment.received.toString()).join(' + ');
   return {
-    ...row(outcome),
+    ...row(ended),
     onChain: `${payments.length} x ${received}`,
     note: payments[0]?.signature ?? '',
   };
 }
 
-function row({ asked, result }: Outcome): Pick<DemoRow, 'what' | 'status' | 'sent'> {
+function row({ asked, result }: Ended): Pick<DemoRow, 'what' | 'status' | 'sent'> {
   return { what: asked.what, status: result.status, sent: asked.terms.amount };
 }

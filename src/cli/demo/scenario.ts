@@ -1,7 +1,7 @@
 import { paymentsOnChain } from '../../localstack/chain-truth.ts';
 import { type Case, meetCustomers } from './customers.ts';
 import { killBetweenSendAndConfirmation } from './kill.ts';
-import { type DemoReport, judge, type Outcome } from './report.ts';
+import { type DemoReport, type Ended, report } from './report.ts';
 import type { Stage } from './stage.ts';
 
 /** Pays five customers and turns one away; the last payment loses its worker between send and confirmation. */
@@ -16,10 +16,10 @@ export async function runScenario(stage: Stage): Promise<DemoReport> {
   const { cases, kill } = await killBetweenSendAndConfirmation(stage, customers.crash);
   const survivors = await Promise.all(cases.map((each) => follow(stage, each)));
   const payments = await paymentsOnChain(stage.node, stage.stack.hotWallet);
-  return judge([...paid, ...survivors], rejected, kill, payments);
+  return report([...paid, ...survivors], rejected, kill, payments);
 }
 
-async function follow({ sluice, say, signal }: Stage, asked: Case): Promise<Outcome> {
+async function follow({ sluice, say, signal }: Stage, asked: Case): Promise<Ended> {
   let shown = '';
   const result = await sluice.waitForFinal(asked.terms.id, {
     pollMs: 200,

@@ -95,7 +95,8 @@ async function giveKey(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<str
   const key = env.SLUICE_API_KEY || `sluice_${randomBytes(32).toString('base64url')}`;
   const ledger = await openLedger(databaseUrl);
   try {
-    if ((await ledger.apiKeys.holderOf(key)) === null) await ledger.apiKeys.add(`localstack-${Date.now()}`, key);
+    if ((await ledger.apiKeys.holderOf(key)) === null)
+      await ledger.apiKeys.add(`localstack-${Date.now()}`, key);
   } finally {
     await ledger.close();
   }

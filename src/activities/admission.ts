@@ -3,6 +3,7 @@ import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
 import type { StatusReason, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { readmitted } from './lost-record.ts';
 import { currentAttempt } from './prepared-attempt.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
@@ -35,9 +36,10 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     },
 
     /** Sets the withdrawal aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
-    async hold({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<Standing> {
+    async hold(input: { readonly terms: WithdrawalTerms; readonly reason: StatusReason }): Promise<Standing> {
+      const { id } = await readmitted(ledger, input.terms);
       try {
-        await ledger.withdrawals.move(id, 'held', reason);
+        await ledger.withdrawals.move(id, 'held', input.reason);
       } catch (error) {
         if (!isDomainError(error, 'IllegalTransition')) throw error;
       }

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
-import { isDomainError } from '../domain/errors.ts';
-import type { Preparation } from '../domain/steps.ts';
-import { isTerminal, type StatusReason } from '../domain/withdrawal.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import type { Preparation, Shown } from '../domain/steps.ts';
+import { isTerminal, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
 import type { Stop } from './lifetimes.ts';
+import { readmitted } from './lost-record.ts';
 import type { Refusal } from './payee.ts';
 import { currentAttempt, preparedAttempt } from './prepared-attempt.ts';
 import type { WalletWatch } from './wallet-watch.ts';
@@ -20,6 +21,10 @@ export interface PreparationDeps {
 }
 
 const RETRY_MS = 5_000;
+/** Less than the time that one try of the activity has, so that a long look is a reason and no mere timeout. */
+const LOOK_DEADLINE_MS = 10_000;
+/** A fault that passes is nobody's business; one that stays is shown from this try on. */
+const TRIES_UNSEEN = 3;
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
@@ -27,7 +32,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    await walletWatch.look();
+    await inTime(walletWatch.look());
     const n = attempts.length + 1;
     for (let turn = 0; ; turn += 1) {
       const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
@@ -51,14 +56,25 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
   }
 
   return {
-    /** With `wait` a shortage or a stop is a retry, so that a long wait adds nothing to the history. */
-    async prepareAttempt(input: { readonly id: string; readonly wait: boolean }): Promise<Preparation> {
-      const row = await ledger.withdrawals.get(input.id);
+    /**
+     * A shortage, a stop or a fault that people see already (`shown`) is a retry, so that a long wait adds nothing to the history;
+     * one that they do not see is answered.
+     */
+    async prepareAttempt(input: {
+      readonly terms: WithdrawalTerms;
+      readonly shown: Shown;
+    }): Promise<Preparation> {
+      const row = await readmitted(ledger, input.terms);
       if (isTerminal(row.status)) return { kind: 'ended', status: row.status, reason: row.reason };
-      const preparation = await compose(row).catch((error: unknown) => whatIsThere(ledger, row.id, error));
-      if (input.wait && preparation.kind === 'waiting' && preparation.status !== 'awaiting_confirmation')
-        throw notYet(preparation.reason.code, preparation.reason.message, retryDelay());
-      return preparation;
+      try {
+        const preparation = await compose(row).catch((error: unknown) => whatIsThere(ledger, row.id, error));
+        if (!isSeen(preparation, input.shown)) return preparation;
+      } catch (error) {
+        const preparation = await stuck(ledger, row.id, error);
+        if (isSeen(preparation, input.shown)) throw error;
+        return preparation;
+      }
+      throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
 }
@@ -71,6 +87,31 @@ async function whatIsThere(ledger: Ledger, id: string, error: unknown): Promise<
   const attempt = currentAttempt(await ledger.attempts.of(id));
   if (attempt === null) throw error;
   return { kind: 'prepared', attempt };
+}
+
+/** A wait for the customer is the run's own. */
+function isSeen(preparation: Preparation, shown: Shown): boolean {
+  if (preparation.kind !== 'waiting' || preparation.status === 'awaiting_confirmation') return false;
+  return preparation.status === shown.status && preparation.reason.code === shown.code;
+}
+
+/** Holds, for people to see, what could not be prepared again and again; throws the error while it may pass unseen. */
+async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
+  const passing = !isDomainError(error) || error.retryable;
+  if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  const reason: StatusReason = { code: 'cannot_prepare', message };
+  await ledger.withdrawals.move(id, 'held', reason);
+  return { kind: 'waiting', status: 'held', reason };
+}
+
+async function inTime(look: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new DomainError('Unavailable', 'the history of the hot wallet is still being read');
+    timer = setTimeout(() => reject(error), LOOK_DEADLINE_MS);
+  });
+  await Promise.race([look, late]).finally(() => clearTimeout(timer));
 }
 
 /** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */

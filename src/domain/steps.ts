@@ -22,6 +22,13 @@ export interface Standing {
   readonly attempt: PreparedAttempt | null;
 }
 
+/** What people see of a withdrawal: a wait that would look the same tells nothing. */
+export interface Shown {
+  readonly status: WithdrawalStatus;
+  /** Of its reason. */
+  readonly code: string | null;
+}
+
 /** What composing an attempt led to. */
 export type Preparation =
   | { readonly kind: 'prepared'; readonly attempt: PreparedAttempt }

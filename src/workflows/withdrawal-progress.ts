@@ -6,7 +6,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { LandingReport } from '../domain/landing-report.ts';
-import type { Landing, Preparation, PreparedAttempt, Standing } from '../domain/steps.ts';
+import type { Landing, Preparation, PreparedAttempt, Shown, Standing } from '../domain/steps.ts';
 import {
   isTerminal,
   type StatusReason,
@@ -86,6 +86,10 @@ export class WithdrawalProgress {
   /** Resolves when the customer has confirmed more than `heard` times, or cancels. */
   async customerAnswered(heard: number): Promise<void> {
     await condition(() => this.answers > heard || isTerminal(this.status));
+  }
+
+  get shown(): Shown {
+    return { status: this.status, code: this.reason?.code ?? null };
   }
 
   view(): WithdrawalView {

@@ -39,11 +39,8 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView
  * where there is none to pay.
  */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
-  const { id } = progress.terms;
-  const answers = progress.answers;
-  const prepared = await progress.unlessCancelled(
-    act.prepareAttempt({ id, wait: progress.status === 'awaiting_funds' || progress.status === 'held' }),
-  );
+  const { answers, terms, shown } = progress;
+  const prepared = await progress.unlessCancelled(act.prepareAttempt({ terms, shown }));
   if (prepared === 'cancelled') return null;
   progress.prepared(prepared);
   if (progress.status === 'awaiting_confirmation') await progress.customerAnswered(answers);
@@ -73,7 +70,7 @@ async function signOrHold(progress: WithdrawalProgress, task: SigningTask): Prom
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = rootCause(error) ?? 'the signer refused';
-    progress.stand(await act.hold({ id: task.withdrawalId, reason: { code: 'signing_refused', message } }));
+    progress.stand(await act.hold({ terms: progress.terms, reason: { code: 'signing_refused', message } }));
     if (isTerminal(progress.status)) return null;
     throw error;
   }

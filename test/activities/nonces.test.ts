@@ -131,7 +131,7 @@ async function withdrawal() {
 type Paid = Awaited<ReturnType<typeof withdrawal>>;
 
 function prepare(terms: Paid): Promise<Preparation> {
-  return act.prepareAttempt({ id: terms.id, wait: false });
+  return act.prepareAttempt({ terms, shown: { status: 'requested', code: null } });
 }
 
 /** The attempt that was prepared, signed by the signer. */

@@ -42,7 +42,7 @@ afterAll(async () => {
 /** Composing where the destination is empty until the customer confirms, and a mint from then on. Nothing else is told. */
 function chainWithEmptyWallet(ledger: Ledger) {
   return {
-    async prepareAttempt({ id }: { id: string }): Promise<Preparation> {
+    async prepareAttempt({ terms: { id } }: { terms: { id: string } }): Promise<Preparation> {
       const row = await ledger.withdrawals.get(id);
       if (row.status === 'cancelled') return { kind: 'ended', status: 'cancelled', reason: row.reason };
       const status = row.confirmedByCustomer ? 'rejected' : 'awaiting_confirmation';

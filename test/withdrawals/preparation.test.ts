@@ -50,7 +50,11 @@ describe('preparing attempts', () => {
     const ids = Array.from({ length: SEVERAL }, (_, index) => `equal-${index}`);
     const terms = { asset: 'SOL', amount: AMOUNT.toString(), destination, acceptEmptyWallet: true };
     for (const id of ids) await ledger.withdrawals.reserve({ id, ...terms });
-    const prepared = await Promise.all(ids.map((id) => prepare.prepareAttempt({ id, wait: false })));
+    const prepared = await Promise.all(
+      ids.map((id) =>
+        prepare.prepareAttempt({ terms: { id, ...terms }, shown: { status: 'requested', code: null } }),
+      ),
+    );
     expect(prepared.map(({ kind }) => kind)).toEqual(Array(SEVERAL).fill('prepared'));
 
     const attempts = await ledger.attempts.live();

@@ -1,0 +1,84 @@
+import { Keypair } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Composer } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
+import { createPreparation } from '../../src/activities/preparation.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type { Preparation, Shown } from '../../src/domain/steps.ts';
+import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { newId, REASON, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { useHotWallet } from './hot-wallet.ts';
+
+const REQUESTED: Shown = { status: 'requested', code: null };
+const use = useLedger();
+const hot = useHotWallet(2, use);
+let prepareAttempt: ReturnType<typeof createPreparation>['prepareAttempt'];
+
+beforeAll(() => {
+  const chain = new Chain(hot.pool);
+  const composer = new Composer({
+    chain,
+    fees: new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n }),
+    lifetimes: blockhashLifetimes(chain),
+    rules: { hotWallet: hot.address, confirmUsedWallet: false, tokenPolicy: {} },
+    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
+  });
+  const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
+  ({ prepareAttempt } = createPreparation({ ledger: use.ledger, composer, walletWatch }));
+});
+
+/** The given try of the activity. */
+function prepared(of: WithdrawalTerms, shown: Shown, attempt = 1): Promise<Preparation> {
+  return new MockActivityEnvironment({ attempt }).run(prepareAttempt, { terms: of, shown });
+}
+
+function newTerms(): WithdrawalTerms {
+  const destination = Keypair.generate().publicKey.toBase58();
+  return terms(newId(), { destination, acceptEmptyWallet: true, amount: '3000000' });
+}
+
+describe('a preparation', () => {
+  it('takes a withdrawal in again whose row was lost, and has people look before it is paid', async () => {
+    const lost = newTerms();
+    const held = { kind: 'waiting', status: 'held', reason: { code: 'maybe_paid' } };
+    expect(await prepared(lost, REQUESTED)).toMatchObject(held);
+    expect(await use.ledger.withdrawals.get(lost.id)).toMatchObject({ status: 'held' });
+    await use.ledger.alerts.close('maybe_paid', lost.id);
+    expect((await prepared(lost, REQUESTED)).kind).toBe('prepared');
+  });
+
+  it('that fails a third time is shown as held with the error, and goes on by itself', async () => {
+    const stuck = newTerms();
+    await use.ledger.withdrawals.reserve(stuck);
+    for (const node of [0, 1])
+      hot.localnet.controls.setFault(node, 'getMultipleAccounts', { kind: 'result', result: 'no account' });
+    await expect(prepared(stuck, REQUESTED, 2)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    expect(await use.ledger.withdrawals.get(stuck.id)).toMatchObject({ status: 'requested' });
+    const waiting = await prepared(stuck, REQUESTED, 3);
+    expect(waiting).toMatchObject({ kind: 'waiting', status: 'held', reason: { code: 'cannot_prepare' } });
+    const shown: Shown = { status: 'held', code: 'cannot_prepare' };
+    await expect(prepared(stuck, shown, 3)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    hot.localnet.controls.clearFaults();
+    await hot.pool.probe();
+    await expect(prepared(stuck, shown, 4)).resolves.toMatchObject({ kind: 'prepared' });
+  });
+
+  it('answers a wait that people do not see yet, and retries one that they see', async () => {
+    const poor = { ...newTerms(), amount: (10n ** 18n).toString() };
+    await use.ledger.withdrawals.reserve(poor);
+    const waiting = await prepared(poor, { status: 'held', code: 'paused' });
+    expect(waiting).toMatchObject({ kind: 'waiting', status: 'awaiting_funds' });
+    const shown: Shown = { status: 'awaiting_funds', code: 'insufficient_funds' };
+    await expect(prepared(poor, shown)).rejects.toMatchObject({ type: 'insufficient_funds' });
+    await use.ledger.pauses.begin({ who: 'test', why: 'to see it' });
+    const paused = newTerms();
+    await use.ledger.withdrawals.reserve(paused);
+    expect(await prepared(paused, shown)).toMatchObject({ status: 'held', reason: { code: 'paused' } });
+    await use.ledger.withdrawals.move(poor.id, 'rejected', REASON);
+    expect(await prepared(poor, shown)).toMatchObject({ kind: 'ended', status: 'rejected' });
+  });
+});

@@ -41,8 +41,8 @@ export function withdrawalsInUi({
   namespace,
 }: Pick<LocalTemporal, 'uiUrl' | 'namespace'>): string | null {
   if (uiUrl === null) return null;
-  const query = new URLSearchParams({ query: 'WorkflowType="withdrawal"' });
-  return `${uiUrl}/namespaces/${namespace}/workflows?${query}`;
+  const query = encodeURIComponent('WorkflowType="withdrawal"');
+  return `${uiUrl}/namespaces/${namespace}/workflows?query=${query}`;
 }
 
 async function serves(address: string, namespace: string): Promise<boolean> {

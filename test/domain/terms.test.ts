@@ -93,11 +93,12 @@ describe('checkTerms', () => {
       /^id is missing: 1 to 128 characters of .*; amount is missing: a whole number/,
     );
     expect(() => checkTerms({ ...TERMS, foo: 1 })).toThrow(/^foo is not a field of a withdrawal$/);
-    for (const [input, kind] of [
+    const others: readonly (readonly [unknown, string])[] = [
       [[TERMS], 'an array'],
       ['{}', 'a string'],
       ['', 'nothing'],
-    ])
+    ];
+    for (const [input, kind] of others)
       expect(() => checkTerms(input)).toThrow(
         `a withdrawal must be one object with id, asset, amount, destination; this is ${kind}`,
       );

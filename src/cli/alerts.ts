@@ -3,7 +3,7 @@ import { ALERT_KINDS } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { withRecord } from './record.ts';
+import { RECORD_SOURCE, withRecord } from './record.ts';
 
 const SHOWN = 200;
 
@@ -11,7 +11,7 @@ const SHOWN = 200;
 export function registerAlerts(program: Command): void {
   const alerts = program
     .command('alerts')
-    .description('list open alerts, newest first (needs DATABASE_URL)')
+    .description(`list open alerts, newest first ${RECORD_SOURCE}`)
     .option('--all', 'closed ones, too')
     .option(...JSON_OPTION)
     .action((options) =>

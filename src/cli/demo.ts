@@ -19,8 +19,9 @@ export function registerDemo(program: Command): void {
 
 async function demonstrate(output: Output): Promise<number> {
   // Loaded here, so that the other commands start without the whole stack.
-  const [{ startStack }, { runScenario }] = await Promise.all([
+  const [{ startStack }, { withdrawalsInUi }, { runScenario }] = await Promise.all([
     import('../localstack/stack.ts'),
+    import('../localstack/temporal.ts'),
     import('./demo/scenario.ts'),
   ]);
   const say = (line: string): void => output.progress(line);
@@ -29,8 +30,12 @@ async function demonstrate(output: Output): Promise<number> {
   say('starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …');
   const stack = await startStack({ stateDir: '.sluice/demo', say: (line) => say(`  ${line}`) });
   try {
-    const { uiUrl, uiNote } = stack.temporal;
-    say(`  watch it in the Temporal Web UI: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`);
+    const { uiNote } = stack.temporal;
+    const uiUrl = withdrawalsInUi(stack.temporal);
+    say(
+      `  watch it in the Temporal Web UI, which ends with the demo: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`,
+    );
+    say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
     const report = await runScenario({ stack, sluice, node: stack.rpcUrls[0] ?? '', say, signal });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from '@commander-js/extra-typings';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { withRecord } from './record.ts';
+import { RECORD_SOURCE, withRecord } from './record.ts';
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -10,7 +10,7 @@ const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 export function registerKeys(program: Command): void {
   program
     .command('keys')
-    .description('API keys (needs DATABASE_URL)')
+    .description(`API keys ${RECORD_SOURCE}`)
     .command('create')
     .description('give out an API key; it is shown this once')
     .argument('<name>', 'who it is for')

@@ -3,13 +3,13 @@ import type { Command } from '@commander-js/extra-typings';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { withRecord } from './record.ts';
+import { RECORD_SOURCE, withRecord } from './record.ts';
 
 /** `sluice pause WHY` and `sluice resume WHY`, in the name of the user of this machine. */
 export function registerPause(program: Command): void {
   program
     .command('pause')
-    .description('prepare no more payments; what is signed is landed (needs DATABASE_URL)')
+    .description(`prepare no more payments; what is signed is landed ${RECORD_SOURCE}`)
     .argument('<why>', 'for whoever asks later')
     .option(...JSON_OPTION)
     .action((why, options) =>
@@ -21,7 +21,7 @@ export function registerPause(program: Command): void {
     );
   program
     .command('resume')
-    .description('end every pause and close the alerts that had begun one (needs DATABASE_URL)')
+    .description(`end every pause and close the alerts that had begun one ${RECORD_SOURCE}`)
     .argument('<why>', 'for whoever asks later')
     .option(...JSON_OPTION)
     .action((why, options) =>

@@ -59,11 +59,11 @@ test('the TypeScript program pays the second through the built package, by its n
   for (const types of ['@types/node', 'undici-types'])
     cpSync(join(ROOT, 'node_modules', types), join(directory, 'node_modules', types), { recursive: true });
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(directory, 'second.ts'), typescript);
+  writeFileSync(join(directory, '.sluice/second.ts'), typescript);
 
   const options = ['--noEmit', '--strict', '--types', 'node', '--target', 'es2023', '--module', 'nodenext'];
-  await run(process.execPath, [TSC, ...options, 'second.ts'], { cwd: directory });
-  const { stdout } = await run(process.execPath, ['--import', TSX, 'second.ts'], { cwd: directory });
+  await run(process.execPath, [TSC, ...options, '.sluice/second.ts'], { cwd: directory });
+  const { stdout } = await run(process.execPath, ['--import', TSX, '.sluice/second.ts'], { cwd: directory });
   const { attempts } = await live.sluice.get('second');
   expect(stdout.trim().split('\n').slice(-2)).toEqual(['finalized', attempts[0]?.signature]);
 });

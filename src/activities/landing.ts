@@ -1,5 +1,6 @@
 import { base58, base64 } from '@scure/base';
 import { cancellationSignal } from '@temporalio/activity';
+import type { Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
@@ -30,20 +31,29 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
     if (signature === null || raw === null)
       throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
     const start = outlookOf(await ledger.withdrawals.get(withdrawalId));
+    let alarmed = start.status === 'held';
     reporter.show(reportOf(n, start));
     const hooks: LandingHooks = {
       signal: cancellationSignal(),
       onOutlook: async (outlook) => {
         const report = reportOf(n, outlook);
         const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
-        if (noted) reporter.show(report);
+        if (!noted) return;
+        reporter.show(report);
+        if (report.reason !== null) await ledger.alerts.raise(missingAlarm(withdrawalId, report.reason));
+        else if (alarmed) await ledger.alerts.close('evidence_missing', withdrawalId);
+        alarmed = report.reason !== null;
       },
     };
-    return watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
+    const outcome = await watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
+    if (alarmed) await ledger.alerts.close('evidence_missing', withdrawalId);
+    return outcome;
   }
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const stored = await ledger.attempts.get(id, n);
+    if (stored.signature !== null && stored.signature !== signature)
+      throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
     if (isSettled(stored)) return landingOf(stored);
     const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
     return landingOf(await settle(ledger, attempt, await judged(attempt, reporter)));
@@ -65,6 +75,11 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
       }
     },
   };
+}
+
+/** Open for as long as the nodes keep an attempt from its end. */
+function missingAlarm(subject: string, { message }: StatusReason): Alarm {
+  return { kind: 'evidence_missing', subject, message };
 }
 
 /** What an earlier wait, perhaps of a worker that died, has left on record. */
@@ -97,6 +112,7 @@ async function settle(
   { verdict, evidence, feeLamports }: LandingOutcome,
 ): Promise<AttemptRow> {
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
+    ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),

@@ -58,7 +58,6 @@ export function nativeRefusal(
     amountLamports: payee.token === null ? row.amount : 0n,
     feeLamports,
     rentLamports: payee.token?.rentLamports ?? 0n,
-    destinationLamports: payee.destinationLamports,
     rentMinimumLamports,
   });
   if (answer.ok) return null;

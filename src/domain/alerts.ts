@@ -9,6 +9,8 @@ export const ALERT_KINDS = [
   'maybe_paid',
   /** The chain shows an attempt that was proved dead. Subject: the withdrawal. */
   'dead_attempt_landed',
+  /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the withdrawal. */
+  'evidence_missing',
   /** A workflow holds an attempt that Postgres does not have. Subject: the withdrawal. */
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */

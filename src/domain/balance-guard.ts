@@ -1,15 +1,15 @@
+import { formatLamports } from './amount.ts';
 import type { StatusReason } from './withdrawal.ts';
 
 /** Both sides of a transfer in lamports, as read from the finalized chain. A token withdrawal has `amountLamports` 0. */
 export interface NativeSides {
-  /** What the hot wallet can dispose of: its balance less what other withdrawals reserved. */
+  /** Its finalized balance; what other withdrawals reserved is taken off where the money is reserved. */
   readonly hotLamports: bigint;
   readonly amountLamports: bigint;
   /** The whole fee, base and priority: charged on success and on failure. */
   readonly feeLamports: bigint;
   /** Other lamports that leave the hot wallet, such as the rent of a token account to create. */
   readonly rentLamports: bigint;
-  readonly destinationLamports: bigint;
   /** The chain's own minimum for an account of 0 bytes. */
   readonly rentMinimumLamports: bigint;
 }
@@ -29,15 +29,7 @@ export function checkNativeSides(sides: NativeSides): NativeSidesAnswer {
     return refuse(
       'amount',
       'amount_below_minimum',
-      `the amount ${sides.amountLamports} is below the chain's minimum of ${minimum} lamports`,
-    );
-  }
-  const received = sides.destinationLamports + sides.amountLamports;
-  if (sides.amountLamports !== 0n && received < minimum) {
-    return refuse(
-      'amount',
-      'destination_below_minimum',
-      `the destination would hold ${received} lamports, less than the chain's minimum of ${minimum}`,
+      `the amount of ${formatLamports(sides.amountLamports)} SOL is below the chain's minimum of ${formatLamports(minimum)}`,
     );
   }
   const needed = sides.amountLamports + sides.feeLamports + sides.rentLamports;
@@ -46,14 +38,14 @@ export function checkNativeSides(sides: NativeSides): NativeSidesAnswer {
     return refuse(
       'funds',
       'insufficient_funds',
-      `the hot wallet has ${sides.hotLamports} of ${needed} lamports that are needed`,
+      `the hot wallet has ${formatLamports(sides.hotLamports)} of ${formatLamports(needed)} SOL that are needed`,
     );
   }
   if (left > 0n && left < minimum) {
     return refuse(
       'funds',
       'hot_wallet_below_minimum',
-      `the hot wallet would keep ${left} lamports, less than the chain's minimum of ${minimum}`,
+      `the hot wallet would keep ${formatLamports(left)} SOL, less than the chain's minimum of ${formatLamports(minimum)}`,
     );
   }
   return { ok: true };

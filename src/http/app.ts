@@ -31,6 +31,8 @@ export interface AppDeps {
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;
+/** For a client to send its whole request. */
+const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 128 characters, and each may be percent-encoded. */
 const LONGEST_PATH_PARAMETER = 3 * 128;
 
@@ -39,6 +41,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(deps.logger === undefined ? {} : { loggerInstance: deps.logger }),
     bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
   });
   app.setValidatorCompiler(validatorCompiler);

@@ -34,7 +34,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         tags: ['operations'],
         summary: 'Prepare no more payments',
         description:
-          'After the answer nothing new is signed; what is signed already is landed. Answers all open pauses.',
+          'After the answer no attempt is prepared; one that is prepared already is still signed and landed. Answers all open pauses.',
         body: WhyBody,
         response,
       },

@@ -36,6 +36,8 @@ export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
+  /** The one that was judged: after a restore an attempt of the same number may be another one. */
+  readonly signature?: string;
   /** What the chain charged, where it is known. */
   readonly feeLamports?: bigint;
   readonly proof: unknown;
@@ -94,12 +96,14 @@ export class Attempts {
   /**
    * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
    * `preparing`. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
-   * for the next attempt. Throws IllegalTransition where another verdict is on record.
+   * for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
   async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
       const withdrawal = await lockWithdrawal(trx, withdrawalId);
       const row = await readAttempt(trx, withdrawalId, n);
+      if (outcome.signature !== undefined && row.signature !== outcome.signature)
+        throw illegal(row, `end as ${outcome.signature} did`);
       if (row.state === outcome.state) return row;
       const stored = await trx
         .updateTable('attempt')

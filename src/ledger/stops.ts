@@ -22,7 +22,10 @@ export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Pr
  * remembers not before it is on record again, whatever becomes of the alert; that it may be paid already, people can judge by
  * closing the alert.
  */
-async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+export async function suspicionOf(
+  trx: Transaction<Tables>,
+  withdrawalId: string,
+): Promise<StatusReason | null> {
   const alert = await trx
     .selectFrom('alert')
     .select(['kind', 'message'])

@@ -12,6 +12,7 @@ import {
 import type { Database, Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { releaseReservations } from './reservations.ts';
+import { suspicionOf } from './stops.ts';
 import { termsOf } from './terms-of-row.ts';
 import {
   enterStatus,
@@ -178,18 +179,29 @@ export class Withdrawals {
     });
   }
 
-  /** Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise. */
+  /**
+   * Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise. Where all attempts are
+   * dead and a suspicion stops it, such as `maybe_paid`, it is the end for one that is paid already.
+   */
   async cancel(id: string, reason: StatusReason): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
       if (row.status === 'cancelled') return row;
-      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id))) {
+      if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) {
         const message = `withdrawal ${id} can no longer be cancelled: it is ${row.status}`;
         throw new DomainError('NotCancellable', message, { id, status: row.status });
       }
+      await releaseReservations(trx, id);
       return enterStatus(trx, id, 'cancelled', reason);
     });
   }
+}
+
+/** An attempt binds it: one that is not dead for ever, a dead one while the next may be prepared. */
+async function isBound(trx: Transaction<Tables>, id: string): Promise<boolean> {
+  if (!(await hasAttempt(trx, id))) return false;
+  const lives = await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']);
+  return lives || (await suspicionOf(trx, id)) === null;
 }
 
 async function hasAttempt(

@@ -9,7 +9,6 @@ const SIDES = {
   amountLamports: 1_000_000n,
   feeLamports: 5_000n,
   rentLamports: 0n,
-  destinationLamports: 0n,
   rentMinimumLamports: MINIMUM,
 };
 
@@ -48,16 +47,14 @@ describe('checkNativeSides', () => {
       amount: lamports,
       fee: lamports,
       rent: lamports,
-      destination: lamports,
     });
     fc.assert(
-      fc.property(sides, ({ hot, amount, fee, rent, destination }) => {
+      fc.property(sides, ({ hot, amount, fee, rent }) => {
         const answer = checkNativeSides({
           hotLamports: hot,
           amountLamports: amount,
           feeLamports: fee,
           rentLamports: rent,
-          destinationLamports: destination,
           rentMinimumLamports: MINIMUM,
         });
         const left = hot - amount - fee - rent;

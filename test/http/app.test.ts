@@ -176,3 +176,9 @@ test.each([
     }),
   ).toBe(link);
 });
+
+test('an explorer link never shows the address of a node elsewhere, where providers put their keys', () => {
+  const rpcUrls = ['https://node.example/?api-key=secret'];
+  const link = explorerLink('s', { explorerUrl: 'https://explorer.example', cluster: 'localnet', rpcUrls });
+  expect(link).toBe('https://explorer.example/tx/s?cluster=custom');
+});

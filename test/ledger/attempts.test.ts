@@ -163,6 +163,13 @@ describe('settling an attempt', () => {
     }
   });
 
+  it('takes no verdict on another signature than the one on record', async () => {
+    const id = await signed();
+    const other = use.ledger.attempts.settle(id, 1, { ...DEAD, signature: 'of a run from before a restore' });
+    expect(await codeOf(other)).toBe('IllegalTransition');
+    expect((await use.ledger.attempts.get(id, 1)).state).toBe('signed');
+  });
+
   it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
     const { attempts, withdrawals } = use.ledger;
     const id = await signed();

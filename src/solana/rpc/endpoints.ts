@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 
 /** Refuses a set of node URLs that cannot make a pool: none, one that is not on loopback, or one node twice. Throws NoHealthyNode. */
 export function checkUrls(urls: readonly string[]): void {
@@ -19,8 +20,4 @@ export function nodeNames(urls: readonly string[]): string[] {
   return hosts.map((host, index) =>
     hosts.indexOf(host) === hosts.lastIndexOf(host) ? host : `${host}#${index + 1}`,
   );
-}
-
-function isLoopback(url: string): boolean {
-  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }

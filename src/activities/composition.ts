@@ -58,7 +58,7 @@ export class Composer {
     const rentMinimum = await chain.rentMinimum(0);
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
-    const plan = await fees.plan(this.#draft(row, payee, lifetime), n, salt).catch(wouldFail);
+    const plan = await fees.plan(this.#draft(row, payee, lifetime), n, salt, payee.basis).catch(wouldFail);
     const failed = plan instanceof TransferWouldFail;
     const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;

@@ -4,6 +4,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { classifyDestination, decodeAddress } from '../solana/addresses.ts';
 import { ataRent, deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
+import type { DraftBasis } from '../solana/compute-limit.ts';
 import { resolveHookAccounts } from '../solana/hooks.ts';
 import { type MintInfo, readMint } from '../solana/mint.ts';
 import type { AccountInfo } from '../solana/rpc/schemas.ts';
@@ -31,8 +32,8 @@ export interface TokenSide {
 export interface Payee {
   readonly kind: 'payable';
   readonly slot: bigint;
+  readonly basis: DraftBasis;
   readonly hotLamports: bigint;
-  readonly destinationLamports: bigint;
   readonly token: TokenSide | null;
 }
 
@@ -61,11 +62,13 @@ export async function readPayee(
   const token =
     row.asset === 'SOL' ? null : await readTokenSide(chain, rules, row, readMint(row.asset, mint));
   if (token !== null && 'reason' in token) return token;
+  const [oldest, newest] =
+    token === null || token.slot > slot ? [slot, token?.slot ?? slot] : [token.slot, slot];
   return {
     kind: 'payable',
-    slot: token === null || token.slot > slot ? slot : token.slot,
+    slot: oldest,
+    basis: { slot: newest, ataFunded: token?.ataFunded ?? false },
     hotLamports: hot?.lamports ?? 0n,
-    destinationLamports: destination?.lamports ?? 0n,
     token: token?.side ?? null,
   };
 }
@@ -103,7 +106,7 @@ async function readTokenSide(
   rules: PayeeRules,
   row: WithdrawalRow,
   mint: MintInfo,
-): Promise<{ readonly slot: bigint; readonly side: TokenSide } | Refusal> {
+): Promise<{ readonly slot: bigint; readonly ataFunded: boolean; readonly side: TokenSide } | Refusal> {
   const to = deriveAta(row.destination, mint.address, mint.program);
   const from = deriveAta(rules.hotWallet, mint.address, mint.program);
   const { slot, accounts } = await chain.accounts([to, from]);
@@ -129,6 +132,7 @@ async function readTokenSide(
   };
   return {
     slot,
+    ataFunded: verdict.createAta && (toAccount?.lamports ?? 0n) > 0n,
     side: {
       transfer,
       hotAmount: readTokenAccount(from, fromAccount)?.amount ?? 0n,

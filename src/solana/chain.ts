@@ -1,9 +1,9 @@
 import type { Sighting } from '../domain/attempt.ts';
-import { DomainError } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, readExpiry } from './blockhash.ts';
-import { preflightError, RpcError } from './rpc/errors.ts';
+import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { readStatuses } from './statuses.ts';
@@ -12,8 +12,9 @@ import { TtlCache } from './ttl-cache.ts';
 
 export type { LatestBlockhash } from './blockhash.ts';
 
-/** How a simulation ended. */
+/** How a simulation ended on `node`. */
 export interface Simulation {
+  readonly node: string;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
@@ -71,14 +72,22 @@ export class Chain {
     return this.#epoch.get('', async () => (await this.pool.read(rpc.getEpochInfo)).epoch);
   }
 
-  /** Run a transaction (base64, signatures not checked, blockhash replaced) without sending it. */
-  async simulate(raw: string): Promise<Simulation> {
-    const { value } = await this.pool.read((node) => rpc.simulateTransaction(node, raw));
-    return {
-      error: value.err,
-      logs: value.logs ?? [],
-      unitsConsumed: value.unitsConsumed ?? null,
-    };
+  /**
+   * Run a transaction (base64, signatures not checked, blockhash replaced) without sending it, on a node that has come to
+   * `minContextSlot`.
+   */
+  simulate(raw: string, minContextSlot: bigint): Promise<Simulation> {
+    return this.pool.read((node) => simulateOn(node, raw, minContextSlot));
+  }
+
+  /** The same on a node other than `name`; null where none can. With a single node, on that. */
+  async simulateElsewhere(name: string, raw: string, minContextSlot: bigint): Promise<Simulation | null> {
+    const simulated = await this.pool.second(
+      name,
+      (node) => simulateOn(node, raw, minContextSlot),
+      () => true,
+    );
+    return simulated?.answer ?? null;
   }
 
   /** Micro-lamports a compute unit that recent blocks took from transactions locking these accounts, newest slots included. */
@@ -137,15 +146,27 @@ export class Chain {
   }
 
   async #readAccounts(keys: string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
-    const { context, value } = await this.pool.read((node) => rpc.getMultipleAccounts(node, keys));
-    if (value.length !== keys.length) {
-      throw new DomainError(
-        'NodeFault',
-        `getMultipleAccounts: value has ${value.length} entries for ${keys.length} keys`,
+    const { context, value } = await this.pool.read(async (node) => {
+      const answer = await rpc.getMultipleAccounts(node, keys);
+      const { length } = answer.value;
+      if (length === keys.length) return answer;
+      throw new NodeFault(
+        node.name,
+        `getMultipleAccounts: value has ${length} entries for ${keys.length} keys`,
       );
-    }
+    });
     return new Map(keys.map((key, index) => [key, { slot: context.slot, account: value[index] ?? null }]));
   }
+}
+
+async function simulateOn(node: SolanaNode, raw: string, minContextSlot: bigint): Promise<Simulation> {
+  const { value } = await rpc.simulateTransaction(node, raw, minContextSlot);
+  return {
+    node: node.name,
+    error: value.err,
+    logs: value.logs ?? [],
+    unitsConsumed: value.unitsConsumed ?? null,
+  };
 }
 
 function unreadable(why: string): Sighting {

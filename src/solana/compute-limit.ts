@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { ataBump } from './ata.ts';
-import type { Chain } from './chain.ts';
+import type { Chain, Simulation } from './chain.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
 import { failureKind, type TransactionError } from './transaction-error.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
@@ -24,6 +24,18 @@ export class TransferWouldFail extends Error {
   }
 }
 
+/**
+ * What a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded` = somebody has sent lamports to the
+ * address of the token account that it makes, which takes other steps than making one from nothing.
+ */
+export interface DraftBasis {
+  readonly slot: bigint;
+  readonly ataFunded: boolean;
+}
+
+/** The basis of a transfer that rests on no account in particular. */
+export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
+
 const SHARED_MS = 600_000;
 const MARGIN_PERCENT = 20n;
 const UNITS_PER_BUMP = 1_500n;
@@ -44,23 +56,23 @@ export class ComputeLimits {
    * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
    * Throws {@link TransferWouldFail}, and DomainError NodeFault where the simulation failed for a reason that may pass.
    */
-  async limitFor(draft: TransferDraft, trial: Uint8Array): Promise<number> {
+  async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);
-    const simulated = async (): Promise<bigint> => (await this.#simulate(trial)) - extra;
+    const simulated = async (): Promise<bigint> => (await this.#simulate(trial, basis)) - extra;
     // A hook is foreign code: what it does for one destination says nothing about another.
     const hooked = draft.token !== null && draft.token.hookAccounts.length > 0;
-    const units = await (hooked ? simulated() : this.#units.get(shapeOf(draft), simulated));
+    const units = await (hooked ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
     return withMargin(units + extra);
   }
 
   /** The same for a message that is no transfer, tried each time. */
   async limitOf(trial: Uint8Array): Promise<number> {
-    return withMargin(await this.#simulate(trial));
+    return withMargin(await this.#simulate(trial, NO_BASIS));
   }
 
-  async #simulate(message: Uint8Array): Promise<bigint> {
+  async #simulate(message: Uint8Array, { slot }: DraftBasis): Promise<bigint> {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
-    const { error, logs, unitsConsumed } = await this.#chain.simulate(raw);
+    const { error, logs, unitsConsumed } = await this.#trial(raw, slot);
     if (error !== null) {
       const kind = failureKind(error, logs);
       if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
@@ -70,6 +82,16 @@ export class ComputeLimits {
       throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');
     return unitsConsumed;
   }
+
+  /** A refusal ends the withdrawal for good, so it counts only as another node gives it. */
+  async #trial(raw: string, slot: bigint): Promise<Simulation> {
+    const first = await this.#chain.simulate(raw, slot);
+    const { node, error, logs } = first;
+    if (error === null || failureKind(error, logs) !== 'refused') return first;
+    const second = await this.#chain.simulateElsewhere(node, raw, slot);
+    if (second !== null) return second;
+    throw new DomainError('NodeFault', `${node} alone says that the transfer would fail: ${error.text}`);
+  }
 }
 
 function withMargin(units: bigint): number {
@@ -77,12 +99,12 @@ function withMargin(units: bigint): number {
 }
 
 /** Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. */
-function shapeOf({ token, memo, nonceAccount }: TransferDraft): string {
+function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: DraftBasis): string {
   const size = memo === null ? 0 : Buffer.byteLength(memo, 'utf8');
   const advances = nonceAccount !== undefined;
   if (token === null) return `SOL ${size} ${advances}`;
   const { mint, createAta, expectedFee } = token;
-  return `${mint} ${size} ${createAta} ${expectedFee !== null} ${advances}`;
+  return `${mint} ${size} ${createAta} ${ataFunded} ${expectedFee !== null} ${advances}`;
 }
 
 /** What the ATA program spends on finding the address it makes: the runtime charges 1,500 units for each bump tried. */

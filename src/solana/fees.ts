@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { Batcher } from './batcher.ts';
 import type { Chain } from './chain.ts';
-import { ComputeLimits } from './compute-limit.ts';
+import { ComputeLimits, type DraftBasis, NO_BASIS } from './compute-limit.ts';
 import { decodeMessage } from './message.ts';
 import { composeUpkeep, type NonceUpkeepDraft } from './nonce-upkeep.ts';
 import {
@@ -48,9 +48,9 @@ export class FeePlanner {
    * Throws TransferWouldFail where the chain would not take the transfer, DomainError InvalidRequest where it fits no packet, and
    * NodeFault where the simulation failed for a reason that may pass.
    */
-  async plan(draft: TransferDraft, n: number, salt: bigint): Promise<FeePlan> {
+  async plan(draft: TransferDraft, n: number, salt: bigint, basis: DraftBasis = NO_BASIS): Promise<FeePlan> {
     const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
-    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, trial);
+    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
     const { limits, feeLamports } = await this.#plan(compose, limitOf, n, salt);
     return { spec: { ...draft, ...limits }, feeLamports };
   }

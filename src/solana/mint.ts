@@ -10,6 +10,7 @@ import {
 import { DomainError } from '../domain/errors.ts';
 import { ataSize } from './ata.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from './programs.ts';
+import { ACCOUNT_BYTES } from './rpc/methods.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { extensionEntries, extensionName } from './token-extensions.ts';
 import { unpack } from './unpack.ts';
@@ -30,10 +31,11 @@ export interface MintInfo {
   readonly ataSize: number;
 }
 
-/** Read a mint. Throws DomainError AssetRejected where the account is missing or no mint. */
+/** Read a mint. Throws DomainError AssetRejected where the account is missing, no mint, or too long to be read whole. */
 export function readMint(address: string, account: AccountInfo | null): MintInfo {
-  if (account === null) throw notAMint(address, 'there is no such account');
+  if (account === null) throw notAMint(address, 'the asset (mint) does not exist on this chain');
   if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
+  if (account.data.length >= ACCOUNT_BYTES) throw notAMint(address, `it has ${ACCOUNT_BYTES} bytes or more`);
   const mint = unpack(unpackMint, address, account);
   if (mint === null || !mint.isInitialized) throw notAMint(address, 'the account is not a mint');
   const entries = extensionEntries(mint.tlvData);

@@ -4,6 +4,12 @@ import * as shape from './schemas.ts';
 /** How sure a node must be of what it answers. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
+/**
+ * Bytes of an account that are read. No mint, token account or list of hook accounts that is paid by needs more; an account of
+ * that size may be longer. Anybody can name accounts of 10 MiB as destinations, and their answers are shared with others.
+ */
+export const ACCOUNT_BYTES = 16_384;
+
 const CONFIRMED = { commitment: 'confirmed' } as const;
 const FINALIZED = { commitment: 'finalized' } as const;
 
@@ -55,19 +61,35 @@ export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirm
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-/** Finalized accounts (at most 100) in the order of `addresses`; null for one that the chain does not have. */
+/** Finalized accounts (at most 100) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
 export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string[]) =>
-  node.call('getMultipleAccounts', [addresses, { encoding: 'base64', ...FINALIZED }], shape.accountsAnswer);
+  node.call(
+    'getMultipleAccounts',
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, ...FINALIZED }],
+    shape.accountsAnswer,
+  );
 
 /** What recent blocks took from transactions that lock these accounts (at most 128). */
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
-/** Runs a transaction (base64) on the newest confirmed block; signatures are not checked, the blockhash is replaced. */
-export const simulateTransaction = (node: SolanaNode, raw: string) =>
+/**
+ * Runs a transaction (base64) on the newest confirmed block, where that is not below `minContextSlot`; signatures are not checked,
+ * the blockhash is replaced.
+ */
+export const simulateTransaction = (node: SolanaNode, raw: string, minContextSlot: bigint) =>
   node.call(
     'simulateTransaction',
-    [raw, { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, ...CONFIRMED }],
+    [
+      raw,
+      {
+        encoding: 'base64',
+        sigVerify: false,
+        replaceRecentBlockhash: true,
+        minContextSlot: Number(minContextSlot),
+        ...CONFIRMED,
+      },
+    ],
     shape.simulationAnswer,
   );
 

@@ -151,3 +151,11 @@ test('what the workflow refuses comes back with its own code', async () => {
   expect([answer.statusCode, answer.json().code]).toEqual([409, 'NotAwaitingConfirmation']);
   await handle.terminate('by a test');
 });
+
+test('a malformed address fails a start that came past the API, and uses up no id', async () => {
+  const malformed = { id: 'malformed', ...terms, destination: '0OIl'.repeat(10) };
+  await startWithdrawal(service.temporal, malformed);
+  const end = service.temporal.workflow.getHandle('withdrawal/malformed').result();
+  await expect(end).rejects.toMatchObject({ cause: { type: 'InvalidRequest' } });
+  expect(await service.ledger.withdrawals.find('malformed')).toBeUndefined();
+});

@@ -1,7 +1,7 @@
 import { isDomainError } from '../domain/errors.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
-import type { StatusReason, WithdrawalTerms } from '../domain/withdrawal.ts';
+import { CANCELLED, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readmitted } from './lost-record.ts';
 import { currentAttempt } from './prepared-attempt.ts';
@@ -21,17 +21,14 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       return standing(checked.id);
     },
 
-    /** Records that the customer wants the wallet paid although it is empty. @throws NotAwaitingConfirmation */
+    /** Records that the customer wants the wallet paid as it is. @throws NotAwaitingConfirmation */
     async confirm({ id }: { readonly id: string }): Promise<void> {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels if no attempt row exists. @throws NotCancellable */
+    /** Cancels where nothing is on its way; see `Withdrawals.cancel`. @throws NotCancellable */
     async cancel({ id }: { readonly id: string }): Promise<Standing> {
-      await ledger.withdrawals.cancel(id, {
-        code: 'cancelled_by_request',
-        message: 'cancelled before anything was prepared',
-      });
+      await ledger.withdrawals.cancel(id, CANCELLED);
       return standing(id);
     },
 

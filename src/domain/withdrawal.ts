@@ -37,6 +37,12 @@ export interface StatusReason {
   readonly message: string;
 }
 
+/** Why a withdrawal is `cancelled`. */
+export const CANCELLED: StatusReason = {
+  code: 'cancelled_by_request',
+  message: 'cancelled by request, with nothing of it on its way',
+};
+
 /** Which state may follow which. An operator's wish is not in this table: only the chain and the customer move money states. */
 const NEXT: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],

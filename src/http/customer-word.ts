@@ -1,7 +1,7 @@
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { isTerminal, type StatusReason } from '../domain/withdrawal.ts';
+import { CANCELLED, isTerminal } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
@@ -14,11 +14,6 @@ export interface CustomerWordDeps {
 }
 
 const UPDATE_DEADLINE_MS = 15_000;
-
-const CANCELLED: StatusReason = {
-  code: 'cancelled_by_request',
-  message: 'cancelled before anything was prepared',
-};
 
 /**
  * Tells the running workflow that the customer wants the wallet paid; where none runs, records it and starts one.

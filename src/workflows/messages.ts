@@ -11,10 +11,10 @@ export interface WithdrawalView {
   readonly attempts: number;
 }
 
-/** The customer says: pay this wallet although it needs a confirmation. Rejected unless the withdrawal waits for it. */
+/** The customer says: pay this wallet although it needs a confirmation. Fails with NotAwaitingConfirmation unless the withdrawal waits for it. */
 export const confirmDestination = defineUpdate<WithdrawalView>('confirmDestination');
 
-/** Ends the withdrawal if no attempt row exists yet; otherwise fails with NotCancellable. */
+/** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */
 export const cancelWithdrawal = defineUpdate<WithdrawalView>('cancelWithdrawal');
 
 /** The activity that waits for the newest attempt says that it is held, or no longer. */

@@ -40,7 +40,7 @@ export class WithdrawalProgress {
     this.terms = terms;
     setHandler(withdrawalStatus, () => this.view(), { description: 'Status, reason and newest signature' });
     setHandler(confirmDestination, () => this.confirm(), {
-      description: 'Pay the wallet although it is empty',
+      description: 'Pay the wallet as it is',
     });
     setHandler(landingReport, (report) => this.waited(report), {
       description: 'How the wait for the newest attempt looks',

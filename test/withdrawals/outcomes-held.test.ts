@@ -59,9 +59,12 @@ describe('a withdrawal of which nothing can be told', () => {
     await sluice.withdraw(terms);
     const { reason } = await reaches(sluice, terms.id, 'held');
     for (const url of stack.rpcUrls) expect(reason?.message).toContain(new URL(url).host);
+    await until(async () => (await openAlerts(terms.id)).length > 0);
+    expect((await openAlerts(terms.id)).map(({ kind }) => kind)).toEqual(['evidence_missing']);
     await shown(terms.id, true);
     await hand.heal();
     expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized', reason: null });
+    await until(async () => (await openAlerts(terms.id)).length === 0);
     await shown(terms.id, false);
   }, 120_000);
 });
@@ -94,6 +97,10 @@ describe('a message that the signer refuses', () => {
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
 });
+
+function openAlerts(subject: string): Promise<{ kind: string; message: string }[]> {
+  return query(stack, 'select kind, message from alert where closed_at is null and subject = $1', [subject]);
+}
 
 /** The message with the last byte of its last instruction, the highest of the amount, set. */
 function otherBytes(message: string): string {

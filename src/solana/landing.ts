@@ -4,15 +4,20 @@ import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
+import { Finality } from './finality.ts';
 import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
-/** Rhythms in milliseconds, and after how many tries a missing second witness is worth a word. No verdict depends on them. */
+/**
+ * Rhythms in milliseconds, after how many tries a missing second witness is worth a word, and after how long a finalized height
+ * that does not rise. No verdict depends on them.
+ */
 export interface LandingOptions {
   readonly pollMs?: number;
   readonly resendMs?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
+  readonly stallMs?: number;
 }
 
 const DEFAULTS: Required<LandingOptions> = {
@@ -20,6 +25,7 @@ const DEFAULTS: Required<LandingOptions> = {
   resendMs: 2_000,
   heightMs: 4_000,
   secondTries: 50,
+  stallMs: 60_000,
 };
 
 const SENDING: Outlook = { status: 'sending', why: null };
@@ -34,6 +40,7 @@ export class LandingWatcher {
   readonly #options: Required<LandingOptions>;
   readonly #watches = new Set<Watch>();
   readonly #blocks = blockCache();
+  readonly #finality: Finality;
   #running = false;
   #burying = false;
   #heightAt = 0;
@@ -41,6 +48,7 @@ export class LandingWatcher {
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
     this.#options = { ...DEFAULTS, ...options };
+    this.#finality = new Finality(chain.pool, this.#options.stallMs);
   }
 
   /**
@@ -119,6 +127,7 @@ export class LandingWatcher {
     const now = performance.now();
     if (this.#burying || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
     const waiting = [...this.#watches].filter((watch) => watch.seen !== 'finalized');
+    if (!waiting.some((watch) => watch.expires)) this.#finality.forget();
     if (waiting.length === 0) return;
     this.#burying = true;
     this.#heightAt = now;
@@ -127,6 +136,8 @@ export class LandingWatcher {
     try {
       const found = await findDue(this.#chain, candidates);
       dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
+      const stall = this.#finality.hear(found.heights);
+      for (const watch of waiting) if (!dying.includes(watch)) watch.doubt(watch.expires ? stall : null);
       const attempts = dying.map((watch) => watch.attempt);
       const findings = await examine(this.#chain, { ...found, attempts }, this.#blocks);
       for (const [index, finding] of findings.entries()) {

@@ -62,6 +62,11 @@ export class Watch {
     return this.#open;
   }
 
+  /** True where it lives until a height, so that it needs the finalized chain to grow. */
+  get expires(): boolean {
+    return 'lastValidBlockHeight' in this.attempt;
+  }
+
   get seen(): SeenAt {
     return this.#seen;
   }

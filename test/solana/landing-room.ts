@@ -44,6 +44,11 @@ export class LandingRoom {
     await this.localnet.close();
   }
 
+  /** One that soon holds what waits while the finalized chain does not grow. */
+  restless(): LandingWatcher {
+    return new LandingWatcher(this.chain, { ...PACE, stallMs: 200 });
+  }
+
   /** One that soon holds an outcome that no second node shows. */
   impatient(): LandingWatcher {
     return new LandingWatcher(this.chain, { ...PACE, secondTries: 3 });

@@ -1,7 +1,7 @@
 import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
-import { classifyDestination, decodeAddress } from '../solana/addresses.ts';
+import { classifyDestination } from '../solana/addresses.ts';
 import { ataRent, deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { DraftBasis } from '../solana/compute-limit.ts';
@@ -51,10 +51,6 @@ export async function readPayee(
   row: WithdrawalRow,
 ): Promise<Payee | Refusal> {
   const wallets = row.asset === 'SOL' ? [rules.hotWallet] : [rules.hotWallet, row.asset];
-  const malformed = classifyDestination(row.destination, null, { ours: new Set([rules.hotWallet]) });
-  if (malformed.kind === 'rejected' && UNREADABLE.has(malformed.reason.code))
-    return refused(malformed.reason);
-  if (row.asset !== 'SOL' && 'reason' in decodeAddress(row.asset)) return refused(NO_MINT);
   const { slot, accounts } = await chain.accounts([row.destination, ...wallets]);
   const [destination = null, hot = null, mint = null] = accounts;
   const refusal = destinationRefusal(rules, row, destination);
@@ -72,14 +68,6 @@ export async function readPayee(
     token: token?.side ?? null,
   };
 }
-
-/** Faults of the text itself: such an address cannot even be asked for. */
-const UNREADABLE: ReadonlySet<string> = new Set(['not_base58', 'wrong_length']);
-
-const NO_MINT: StatusReason = {
-  code: 'asset_rejected',
-  message: 'the asset is not the address of a mint: it does not decode to 32 bytes',
-};
 
 function destinationRefusal(
   rules: PayeeRules,

@@ -1,5 +1,6 @@
 import { base58, base64 } from '@scure/base';
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { formatLamports } from '../domain/amount.ts';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { NonceUpkeepEnd, NonceUpkeepRequest, NonceUpkeepTask } from '../domain/steps.ts';
@@ -110,7 +111,7 @@ async function prepare(
     { wallet: hotWallet, observedSlot: slot, needs: [need] },
   );
   if (!('missing' in written)) return written;
-  const why = `the hot wallet lacks ${written.missing} lamports for a nonce account`;
+  const why = `the hot wallet lacks ${formatLamports(written.missing)} SOL for a nonce account`;
   throw notYet('insufficient_funds', why, RETRY_MS * Math.min(6, activityInfo().attempt));
 }
 

@@ -5,7 +5,7 @@ import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../src/localstack/postgres.ts';
-import { startTemporal } from '../../src/localstack/temporal.ts';
+import { startTemporal, withdrawalsInUi } from '../../src/localstack/temporal.ts';
 import { registerSearchAttributes } from '../../src/platform/temporal.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { testTemporal } from '../support/temporal.ts';
@@ -77,4 +77,11 @@ describe('temporal', () => {
     expect(await connection.workflowService.getSystemInfo({})).toBeDefined();
     await connection.close();
   });
+});
+
+test('the Web UI is opened at the list of withdrawals', () => {
+  expect(withdrawalsInUi({ uiUrl: 'http://127.0.0.1:8233', namespace: 'default' })).toBe(
+    'http://127.0.0.1:8233/namespaces/default/workflows?query=WorkflowType%3D%22withdrawal%22',
+  );
+  expect(withdrawalsInUi({ uiUrl: null, namespace: 'default' })).toBeNull();
 });

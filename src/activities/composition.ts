@@ -38,10 +38,18 @@ export class Composer {
     this.#deps = deps;
   }
 
-  /** `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages. */
-  async compose(row: WithdrawalRow, n: number, salt: bigint): Promise<Composition> {
+  /**
+   * `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages; `lastPrice` is that of
+   * the attempt before.
+   */
+  async compose(
+    row: WithdrawalRow,
+    n: number,
+    salt: bigint,
+    lastPrice: bigint | null = null,
+  ): Promise<Composition> {
     try {
-      return await this.#compose(row, n, salt);
+      return await this.#compose(row, n, salt, lastPrice);
     } catch (error) {
       const reason = refusalOf(error);
       if (reason === null) throw error;
@@ -49,7 +57,12 @@ export class Composer {
     }
   }
 
-  async #compose(row: WithdrawalRow, n: number, salt: bigint): Promise<Composition> {
+  async #compose(
+    row: WithdrawalRow,
+    n: number,
+    salt: bigint,
+    lastPrice: bigint | null,
+  ): Promise<Composition> {
     const { chain, fees, lifetimes, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
     if (payee.kind !== 'payable') return payee;
@@ -58,7 +71,8 @@ export class Composer {
     const rentMinimum = await chain.rentMinimum(0);
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
-    const plan = await fees.plan(this.#draft(row, payee, lifetime), n, salt, payee.basis).catch(wouldFail);
+    const draft = this.#draft(row, payee, lifetime);
+    const plan = await fees.plan(draft, lastPrice, salt, payee.basis).catch(wouldFail);
     const failed = plan instanceof TransferWouldFail;
     const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;

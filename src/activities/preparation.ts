@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
+import { describeAmount } from '../domain/amount.ts';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
 import { isTerminal, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -34,8 +35,9 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     if (current !== null) return { kind: 'prepared', attempt: current };
     await inTime(walletWatch.look());
     const n = attempts.length + 1;
+    const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
     for (let turn = 0; ; turn += 1) {
-      const composition = await composer.compose(row, n, saltOf(row.id, n, turn));
+      const composition = await composer.compose(row, n, saltOf(row.id, n, turn), lastPrice);
       if (composition.kind !== 'composed') return turnAway(row, composition);
       const written = await write(ledger, composition);
       if (written === 'taken') continue;
@@ -129,7 +131,8 @@ async function write(
 }
 
 function shortOf(asset: string, missing: bigint): StatusReason {
-  return { code: 'insufficient_funds', message: `the hot wallet lacks ${missing} base units of ${asset}` };
+  const lack = describeAmount({ asset, amount: missing.toString() });
+  return { code: 'insufficient_funds', message: `the hot wallet lacks ${lack}` };
 }
 
 // Grows to six times the first delay: a wait of days asks the chain about twice a minute.

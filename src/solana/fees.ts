@@ -44,14 +44,20 @@ export class FeePlanner {
   }
 
   /**
-   * Limits for the n-th attempt (1 = first). `salt` (micro-lamports) keeps equal transfers from being one message.
+   * Limits for an attempt. `last` is the price of the one before, null for the first; `salt` (micro-lamports) keeps equal transfers from
+   * being one message.
    * Throws TransferWouldFail where the chain would not take the transfer, DomainError InvalidRequest where it fits no packet, and
    * NodeFault where the simulation failed for a reason that may pass.
    */
-  async plan(draft: TransferDraft, n: number, salt: bigint, basis: DraftBasis = NO_BASIS): Promise<FeePlan> {
+  async plan(
+    draft: TransferDraft,
+    last: bigint | null,
+    salt: bigint,
+    basis: DraftBasis = NO_BASIS,
+  ): Promise<FeePlan> {
     const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
     const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
-    const { limits, feeLamports } = await this.#plan(compose, limitOf, n, salt);
+    const { limits, feeLamports } = await this.#plan(compose, limitOf, last, salt);
     return { spec: { ...draft, ...limits }, feeLamports };
   }
 
@@ -60,14 +66,19 @@ export class FeePlanner {
     draft: NonceUpkeepDraft,
   ): Promise<{ readonly message: Uint8Array; readonly feeLamports: bigint }> {
     const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
-    const { limits, feeLamports } = await this.#plan(compose, (trial) => this.#limits.limitOf(trial), 1, 0n);
+    const { limits, feeLamports } = await this.#plan(
+      compose,
+      (trial) => this.#limits.limitOf(trial),
+      null,
+      0n,
+    );
     return { message: compose(limits), feeLamports };
   }
 
   async #plan(
     compose: (limits: Limits) => Uint8Array,
     limitOf: (trial: Uint8Array) => Promise<number>,
-    n: number,
+    last: bigint | null,
     salt: bigint,
   ): Promise<{ readonly limits: Limits; readonly feeLamports: bigint }> {
     const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
@@ -75,7 +86,7 @@ export class FeePlanner {
       this.#recentPrice(decodeMessage(trial).writable),
       limitOf(trial),
     ]);
-    const computeUnitPriceMicroLamports = attemptPrice(recent, n, salt, this.#options);
+    const computeUnitPriceMicroLamports = attemptPrice(recent, last, salt, this.#options);
     const limits = { computeUnitLimit, computeUnitPriceMicroLamports };
     const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
     const base = await this.#chain.baseFee(base64.encode(compose(limits)), priority);

@@ -18,11 +18,15 @@ export function percentileOf(prices: readonly bigint[], percentile: number): big
   return paid[Math.min(paid.length - 1, Math.floor(paid.length * percentile))] ?? 0n;
 }
 
-/** Doubles with each attempt after the first, stays within floor and cap, and moves by `salt` inside them. */
-export function attemptPrice(recent: bigint, n: number, salt: bigint, bounds: PriceBounds): bigint {
+/**
+ * What recent blocks took, and at least twice what the `last` attempt offered (null: there was none); within floor and cap, and moved by
+ * `salt` inside them. So each attempt offers more than the one before, however the market moves, until the cap leaves no room.
+ */
+export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, bounds: PriceBounds): bigint {
   const { floorMicroLamports: floor, capMicroLamports: cap } = bounds;
-  const started = recent > floor ? recent : floor;
-  const raised = (started > 0n ? started : 1n) * 2n ** BigInt(Math.min(Math.max(n, 1), 32) - 1);
+  const raised = [recent, floor, 2n * (last ?? 0n), 1n].reduce((most, price) =>
+    price > most ? price : most,
+  );
   const salted = (raised > cap ? cap : raised) + salt;
   return salted <= cap ? salted : cap - (salt % (cap - floor + 1n));
 }

@@ -9,7 +9,7 @@ import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
-import { newId, REASON, useLedger } from '../ledger/support.ts';
+import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -49,6 +49,19 @@ describe('a preparation', () => {
     expect(await use.ledger.withdrawals.get(lost.id)).toMatchObject({ status: 'held' });
     await use.ledger.alerts.close('maybe_paid', lost.id);
     expect((await prepared(lost, REQUESTED)).kind).toBe('prepared');
+  });
+
+  it('after a dead attempt offers at least twice its price, whatever the salts of both', async () => {
+    const { attempts, withdrawals } = use.ledger;
+    for (const again of Array.from({ length: 6 }, newTerms)) {
+      await withdrawals.reserve(again);
+      await prepared(again, REQUESTED);
+      await attempts.settle(again.id, 1, DEAD);
+      await prepared(again, REQUESTED);
+      const rows = await attempts.of(again.id);
+      const [first = 0n, second = 0n] = rows.map((attempt) => attempt.computeUnitPriceMicroLamports);
+      expect(second).toBeGreaterThanOrEqual(2n * first);
+    }
   });
 
   it('that fails a third time is shown as held with the error, and goes on by itself', async () => {

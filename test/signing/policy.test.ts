@@ -150,9 +150,9 @@ describe('what may be signed', () => {
 
   it('signs every price that an attempt may be given under the same cap', () => {
     fc.assert(
-      fc.property(micro, fc.integer({ min: 1, max: 40 }), fc.nat(65_535), (recent, n, salt) => {
+      fc.property(micro, fc.option(micro), fc.nat(65_535), (recent, last, salt) => {
         const options = { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP };
-        const computeUnitPriceMicroLamports = attemptPrice(recent, n, BigInt(salt), options);
+        const computeUnitPriceMicroLamports = attemptPrice(recent, last, BigInt(salt), options);
         const transfer = { ...native(), computeUnitPriceMicroLamports };
         checkMessage(composeTransfer(transfer).message, requestFor(transfer), BOUNDS);
       }),

@@ -10,33 +10,33 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
 
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
+const salts = fc.bigInt({ min: 0n, max: 65_535n });
 
 describe('the price of a compute unit', () => {
-  it('stays within floor and cap whatever blocks paid, and does not fall with the attempt', () => {
+  it('stays within floor and cap whatever blocks paid', () => {
     fc.assert(
-      fc.property(
-        micro,
-        micro,
-        micro,
-        fc.integer({ min: 1, max: 40 }),
-        fc.nat(65_535),
-        (a, b, recent, n, salt) => {
-          const bounds = { floorMicroLamports: a < b ? a : b, capMicroLamports: a < b ? b : a };
-          const price = attemptPrice(recent, n, BigInt(salt), bounds);
-          expect(price).toBeGreaterThanOrEqual(bounds.floorMicroLamports);
-          expect(price).toBeLessThanOrEqual(bounds.capMicroLamports);
-          const free = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
-          expect(attemptPrice(recent, n + 1, 0n, free)).toBeGreaterThanOrEqual(
-            attemptPrice(recent, n, 0n, free),
-          );
-        },
-      ),
+      fc.property(micro, micro, micro, micro, salts, (a, b, recent, last, salt) => {
+        const bounds = { floorMicroLamports: a < b ? a : b, capMicroLamports: a < b ? b : a };
+        const price = attemptPrice(recent, last, salt, bounds);
+        expect(price).toBeGreaterThanOrEqual(bounds.floorMicroLamports);
+        expect(price).toBeLessThanOrEqual(bounds.capMicroLamports);
+      }),
+    );
+  });
+
+  it('is higher with each attempt, whatever the salts, and although blocks take less by then', () => {
+    const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
+    fc.assert(
+      fc.property(micro, micro, salts, salts, (before, now, salt, nextSalt) => {
+        const last = attemptPrice(before, null, salt, bounds);
+        expect(attemptPrice(now, last, nextSalt, bounds)).toBeGreaterThanOrEqual(2n * last);
+      }),
     );
   });
 
   it('differs for different salts below the cap', () => {
     const bounds = { floorMicroLamports: 0n, capMicroLamports: 1_000_000n };
-    const prices = Array.from({ length: 1_000 }, (_, salt) => attemptPrice(5n, 1, BigInt(salt), bounds));
+    const prices = Array.from({ length: 1_000 }, (_, salt) => attemptPrice(5n, null, BigInt(salt), bounds));
     expect(new Set(prices).size).toBe(1_000);
   });
 
@@ -101,7 +101,7 @@ describe('the price on a chain', () => {
     const fees = new FeePlanner(chain, PRICES);
     const destinations = Array.from({ length: 100 }, wallet);
     await Promise.all(
-      destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), 1, 0n)),
+      destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), null, 0n)),
     );
     expect(chain.asked).toHaveLength(1);
     expect([...(chain.asked[0] ?? [])].sort()).toEqual([source, ...destinations].sort());
@@ -111,7 +111,7 @@ describe('the price on a chain', () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
     await Promise.all(
-      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), 1, 0n)),
+      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), null, 0n)),
     );
     expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 74]);
   });
@@ -130,7 +130,7 @@ describe('the price on a chain', () => {
     await pay(wallet(), 0n);
     localnet.controls.produceSlots(4);
     const planned = async (destination: string) =>
-      (await new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), 1, 0n)).spec;
+      (await new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), null, 0n)).spec;
     expect((await planned(popular)).computeUnitPriceMicroLamports).toBe(77_000n);
     expect((await planned(wallet())).computeUnitPriceMicroLamports).toBe(PRICES.floorMicroLamports);
   });

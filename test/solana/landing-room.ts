@@ -65,7 +65,7 @@ export class LandingRoom {
     const source = this.signer.address;
     const draft = { asset, amount, source, destination, memo: null, token, blockhash: life.blockhash };
     this.#salt += 1n;
-    const { spec, feeLamports } = await this.#fees.plan(draft, 1, this.#salt);
+    const { spec, feeLamports } = await this.#fees.plan(draft, null, this.#salt);
     const { message } = composeTransfer(spec);
     const { raw, signature } = assembleTransaction(message, await this.signer.sign(message));
     return {

@@ -124,7 +124,8 @@ it('accounts too long for an answer spoil no other question of their moment', as
   // A program of the upgradeable loader is its kind and the address of its code.
   const code = base58.encode(program?.data.subarray(4, 36) ?? new Uint8Array());
   const narrow = await openNodePool(localnet.rpcUrls, { maxBytes: 100_000 });
-  const { accounts } = await new Chain(narrow).accounts([code, HOT]).finally(() => narrow.close());
+  const { accounts } = await new Chain(narrow).accounts([code, HOT]);
+  await narrow.close();
   expect(accounts[0]?.data.length).toBe(ACCOUNT_BYTES);
   expect(accounts[1]?.lamports).toBeGreaterThan(0n);
 });

@@ -105,6 +105,12 @@ async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
   };
 }
 
+async function look(pool: NodePool, attempt: SignedAttempt) {
+  const chain = new Chain(pool);
+  const [found] = await examine(chain, await findDue(chain, [attempt]), blockCache());
+  return found;
+}
+
 const cases = fc.record({
   lies,
   lower: fc.constantFrom(0, 0, 145, 400, -400, -(10 ** 12)),
@@ -133,10 +139,8 @@ it('one liar in a pool of two to four brings no verdict that the chain contradic
     localnet.controls.produceSlots(blocks);
     lie = tell(told);
     const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
-    const chain = new Chain(pool);
-    const [found] = await examine(chain, await findDue(chain, [attempt]), blockCache()).finally(() =>
-      pool.close(),
-    );
+    const found = await look(pool, attempt);
+    await pool.close();
     const verdict = found?.verdict ?? { kind: 'alive' };
     reached.add(verdict.kind);
     const { ledger } = localnet.controls.chain;

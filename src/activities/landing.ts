@@ -1,6 +1,5 @@
 import { base58, base64 } from '@scure/base';
 import { cancellationSignal } from '@temporalio/activity';
-import type { Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
@@ -25,30 +24,8 @@ export interface LandingDeps {
 }
 
 /** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
-export function createLanding({ ledger, watcher }: LandingDeps) {
-  async function judged(attempt: AttemptRow, reporter: LandingReporter): Promise<LandingOutcome> {
-    const { withdrawalId, n, signature, raw } = attempt;
-    if (signature === null || raw === null)
-      throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
-    const start = outlookOf(await ledger.withdrawals.get(withdrawalId));
-    let alarmed = start.status === 'held';
-    reporter.show(reportOf(n, start));
-    const hooks: LandingHooks = {
-      signal: cancellationSignal(),
-      onOutlook: async (outlook) => {
-        const report = reportOf(n, outlook);
-        const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
-        if (!noted) return;
-        reporter.show(report);
-        if (report.reason !== null) await ledger.alerts.raise(missingAlarm(withdrawalId, report.reason));
-        else if (alarmed) await ledger.alerts.close('evidence_missing', withdrawalId);
-        alarmed = report.reason !== null;
-      },
-    };
-    const outcome = await watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
-    if (alarmed) await ledger.alerts.close('evidence_missing', withdrawalId);
-    return outcome;
-  }
+export function createLanding(deps: LandingDeps) {
+  const { ledger } = deps;
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const stored = await ledger.attempts.get(id, n);
@@ -56,7 +33,7 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
       throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
     if (isSettled(stored)) return landingOf(stored);
     const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
-    return landingOf(await settle(ledger, attempt, await judged(attempt, reporter)));
+    return landingOf(await settle(ledger, attempt, await judged(deps, attempt, reporter)));
   }
 
   return {
@@ -77,9 +54,41 @@ export function createLanding({ ledger, watcher }: LandingDeps) {
   };
 }
 
-/** Open for as long as the nodes keep an attempt from its end. */
-function missingAlarm(subject: string, { message }: StatusReason): Alarm {
-  return { kind: 'evidence_missing', subject, message };
+async function judged(
+  { ledger, watcher }: LandingDeps,
+  attempt: AttemptRow,
+  reporter: LandingReporter,
+): Promise<LandingOutcome> {
+  const { withdrawalId, n, signature, raw } = attempt;
+  if (signature === null || raw === null)
+    throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
+  const start = outlookOf(await ledger.withdrawals.get(withdrawalId));
+  const alert = evidenceAlert(ledger, withdrawalId, start.status === 'held');
+  reporter.show(reportOf(n, start));
+  const hooks: LandingHooks = {
+    signal: cancellationSignal(),
+    onOutlook: async (outlook) => {
+      const report = reportOf(n, outlook);
+      const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
+      if (!noted) return;
+      reporter.show(report);
+      await alert(report.reason);
+    },
+  };
+  const outcome = await watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
+  await alert(null);
+  return outcome;
+}
+
+/** Keeps the alert about a withdrawal open for as long as there is a reason why nobody can tell how its attempt ends. */
+function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
+  const kind = 'evidence_missing';
+  let open = isOpen;
+  return async (reason: StatusReason | null): Promise<void> => {
+    if (reason !== null) await ledger.alerts.raise({ kind, subject, message: reason.message });
+    else if (open) await ledger.alerts.close(kind, subject);
+    open = reason !== null;
+  };
 }
 
 /** What an earlier wait, perhaps of a worker that died, has left on record. */

@@ -16,7 +16,7 @@ import { useHotWallet } from './hot-wallet.ts';
 const REQUESTED: Shown = { status: 'requested', code: null };
 const use = useLedger();
 const hot = useHotWallet(2, use);
-let prepareAttempt: ReturnType<typeof createPreparation>['prepareAttempt'];
+let preparation: ReturnType<typeof createPreparation>;
 
 beforeAll(() => {
   const chain = new Chain(hot.pool);
@@ -28,12 +28,13 @@ beforeAll(() => {
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
-  ({ prepareAttempt } = createPreparation({ ledger: use.ledger, composer, walletWatch }));
+  preparation = createPreparation({ ledger: use.ledger, composer, walletWatch });
 });
 
 /** The given try of the activity. */
 function prepared(of: WithdrawalTerms, shown: Shown, attempt = 1): Promise<Preparation> {
-  return new MockActivityEnvironment({ attempt }).run(prepareAttempt, { terms: of, shown });
+  const run = () => preparation.prepareAttempt({ terms: of, shown });
+  return new MockActivityEnvironment({ attempt }).run(run);
 }
 
 function newTerms(): WithdrawalTerms {

@@ -16,7 +16,9 @@ export type Lifetime =
 export interface AttemptFacts {
   readonly signature: string | null;
   readonly blockhash: string;
-  /** Height of the block that carries `blockhash`, as it was told when the attempt was composed. */
+  /** Slot of the block that carries `blockhash`. A quorum showed that block when the attempt was composed. */
+  readonly blockhashSlot: bigint;
+  /** Height of that block, as it was told when the attempt was composed. */
   readonly blockhashHeight: bigint;
   /** As the node reported it with the blockhash. */
   readonly lastValidBlockHeight: bigint;
@@ -55,6 +57,17 @@ export interface Coverage {
   readonly containsSignature: boolean;
 }
 
+/**
+ * Why the block of a blockhash is not on the finalized chain, although nodes had confirmed it: `by` is the first finalized block at
+ * its `slot` or later, and the parent of `by` lies before it. `sequence` is that of the last question.
+ */
+export interface Displacement {
+  readonly slot: bigint;
+  readonly by: AgreedBlock;
+  readonly parentSlot: bigint;
+  readonly sequence: number;
+}
+
 /** A coverage with its place in the investigation: the sequence of the last question that built it. */
 export type SequencedCoverage = Coverage & { readonly sequence: number };
 
@@ -71,6 +84,8 @@ export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
   /** The block of the attempt's blockhash; null where too few nodes agree on it, or none was asked. */
   readonly origin: AgreedBlock | null;
+  /** Where a fork took the block of its blockhash. */
+  readonly displacement: Displacement | null;
   readonly coverage: SequencedCoverage | null;
 }
 

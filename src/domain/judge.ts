@@ -1,6 +1,7 @@
 import type {
   AgreedBlock,
   AttemptFacts,
+  Displacement,
   Evidence,
   NodeTestimony,
   SequencedCoverage,
@@ -46,6 +47,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, the linked
  *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
  *   answers null.
+ *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
+ *   a transaction is valid only on top of the block of its blockhash.
  * - `alive`: it may still land, or a fork that holds it is not yet refuted.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
@@ -54,13 +57,19 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
 export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict {
   const seen = evidence.statuses.flatMap(seenBy);
   const refuting = refutingCoverage(attempt, evidence);
+  const displaced = refutingDisplacement(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
-    judgeFinalized(seen, evidence, refuting === null ? null : 'the linked blocks lack it') ??
+    judgeFinalized(seen, evidence, whyImpossible(refuting, displaced)) ??
     judgeInclusion(evidence) ??
-    judgeUnfinalized(seen, refuting) ??
-    judgeAbsence(attempt, evidence, refuting)
+    (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
+    judgeAbsence(attempt, evidence, refuting ?? displaced)
   );
+}
+
+function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
+  if (refuting !== null) return 'the linked blocks lack it';
+  return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
 }
 
 function judgeInclusion(evidence: Evidence): Verdict | null {
@@ -87,16 +96,16 @@ function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage |
 function judgeAbsence(
   attempt: AttemptFacts,
   evidence: Evidence,
-  refuting: SequencedCoverage | null,
+  refuting: { readonly sequence: number } | null,
 ): Verdict {
   const { quorum, finalizedHeights } = evidence;
   if (countNodes(finalizedHeights) < quorum) return unknown('too few nodes report a finalized height');
   const origin = agreedOrigin(attempt, evidence);
-  if (origin === null)
+  if (origin === null && refuting === null)
     return isDue(attempt, finalizedHeights)
       ? unknown('too few nodes agree on the block of its blockhash')
       : judgeUnexpired(evidence);
-  const past = firstPast(finalizedHeights, deathHeight(attempt, origin.height));
+  const past = firstPast(finalizedHeights, lastHeightOf(attempt, origin));
   const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
   if (pastAt === undefined) return judgeUnexpired(evidence);
   if (refuting === null)
@@ -111,6 +120,11 @@ function judgeAbsence(
   return silent.length < quorum
     ? unknown('expired, and too few nodes answered null after heights and coverage')
     : { kind: 'dead' };
+}
+
+/** L where the block of its blockhash is final, else what the attempt claims. */
+function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): bigint {
+  return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
 function judgeUnexpired({ quorum, statuses }: Evidence): Verdict {
@@ -136,6 +150,20 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
     first.height === origin.height &&
     last.height > deathHeight(attempt, origin.height);
   return whole && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
+}
+
+/** The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain. */
+function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
+  const { displacement, quorum, finalizedHeights } = evidence;
+  if (displacement === null || agreedOrigin(attempt, evidence) !== null) return null;
+  const { slot, by, parentSlot } = displacement;
+  const isGone =
+    slot === attempt.blockhashSlot &&
+    parentSlot < slot &&
+    slot <= by.slot &&
+    by.blockhash !== attempt.blockhash;
+  const isOver = firstPast(finalizedHeights, claimedHeight(attempt)).size >= quorum;
+  return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
 }
 
 function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainError } from '../domain/errors.ts';
 import { BLOCKHASH_LIFE } from '../domain/judge.ts';
 import { isMethodMissing, NodeFault, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
@@ -15,35 +16,61 @@ export interface LatestBlockhash {
 
 const BLOCK_TRIES = 5;
 const BLOCK_PAUSE_MS = 100;
-const SECOND_WITHIN_MS = 1_000;
+const AGREED_WITHIN_MS = 2_000;
 
 /**
- * A confirmed blockhash from the best node of which no other node says otherwise: an attempt with a blockhash that is not on the
- * chain, or at another height, could hardly ever be proved dead. Where no other node answers in time, one node's word is enough:
- * deaths rest on a quorum. Throws as `NodePool.read` does.
+ * A confirmed blockhash whose block a quorum shows with its slot and height: what is told of an attempt when it is composed must
+ * hold when its death is to be proved. The best node's newest one where others know it already, else the newest that a quorum knows.
+ * Throws NoHealthyNode where there is none.
  */
 export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> {
-  return pool.read(async (node) => {
+  const best = await pool.read(async (node) => {
     const latest = await readLatestBlockhash(node);
-    if (await isContradicted(pool, node, latest))
+    const { shownBy, contradicted } = await askOthers(pool, node, latest);
+    if (contradicted && shownBy < 2)
       throw new NodeFault(node.name, `gives blockhash ${latest.blockhash}, which no other node shows there`);
-    return latest;
+    return { latest, agreed: shownBy >= pool.quorum };
   });
+  return best.agreed ? best.latest : newestAgreed(pool);
 }
 
-/** True where other nodes show another block in its slot, and none shows the same one. */
-async function isContradicted(pool: NodePool, node: SolanaNode, latest: LatestBlockhash): Promise<boolean> {
+/** For nodes that lag behind each other: the newest blockhash that any of them gives and a quorum knows. */
+async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
+  const given: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
+  const asked = pool.all(async (node) => given.push({ node, latest: await readLatestBlockhash(node) }));
+  await Promise.race([asked, patience()]);
+  for (const { node, latest } of given.toSorted((a, b) => (a.latest.slot < b.latest.slot ? 1 : -1)))
+    if ((await askOthers(pool, node, latest)).shownBy >= pool.quorum) return latest;
+  throw new DomainError(
+    'NoHealthyNode',
+    `no blockhash is known to ${pool.quorum} of ${pool.nodes.length} nodes`,
+  );
+}
+
+/** How many nodes, `from` included, show this block in its slot, and whether any shows another one. Ends as soon as a quorum does. */
+async function askOthers(
+  pool: NodePool,
+  from: SolanaNode,
+  { slot, blockhash, height }: LatestBlockhash,
+): Promise<{ readonly shownBy: number; readonly contradicted: boolean }> {
+  let shownBy = 1;
   let contradicted = false;
-  const agrees = (block: CarryingBlock | null): boolean => {
-    const same = block?.blockhash === latest.blockhash && block.height === latest.height;
-    contradicted ||= block !== null && !same;
-    return same;
-  };
-  const seconded = await Promise.race([
-    pool.second(node.name, (other) => findBlock(other, latest.slot), agrees),
-    sleep(SECOND_WITHIN_MS, null, { ref: false }),
-  ]);
-  return seconded === null && contradicted;
+  if (shownBy >= pool.quorum) return { shownBy, contradicted };
+  await new Promise<void>((resolve) => {
+    const asked = pool.all(async (node) => {
+      const block = node.name === from.name ? null : await findBlock(node, slot);
+      if (block === null) return;
+      if (block.blockhash === blockhash && block.height === height) shownBy += 1;
+      else contradicted = true;
+      if (shownBy >= pool.quorum) resolve();
+    });
+    void Promise.race([asked, patience()]).then(() => resolve());
+  });
+  return { shownBy, contradicted };
+}
+
+function patience(): Promise<void> {
+  return sleep(AGREED_WITHIN_MS, undefined, { ref: false });
 }
 
 /**

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { AgreedBlock, Coverage } from '../domain/attempt.ts';
+import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -33,16 +33,21 @@ export function blockCache(): BlockCache {
   return new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
 }
 
-/** The finalized block of a slot as a quorum shows it, height included; null where too few nodes agree. */
-export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedBlock | null> {
+/** A block with its parent, as the same nodes show it. */
+type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
+
+/** The finalized block of a slot as a quorum shows it, height and parent included; null where too few nodes agree. */
+export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedHeader | null> {
   const answers = await pool.all((node) => readBlock(node, slot, 'none'));
   const shown = answers.flatMap(({ node, result }) =>
     result.status === 'fulfilled' ? [{ node, block: result.value }] : [],
   );
   for (const { block } of shown) {
-    const agreeingNodes = shown.filter((other) => isSame(other.block, block)).map(({ node }) => node);
-    const { blockhash, height } = block;
-    if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, agreeingNodes };
+    const { blockhash, height, parentSlot } = block;
+    const agreeingNodes = shown
+      .filter((other) => isSame(other.block, block) && other.block.parentSlot === parentSlot)
+      .map(({ node }) => node);
+    if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
   }
   return null;
 }
@@ -70,6 +75,22 @@ export async function linkedRange(
   const shared = keptIn(cache, (slot) => pool.read((node) => readBlock(node, slot, 'signatures')));
   const blocks = (await walk(shared).catch(() => null)) ?? (await pool.read(walkAlone));
   return { blocks, first: origin, last };
+}
+
+/**
+ * What the finalized chain has where the block of `slot` was confirmed and then lost to a fork. Throws as `NodePool.read` does
+ * where no node names a block whose parent a quorum shows to lie before it.
+ */
+export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Displacement, 'sequence'>> {
+  return pool.read(async (node) => {
+    const [next] = await getBlocksWithLimit(node, slot, 1);
+    const by = next === undefined ? null : await agreedBlock(pool, next);
+    if (by !== null && by.parentSlot < slot) return { slot, by, parentSlot: by.parentSlot };
+    throw new NodeFault(
+      node.name,
+      `getBlocksWithLimit: names no block that a quorum shows in place of ${slot}`,
+    );
+  });
 }
 
 /** What the range says about one signature. */

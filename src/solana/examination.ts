@@ -42,7 +42,7 @@ export function findOutcome(
     const evidence = { ...outcome, finalizedNonces: [], use: null };
     return { verdict: judgeNonceAttempt(attempt, evidence), evidence, feeLamports, obstacle: null };
   }
-  const evidence = { ...outcome, finalizedHeights: [], origin: null, coverage: null };
+  const evidence = { ...outcome, finalizedHeights: [], origin: null, displacement: null, coverage: null };
   return { verdict: judgeAttempt(attempt, evidence), evidence, feeLamports, obstacle: null };
 }
 

@@ -2,14 +2,21 @@ import pLimit from 'p-limit';
 import type {
   AgreedBlock,
   AttemptFacts,
+  Displacement,
   Evidence,
   NodeTestimony,
   OutcomeEvidence,
-  SequencedCoverage,
   Sighting,
 } from '../domain/attempt.ts';
 import { claimedHeight, deathHeight } from '../domain/judge.ts';
-import { agreedBlock, type BlockCache, coverageOf, type LinkedRange, linkedRange } from './blocks.ts';
+import {
+  agreedBlock,
+  type BlockCache,
+  coverageOf,
+  findDisplacement,
+  type LinkedRange,
+  linkedRange,
+} from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
@@ -30,8 +37,8 @@ export interface Investigation {
   readonly obstacle: string | null;
 }
 
-/** An attempt that has a signature, and the slot of the block that its blockhash comes from. */
-export type SignedAttempt = AttemptFacts & { readonly signature: string; readonly blockhashSlot: bigint };
+/** An attempt that has a signature. */
+export type SignedAttempt = AttemptFacts & { readonly signature: string };
 
 /** Signatures that one getSignatureStatuses takes. */
 export const STATUSES_PER_CALL = 256;
@@ -101,11 +108,12 @@ export async function investigate(
     sequence + 1,
   );
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const { origin, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
+    const { origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
+    const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const said = statuses[index] ?? [];
     const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
-    const evidence = { ...found, finalizedHeights: heights, origin, coverage };
+    const evidence = { ...found, finalizedHeights: heights, origin, displacement, coverage };
     return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
@@ -144,11 +152,12 @@ export async function confirmOutcome(
 
 interface BlockReading {
   readonly origin: AgreedBlock | null;
+  readonly gone: Omit<Displacement, 'sequence'> | null;
   readonly range: LinkedRange | null;
   readonly obstacle: string | null;
 }
 
-const NOT_READ: BlockReading = { origin: null, range: null, obstacle: null };
+const NOT_READ: BlockReading = { origin: null, gone: null, range: null, obstacle: null };
 
 /** One reading for all attempts of the same blockhash and last height. */
 async function readBlocks(
@@ -165,7 +174,7 @@ async function readBlocks(
   return new Map(await pLimit(AT_ONCE).map(groups, read));
 }
 
-/** The block of the attempt's blockhash, and the range above it where a quorum of `heights` is above the last height. */
+/** The block of the attempt's blockhash, and the range above it, or what displaced it, where a quorum of `heights` is above the last height. */
 async function readBlocksOf(
   { pool }: Chain,
   attempt: SignedAttempt,
@@ -173,16 +182,20 @@ async function readBlocksOf(
   cache: BlockCache,
 ): Promise<BlockReading> {
   const { blockhash, blockhashSlot } = attempt;
-  const origin = await agreedBlock(pool, blockhashSlot);
-  if (origin?.blockhash !== blockhash)
-    return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
-  const lastHeight = deathHeight(attempt, origin.height);
-  if (heights.filter(({ answer }) => answer > lastHeight).length < pool.quorum)
-    return { ...NOT_READ, origin };
+  const isPast = (last: bigint) => heights.filter(({ answer }) => answer > last).length >= pool.quorum;
+  const shown = await agreedBlock(pool, blockhashSlot);
+  const origin = shown?.blockhash === blockhash ? shown : null;
   try {
-    return { origin, range: await linkedRange(pool, origin, lastHeight, cache), obstacle: null };
+    if (origin !== null) {
+      const last = deathHeight(attempt, origin.height);
+      const range = isPast(last) ? await linkedRange(pool, origin, last, cache) : null;
+      return { ...NOT_READ, origin, range };
+    }
+    if (isPast(claimedHeight(attempt)))
+      return { ...NOT_READ, gone: await findDisplacement(pool, blockhashSlot) };
+    return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
   } catch (error) {
-    return { origin, range: null, obstacle: error instanceof Error ? error.message : String(error) };
+    return { ...NOT_READ, origin, obstacle: error instanceof Error ? error.message : String(error) };
   }
 }
 

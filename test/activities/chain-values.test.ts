@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Composition } from '../../src/activities/composition.ts';
+import { formatUnits } from '../../src/domain/amount.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
 
@@ -31,7 +32,10 @@ describe('a chain with another rent', () => {
     expect(reservation.needs).toMatchObject([{ asset: 'SOL', keep: RENT }]);
     expect(await compose(withdrawalRow('SOL', { amount: RENT - 1n }))).toMatchObject({
       kind: 'rejected',
-      reason: { code: 'amount_below_minimum', message: expect.stringContaining(String(RENT)) },
+      reason: {
+        code: 'amount_below_minimum',
+        message: expect.stringContaining(`minimum of ${formatUnits(RENT, 9)}`),
+      },
     });
   });
 

@@ -6,6 +6,7 @@ import { Composer, type Composition } from '../../src/activities/composition.ts'
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
+import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
@@ -197,10 +198,7 @@ describe('composing a withdrawal', () => {
     expect((await compose(sized('m'.repeat(room + 1)))).kind).toBe('rejected');
   });
 
-  it.each([
-    ['an address that holds no mint', HOT],
-    ['base58 text that is no address', '1'.repeat(44)],
-  ])('rejects as an asset %s', async (_what, asset) => {
+  it.each([['an address that holds no mint', HOT]])('rejects as an asset %s', async (_what, asset) => {
     expect(await compose(row(asset))).toMatchObject(refusedFor('asset_rejected'));
   });
 
@@ -224,11 +222,11 @@ describe('a hot wallet that lacks the money', () => {
   });
 
   it.each([
-    ['a token', () => localnet.mint.address],
-    ['SOL', () => 'SOL'],
-  ])('is waited for with what it has and needs: %s', async (_what, asset) => {
+    ['a token', () => localnet.mint.address, `of ${2n ** 60n} `],
+    ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
+  ])('is waited for with what it has and needs: %s', async (_what, asset, told) => {
     const answer = await compose(row(asset(), { amount: 2n ** 60n }));
-    expect(answer).toMatchObject(short(`of ${2n ** 60n} `));
+    expect(answer).toMatchObject(short(told));
   });
 
   it('only in the newest block is waited for, too, and no limit is guessed', async () => {

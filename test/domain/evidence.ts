@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type {
   AgreedBlock,
   AttemptFacts,
+  Displacement,
   Evidence,
   NodeTestimony,
   SequencedCoverage,
@@ -12,6 +13,7 @@ import type {
 export const ATTEMPT: AttemptFacts = {
   signature: 'sig',
   blockhash: 'hash-1000',
+  blockhashSlot: 2500n,
   blockhashHeight: 1000n,
   lastValidBlockHeight: 1150n,
 };
@@ -61,6 +63,7 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
     quorum: 2,
     finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1160n)],
     origin: agreed(),
+    displacement: null,
     coverage: coverage(),
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
@@ -104,6 +107,19 @@ const anyOrigin: fc.Arbitrary<AgreedBlock> = fc.record({
   agreeingNodes: mostly(['a', 'b', 'c'], ['a', 'a']),
 });
 
+/** A finalized block where the attempt's blockhash was made, mostly another one that a quorum shows. */
+export const anyDisplacement: fc.Arbitrary<Displacement> = fc.record({
+  slot: mostly(2500n, 2499n),
+  by: fc.record({
+    slot: mostly(2501n, 2500n),
+    blockhash: mostly('another', 'hash-1000'),
+    height: fc.constant(1000n),
+    agreeingNodes: mostly(['a', 'b'], ['a', 'a']),
+  }),
+  parentSlot: mostly(2499n, 2500n),
+  sequence,
+});
+
 const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
   first: anyOrigin,
   last: fc.record({
@@ -127,5 +143,6 @@ export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   origin: fc.option(anyOrigin, { freq: 9 }),
+  displacement: fc.option(anyDisplacement, { freq: 2 }),
   coverage: fc.option(anyCoverage, { freq: 9 }),
 });

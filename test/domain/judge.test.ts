@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AttemptFacts, Evidence, Sighting } from '../../src/domain/attempt.ts';
-import { deathHeight, judgeAttempt } from '../../src/domain/judge.ts';
+import type { AgreedBlock, AttemptFacts, Evidence, Sighting } from '../../src/domain/attempt.ts';
+import { claimedHeight, deathHeight, judgeAttempt } from '../../src/domain/judge.ts';
 import {
   ABSENT,
   ATTEMPT,
@@ -39,6 +39,33 @@ function whereDead(check: (evidence: Evidence, attempt: AttemptFacts) => void): 
   expect(dead).toBeGreaterThan(20);
 }
 
+/** The last height and the sequence that a verdict of death rests on; fails where its blocks prove nothing. */
+function proofOf(
+  evidence: Evidence,
+  attempt: AttemptFacts,
+): { readonly last: bigint; readonly sequence: number } {
+  const { quorum, origin, coverage: blocks, displacement } = evidence;
+  const agree = (shown: readonly AgreedBlock[]) => {
+    for (const { agreeingNodes } of shown) expect(new Set(agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
+  };
+  const isOrigin = origin?.blockhash === attempt.blockhash && new Set(origin.agreeingNodes).size >= quorum;
+  if (origin === null || !isOrigin) {
+    if (displacement === null) throw new Error('dead without blocks');
+    const { slot, by, parentSlot, sequence } = displacement;
+    agree([by]);
+    expect(slot).toBe(attempt.blockhashSlot);
+    expect(by.blockhash).not.toBe(attempt.blockhash);
+    expect([parentSlot < slot, slot <= by.slot]).toEqual([true, true]);
+    return { last: claimedHeight(attempt), sequence };
+  }
+  if (blocks === null) throw new Error('dead without blocks');
+  const last = deathHeight(attempt, origin.height);
+  expect(blocks.last.height).toBeGreaterThan(last);
+  expect([blocks.first.blockhash, blocks.first.height]).toEqual([attempt.blockhash, origin.height]);
+  agree([origin, blocks.first, blocks.last]);
+  return { last, sequence: blocks.sequence };
+}
+
 describe('deathHeight', () => {
   const last = (lastValidBlockHeight: bigint, originHeight = 1000n, blockhashHeight = 1000n) =>
     deathHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
@@ -53,6 +80,46 @@ describe('deathHeight', () => {
     expect(last(1005n, 1000n, 855n)).toBe(1150n);
     expect(last(10n ** 15n)).toBe(1151n);
     expect(last(1150n, 1000n, 10n ** 15n)).toBe(1151n);
+  });
+});
+
+describe('an attempt whose blockhash a fork took', () => {
+  const by = agreed({ slot: 2501n, blockhash: 'another' });
+  const displacement = { slot: 2500n, by, parentSlot: 2499n, sequence: 20 };
+  const gone = (changes: Partial<Evidence> = {}) =>
+    deathEvidence({ origin: null, coverage: null, displacement, ...changes });
+
+  it('is dead with heights, another block of a quorum in its place and later nulls', () => {
+    expect(kind(gone())).toBe('dead');
+    expect(kind(gone({ displacement: { ...displacement, by: { ...by, slot: 2500n } } }))).toBe('dead');
+  });
+
+  it.each<[string, Partial<Evidence>]>([
+    ['nothing shows what displaced it', { displacement: null }],
+    [
+      'one node alone shows it',
+      { displacement: { ...displacement, by: { ...by, agreeingNodes: ['a', 'a'] } } },
+    ],
+    ['a block between may be missing', { displacement: { ...displacement, parentSlot: 2500n } }],
+    ['it is told of another slot', { displacement: { ...displacement, slot: 2499n, parentSlot: 2498n } }],
+    [
+      'what is in its place carries the blockhash',
+      { displacement: { ...displacement, by: { ...by, blockhash: 'hash-1000' } } },
+    ],
+    ['the nulls came before', { statuses: [said('a', 3, ABSENT), said('b', 4, ABSENT)] }],
+    ['a node reports it finalized', { statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] }],
+    ['no quorum is past its last height', { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] }],
+  ])('is not dead where %s', (_, changes) => {
+    expect(kind(gone(changes))).not.toBe('dead');
+  });
+
+  it('lives again where a quorum shows the block of its blockhash after all', () => {
+    expect(kind(gone({ origin: agreed() }))).toBe('unknown');
+  });
+
+  it('is not kept alive by a node that still shows it on the dead fork', () => {
+    const statuses = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
+    expect(kind(gone({ statuses }))).toBe('dead');
   });
 });
 
@@ -71,30 +138,24 @@ describe('an attempt is dead', () => {
       expect(
         mentions(evidence, (answer) => answer.kind === 'seen' && answer.commitment === 'finalized'),
       ).toBe(false);
-      expect(mentions(evidence, (answer) => answer.kind === 'seen' && answer.slot > 3000n)).toBe(false);
-      expect(evidence.coverage?.containsSignature).toBe(false);
+      if (evidence.displacement === null)
+        expect(mentions(evidence, (answer) => answer.kind === 'seen' && answer.slot > 3000n)).toBe(false);
+      expect(evidence.coverage?.containsSignature ?? false).toBe(false);
       expect(evidence.outcomeConfirmedBy).toEqual([]);
     });
   });
 
-  it('never without a quorum of finalized heights above L, the whole coverage and later nulls', () => {
+  it('never without a quorum of finalized heights above L, the whole coverage or another block in its place, and later nulls', () => {
     whereDead((evidence, attempt) => {
-      const { quorum, origin, coverage: blocks } = evidence;
-      if (blocks === null || origin === null) throw new Error('dead without blocks');
-      const last = deathHeight(attempt, origin.height);
-      expect(blocks.last.height).toBeGreaterThan(last);
-      for (const { blockhash, height } of [origin, blocks.first])
-        expect([blockhash, height]).toEqual([attempt.blockhash, origin.height]);
-      for (const { agreeingNodes } of [origin, blocks.first, blocks.last])
-        expect(new Set(agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
+      const { last, sequence: provedAt } = proofOf(evidence, attempt);
       const silent = evidence.statuses.filter(({ answer, sequence }) => {
         const before = evidence.finalizedHeights.filter(
           (one) => one.answer > last && one.sequence < sequence,
         );
         const witnesses = new Set(before.map((one) => one.node));
-        return answer.kind === 'absent' && sequence > blocks.sequence && witnesses.size >= quorum;
+        return answer.kind === 'absent' && sequence > provedAt && witnesses.size >= evidence.quorum;
       });
-      expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(quorum);
+      expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(evidence.quorum);
     });
   });
 

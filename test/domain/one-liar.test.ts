@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AgreedBlock, Evidence, NodeTestimony, Sighting } from '../../src/domain/attempt.ts';
+import type {
+  AgreedBlock,
+  Displacement,
+  Evidence,
+  NodeTestimony,
+  Sighting,
+} from '../../src/domain/attempt.ts';
 import { judgeAttempt } from '../../src/domain/judge.ts';
 import { ABSENT, anySighting, said } from './evidence.ts';
 
@@ -38,6 +44,19 @@ function agreedBlocks(blocks: fc.Arbitrary<Omit<AgreedBlock, 'agreeingNodes'>>, 
     .map((block) => ({ ...block, agreeingNodes: [LIAR] }));
   return fc.oneof({ weight: 3, arbitrary: shown }, invented);
 }
+
+/** The liar alone says that a fork took the block of the blockhash: the honest nodes have it. */
+const inventedDisplacement: fc.Arbitrary<Displacement> = fc.record({
+  slot: fc.constant(ORIGIN.slot),
+  by: fc.record({
+    slot: fc.bigInt({ min: ORIGIN.slot, max: ORIGIN.slot + 3n }),
+    blockhash: fc.constant('invented'),
+    height: wildHeight,
+    agreeingNodes: fc.constantFrom([LIAR], [LIAR, LIAR]),
+  }),
+  parentSlot: fc.bigInt({ min: ORIGIN.slot - 3n, max: ORIGIN.slot }),
+  sequence: fc.constant(20),
+});
 
 function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
   const landed = landedAt !== null && landedAt <= tip;
@@ -83,6 +102,7 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
       isLiarFirst: fc.boolean(),
       origin: fc.option(origin, { freq: 9 }),
       coverage: fc.option(coverage, { freq: 9 }),
+      displacement: fc.option(inventedDisplacement, { freq: 2 }),
     })
     .map(({ liarHeight, liarSighting, isLiarFirst, ...blocks }) => {
       const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
@@ -105,7 +125,7 @@ const cases = truths.chain((truth) =>
   fc.record({
     truth: fc.constant(truth),
     evidence: evidenceOf(truth),
-    // Composed with the liar's word alone.
+    // As if composed with the liar's word alone; only the slot is one that a quorum showed.
     claims: fc.record({ blockhashHeight: wildHeight, lastValidBlockHeight: wildHeight }),
   }),
 );
@@ -114,7 +134,8 @@ it('one liar in a pool of two to five brings no verdict that the honest nodes co
   const reached = new Set<string>();
   fc.assert(
     fc.property(cases, ({ truth, evidence, claims }) => {
-      const attempt = { signature: 'sig', blockhash: ORIGIN.blockhash, ...claims };
+      const { slot: blockhashSlot, blockhash } = ORIGIN;
+      const attempt = { signature: 'sig', blockhash, blockhashSlot, ...claims };
       const verdict = judgeAttempt(attempt, evidence);
       reached.add(verdict.kind);
       const isOver = truth.tips.some((tip) => tip > LAST_HEIGHT);

@@ -49,13 +49,19 @@ describe('a blockhash to sign with', () => {
     ['waits for its statuses', { kind: 'error', code: -32014, message: 'Block status not yet available' }],
     ['answers null', { kind: 'null' }],
   ] as const)(
-    'comes from another node after a few tries, where one lacks the block and %s',
+    'is not had after a few tries where one of two nodes lacks the block and %s',
     async (_name, fault) => {
       localnet.controls.setFault(0, 'getBlock', fault);
-      expect(await chain.latestBlockhash()).toMatchObject({ lastValidBlockHeight: expect.any(BigInt) });
-      expect(calls()).toEqual([11, 2]);
+      await expect(chain.latestBlockhash()).rejects.toThrow('no blockhash is known to 2 of 2 nodes');
     },
   );
+
+  it('is the newest that a quorum knows where one node lags behind the other', async () => {
+    localnet.controls.produceSlots(30);
+    localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 20 });
+    const { height } = await chain.latestBlockhash();
+    expect(BigInt(tip().height) - height).toBeGreaterThanOrEqual(20n);
+  });
 
   it('comes from another node at once, where the block carries another one or may not exist', async () => {
     const another = { ...block(), blockhash: rich };

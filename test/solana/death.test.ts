@@ -69,6 +69,20 @@ describe('an attempt that never arrives', () => {
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
+  it('is dead where a fork took the block of its blockhash, and its bytes never land', async () => {
+    room.localnet.controls.produceSlots(10);
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.localnet.controls.fork(3);
+    const { hooks } = ears();
+    const { verdict, evidence } = await room.withBlocks(room.watcher.watch(sent, hooks), 5);
+    expect(verdict).toEqual({ kind: 'dead' });
+    if (!('displacement' in evidence)) throw new Error('the attempt has a blockhash');
+    expect(evidence.origin).toBeNull();
+    expect(evidence.displacement).toMatchObject({ slot: sent.blockhashSlot });
+    expect(evidence.displacement?.by.agreeingNodes).toHaveLength(2);
+    expect(room.localnet.controls.chain.ledger.record(sent.signature)).toBeUndefined();
+  });
+
   it('is found in history long after, when the watcher starts late', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);

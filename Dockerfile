@@ -16,7 +16,6 @@ WORKDIR /app
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
 COPY --from=build --chown=node:node /app/package.json ./
 COPY --from=build --chown=node:node /app/node_modules node_modules
-COPY --from=build --chown=node:node /app/scripts scripts
 COPY --from=build --chown=node:node /app/dist dist
 USER node
 CMD ["npm", "run", "worker"]

@@ -2,7 +2,14 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { WatchActivities } from '../activities/watches.ts';
 import { WATCH } from './options.ts';
 
-const { watchWallet, watchNodes } = proxyActivities<WatchActivities>(WATCH);
+const { watchWallet } = proxyActivities<WatchActivities>({
+  ...WATCH,
+  summary: 'hold the wallet against the record',
+});
+const { watchNodes } = proxyActivities<WatchActivities>({
+  ...WATCH,
+  summary: 'hold the nodes against the rules',
+});
 
 /** Every minute, by schedule: what the hot wallet signed is held against the record, also where nothing is paid. */
 export async function walletWatch(): Promise<void> {

@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
@@ -59,6 +61,12 @@ describe('a withdrawal', () => {
       const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId('equal-0'));
       const history = await handle.fetchHistory();
       expect(history.events?.length).toBeLessThanOrEqual(30);
+      expect(summariesOf(history)).toEqual([
+        'reserve the id, find earlier attempts',
+        'check, compose, reserve',
+        'sign',
+        'send until it has landed or is proved dead',
+      ]);
       const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
       await Worker.runReplayHistory({ workflowsPath }, history, withdrawalWorkflowId('equal-0'));
     } finally {
@@ -80,3 +88,13 @@ describe('a withdrawal', () => {
     }
   });
 });
+
+/** What the Web UI says of each step, in order. */
+function summariesOf({ events }: History): unknown[] {
+  return (events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes, markerRecordedEventAttributes, userMetadata }) =>
+      (activityTaskScheduledEventAttributes ?? markerRecordedEventAttributes)
+        ? [userMetadata?.summary && defaultPayloadConverter.fromPayload(userMetadata.summary)]
+        : [],
+  );
+}

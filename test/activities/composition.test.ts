@@ -16,6 +16,7 @@ import { FeePlanner } from '../../src/solana/fees.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer } from '../../src/solana/transactions.ts';
+import { randomAddress, withdrawalRow } from './composing.ts';
 import {
   fixedAccount,
   hookedMint,
@@ -73,42 +74,22 @@ async function mintWithHook(demanded: number, list: Uint8Array | null): Promise<
   return mint;
 }
 
-function row(asset: string, changes: Partial<WithdrawalRow> = {}): WithdrawalRow {
-  return {
-    id: 'composed',
-    asset,
-    amount: 1_000n,
-    destination: Keypair.generate().publicKey.toBase58(),
-    acceptEmptyWallet: true,
-    memo: null,
-    fingerprint: '',
-    status: 'requested',
-    reason: null,
-    confirmedByCustomer: false,
-    amountReceived: null,
-    createdAt: new Date(),
-    updatedAt: new Date(),
-    ...changes,
-  };
-}
-
 const compose = (terms: WithdrawalRow, composer = composerWith()): Promise<Composition> =>
   composer.compose(terms, 1, 0n);
 const refusedFor = (code: string, message = ''): object => ({
   kind: 'rejected',
   reason: { code, message: expect.stringContaining(message) },
 });
-const random = (): string => Keypair.generate().publicKey.toBase58();
 
 /** The hook's own address for a wallet that it reads out of the destination's token account. */
 const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
 
 describe('a token with a transfer hook', () => {
   it.each([
-    ['a fixed account', () => fixedAccount(random())],
+    ['a fixed account', () => fixedAccount(randomAddress())],
     ['an address made of an account that the transfer makes', () => PDA_OF_RECEIVER],
   ])('gets %s that its hook demands, and is signed by a signer that allows that', async (_what, entry) => {
-    const terms = row(await mintWithHook(1, hookList([entry()])));
+    const terms = withdrawalRow(await mintWithHook(1, hookList([entry()])));
     const composed = await compose(terms);
     if (composed.kind !== 'composed') throw new Error(composed.reason.message);
     const { message, feeLamports, rentLamports } = composed.attempt;
@@ -133,13 +114,15 @@ describe('a token with a transfer hook', () => {
   });
 
   it('is rejected where the own policy of the signer forbids the accounts', async () => {
-    const mint = await mintWithHook(1, hookList([fixedAccount(random())]));
-    const answer = await compose(row(mint), composerWith({ transferHook: 'allow' }, NO_HOOKS));
+    const mint = await mintWithHook(1, hookList([fixedAccount(randomAddress())]));
+    const answer = await compose(withdrawalRow(mint), composerWith({ transferHook: 'allow' }, NO_HOOKS));
     expect(answer).toMatchObject(refusedFor('signing_policy', 'the transfer names extra accounts'));
   });
 
   it('is rejected where the hook says no, whatever error it says it with', async () => {
-    const answer = await compose(row(await mintWithHook(2, hookList([fixedAccount(random())]))));
+    const answer = await compose(
+      withdrawalRow(await mintWithHook(2, hookList([fixedAccount(randomAddress())]))),
+    );
     expect(answer).toMatchObject(refusedFor('would_fail', '"Custom":1'));
   });
 
@@ -148,13 +131,18 @@ describe('a token with a transfer hook', () => {
     const mint = await hookedMint(localnet, program);
     await localnet.mintTo(mint, HOT, 1_000_000n);
     const composer = composerWith();
-    plantHookList(localnet, mint, program, hookList([fixedAccount(random())]));
-    expect((await compose(row(mint), composer)).kind).toBe('composed');
-    plantHookList(localnet, mint, program, hookList([fixedAccount(random()), fixedAccount(random())]));
-    expect(await compose(row(mint), composer)).toMatchObject(refusedFor('would_fail'));
+    plantHookList(localnet, mint, program, hookList([fixedAccount(randomAddress())]));
+    expect((await compose(withdrawalRow(mint), composer)).kind).toBe('composed');
+    plantHookList(
+      localnet,
+      mint,
+      program,
+      hookList([fixedAccount(randomAddress()), fixedAccount(randomAddress())]),
+    );
+    expect(await compose(withdrawalRow(mint), composer)).toMatchObject(refusedFor('would_fail'));
   });
 
-  const good = hookList([fixedAccount(random())]);
+  const good = hookList([fixedAccount(randomAddress())]);
   it.each([
     ['of another instruction', Buffer.concat([Buffer.alloc(8, 1), good.subarray(8)])],
     ['cut off', good.subarray(0, -1)],
@@ -164,9 +152,9 @@ describe('a token with a transfer hook', () => {
       'with data of an account that is not there',
       hookList([{ kind: 1, config: Uint8Array.of(4, 5, 0, 32) }]),
     ],
-    ['with a second signer', hookList([{ ...fixedAccount(random()), signer: true }])],
+    ['with a second signer', hookList([{ ...fixedAccount(randomAddress()), signer: true }])],
   ])('is rejected for a list %s', async (_what, list) => {
-    expect(await compose(row(await mintWithHook(1, list)))).toMatchObject(
+    expect(await compose(withdrawalRow(await mintWithHook(1, list)))).toMatchObject(
       refusedFor('asset_rejected', 'hook'),
     );
   });
@@ -174,22 +162,22 @@ describe('a token with a transfer hook', () => {
   it('is tried again where a node cannot read what its list points to', async () => {
     const config = fixedAccount(localnet.mint.address);
     const ofItsData: ListEntry = { kind: 1, config: Uint8Array.of(4, 5, 4, 32) };
-    const terms = row(await mintWithHook(2, hookList([config, ofItsData])));
+    const terms = withdrawalRow(await mintWithHook(2, hookList([config, ofItsData])));
     expect((await compose(terms)).kind).toBe('composed');
     const deaf = composerWith({ transferHook: 'allow' }, HOOKS_ALLOWED, new DeafChain(pool));
     await expect(compose(terms, deaf)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('is rejected as too large for a packet where its hook wants too many accounts', async () => {
-    const list = hookList(Array.from({ length: 30 }, () => fixedAccount(random())));
-    const terms = row(await mintWithHook(30, list), { memo: 'm'.repeat(200) });
+    const list = hookList(Array.from({ length: 30 }, () => fixedAccount(randomAddress())));
+    const terms = withdrawalRow(await mintWithHook(30, list), { memo: 'm'.repeat(200) });
     expect(await compose(terms)).toMatchObject(refusedFor('invalid_request', 'even without its memo'));
   });
 });
 
 describe('composing a withdrawal', () => {
   it('rejects a memo too large for a packet, and says how large it may be', async () => {
-    const sized = (memo: string) => row('SOL', { memo, amount: 1_000_000n });
+    const sized = (memo: string) => withdrawalRow('SOL', { memo, amount: 1_000_000n });
     const answer = await compose(sized('é'.repeat(600)));
     expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, and at most'));
     if (answer.kind === 'composed') throw new Error('it was composed');
@@ -199,15 +187,17 @@ describe('composing a withdrawal', () => {
   });
 
   it.each([['an address that holds no mint', HOT]])('rejects as an asset %s', async (_what, asset) => {
-    expect(await compose(row(asset))).toMatchObject(refusedFor('asset_rejected'));
+    expect(await compose(withdrawalRow(asset))).toMatchObject(refusedFor('asset_rejected'));
   });
 
   it('rejects an amount below the minimum of the chain for what it is, and not for what the chain would say', async () => {
-    expect(await compose(row('SOL', { amount: 1n }))).toMatchObject(refusedFor('amount_below_minimum'));
+    expect(await compose(withdrawalRow('SOL', { amount: 1n }))).toMatchObject(
+      refusedFor('amount_below_minimum'),
+    );
   });
 
   it('rejects wrapped SOL, unless a setting allows it', async () => {
-    const wrapped = row(NATIVE_MINT.toBase58());
+    const wrapped = withdrawalRow(NATIVE_MINT.toBase58());
     expect(await compose(wrapped)).toMatchObject(refusedFor('wrapped_sol'));
     expect(await compose(wrapped, composerWith({ wrappedSol: 'allow' }))).toMatchObject({
       kind: 'awaiting_funds',
@@ -225,7 +215,7 @@ describe('a hot wallet that lacks the money', () => {
     ['a token', () => localnet.mint.address, `of ${2n ** 60n} `],
     ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
   ])('is waited for with what it has and needs: %s', async (_what, asset, told) => {
-    const answer = await compose(row(asset(), { amount: 2n ** 60n }));
+    const answer = await compose(withdrawalRow(asset(), { amount: 2n ** 60n }));
     expect(answer).toMatchObject(short(told));
   });
 
@@ -235,7 +225,7 @@ describe('a hot wallet that lacks the money', () => {
     localnet.controls.produceSlots(2);
     const [account] = (await chain.accounts([HOT])).accounts;
     expect(account?.lamports).toBe(held);
-    const answer = await compose(row('SOL', { amount: 1_000_000_000n }));
+    const answer = await compose(withdrawalRow('SOL', { amount: 1_000_000_000n }));
     expect(answer).toMatchObject(short('the newest block: instruction 3 (System program) failed'));
   });
 });
@@ -247,7 +237,7 @@ async function spend(amount: bigint): Promise<void> {
     asset: 'SOL',
     amount,
     source: HOT,
-    destination: random(),
+    destination: randomAddress(),
     memo: null,
     token: null,
     computeUnitLimit: 1_000,

@@ -1,9 +1,7 @@
 import { base58, base64 } from '@scure/base';
-import { Keypair } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Composer, type Composition } from '../../src/activities/composition.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { Chain } from '../../src/solana/chain.ts';
@@ -13,8 +11,9 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts'
 import { ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { randomAddress, withdrawalRow } from './composing.ts';
 
-const HOT = Keypair.generate().publicKey.toBase58();
+const HOT = randomAddress();
 const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
 let localnet: Localnet;
 let pool: NodePool;
@@ -39,25 +38,8 @@ afterEach(async () => {
   await localnet.close();
 });
 
-const someone = (): string => Keypair.generate().publicKey.toBase58();
-
 function pay(destination: string, asset = localnet.mint.address): Promise<Composition> {
-  const row: WithdrawalRow = {
-    id: 'one-node',
-    asset,
-    amount: 1_000n,
-    destination,
-    acceptEmptyWallet: true,
-    memo: null,
-    fingerprint: '',
-    status: 'requested',
-    reason: null,
-    confirmedByCustomer: false,
-    amountReceived: null,
-    createdAt: new Date(0),
-    updatedAt: new Date(0),
-  };
-  return composer.compose(row, 1, 0n);
+  return composer.compose(withdrawalRow(asset, { destination }), 1, 0n);
 }
 
 /** Units that the composed message uses now, and its limit. */
@@ -80,7 +62,7 @@ const REFUSED = {
 
 describe('a withdrawal is not rejected for good', () => {
   it('by a node that lags behind the token account which another one showed', async () => {
-    const destination = someone();
+    const destination = randomAddress();
     await localnet.mintTo(localnet.mint.address, destination, 1n);
     localnet.controls.produceSlots(10);
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
@@ -92,16 +74,18 @@ describe('a withdrawal is not rejected for good', () => {
 
   it('by one node whose simulation fails where that of another one does not', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
-    expect((await pay(someone())).kind).toBe('composed');
+    expect((await pay(randomAddress())).kind).toBe('composed');
   });
 
   it('by one node while no other can try it, but by two', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     localnet.controls.setFault(1, 'simulateTransaction', { kind: 'http', status: 503 });
-    await expect(pay(someone())).rejects.toMatchObject({ message: expect.stringContaining('alone says') });
+    await expect(pay(randomAddress())).rejects.toMatchObject({
+      message: expect.stringContaining('alone says'),
+    });
     localnet.controls.clearFaults();
     for (const node of [0, 1]) localnet.controls.setFault(node, 'simulateTransaction', REFUSED);
-    expect(await pay(someone())).toMatchObject({ kind: 'rejected', reason: { code: 'would_fail' } });
+    expect(await pay(randomAddress())).toMatchObject({ kind: 'rejected', reason: { code: 'would_fail' } });
   });
 });
 
@@ -110,8 +94,8 @@ it.each(['mint', 'feeMint'] as const)(
   async (which) => {
     const { address } = localnet[which];
     const program = which === 'mint' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
-    await unitsOf(await pay(someone(), address));
-    const funded = someone();
+    await unitsOf(await pay(randomAddress(), address));
+    const funded = randomAddress();
     await localnet.airdrop(deriveAta(funded, address, program), 1_000_000n);
     localnet.controls.produceSlots(4);
     const { used, limit } = await unitsOf(await pay(funded, address));

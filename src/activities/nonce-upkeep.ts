@@ -67,17 +67,33 @@ export function createNonceUpkeep(deps: NonceUpkeepDeps) {
 
 /** What the transaction lives by; null where it is not needed. */
 async function lifetimeFor(
-  { chain }: NonceUpkeepDeps,
+  deps: NonceUpkeepDeps,
   request: NonceUpkeepRequest,
-  { address, state, nonce, slot }: NonceAccountRow,
+  account: NonceAccountRow,
 ): Promise<Lifetime | null> {
-  if (request.kind === 'advance') {
-    if (state !== 'leased' || nonce !== request.nonce || slot === null) return null;
+  if (request.kind === 'advance') return carried(deps, account, request.nonce);
+  if ((await heldNonce(deps.chain, account.address)) === null)
+    return { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) };
+  await proveNonces(deps);
+  return null;
+}
+
+/** The nonce, where a living attempt carries it, or one may that only a lost record knew. */
+async function carried(
+  { ledger, chain }: NonceUpkeepDeps,
+  { address, state, nonce, slot }: NonceAccountRow,
+  wanted: string,
+): Promise<Lifetime | null> {
+  if (state === 'leased' && nonce === wanted && slot !== null)
     return { kind: 'nonce', account: address, nonce, slot };
-  }
+  const lost = await ledger.lostNonces.get(address);
+  if (lost?.nonce !== wanted || (await heldNonce(chain, address)) !== wanted) return null;
+  return { kind: 'nonce', account: address, nonce: wanted, slot: lost.slot };
+}
+
+async function heldNonce(chain: Chain, address: string): Promise<string | null> {
   const { accounts } = await chain.accounts([address]);
-  if (readNonceAccount(accounts[0] ?? null) !== null) return null;
-  return { kind: 'blockhash', ...(await chain.latestBlockhash()) };
+  return readNonceAccount(accounts[0] ?? null)?.nonce ?? null;
 }
 
 async function prepare(

@@ -1,28 +1,32 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { withdrawalWorkflowId } from '../domain/ids.ts';
+import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../domain/ids.ts';
+import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 
-/** The runs of withdrawals, as the root gives them. */
+/** The runs of withdrawals and of nonce upkeep, by workflow id, as the root gives them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
-  lastEnd(id: string): Promise<'completed' | 'failed' | 'none'>;
+  lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
+  startUpkeep(request: NonceUpkeepRequest): Promise<void>;
 }
 
 export interface OrphansDeps {
   readonly ledger: Ledger;
   readonly runs: Runs;
+  /** Only its nonce accounts can be kept up: the signer has no other key. */
+  readonly hotWallet: string;
 }
 
 const AT_ONCE = 16;
 
 /** Postgres is the record: whatever it has not finished must have a run. */
-export function createOrphans({ ledger, runs }: OrphansDeps) {
+export function createOrphans({ ledger, runs, hotWallet }: OrphansDeps) {
   async function restart(terms: WithdrawalTerms): Promise<void> {
-    const end = await runs.lastEnd(terms.id);
+    const end = await runs.lastEnd(withdrawalWorkflowId(terms.id));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(terms.id));
     // A run completes only after its end is on record, so a record that has not ended now has lost that.
     if (end === 'completed') {
@@ -33,22 +37,36 @@ export function createOrphans({ ledger, runs }: OrphansDeps) {
     await runs.start(terms);
   }
 
+  async function restartUpkeep([workflowId, request]: readonly [string, NonceUpkeepRequest]): Promise<void> {
+    if ((await runs.lastEnd(workflowId)) === 'failed') await ledger.alerts.raise(failedAlarm(workflowId));
+    await runs.startUpkeep(request);
+  }
+
   return {
-    /** Starts a run for each unfinished withdrawal that has none; answers how many. Harmless for those that have one after all. */
+    /**
+     * Starts a run for each unfinished withdrawal and each unfinished upkeep that has none; answers how many. Harmless for those that
+     * have one after all.
+     */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
       const orphans: WithdrawalTerms[] = [];
       const running = await runs.running();
       for await (const row of ledger.withdrawals.unfinished())
         if (!running.has(withdrawalWorkflowId(row.id))) orphans.push(termsOf(row));
+      const upkeeps = new Map<string, NonceUpkeepRequest>();
+      for (const request of await ledger.nonceUpkeeps.unfinished(hotWallet)) {
+        const workflowId = nonceUpkeepWorkflowId(request);
+        if (!running.has(workflowId)) upkeeps.set(workflowId, request);
+      }
       await pLimit(AT_ONCE).map(orphans, restart);
-      return { restarted: orphans.length };
+      await pLimit(AT_ONCE).map([...upkeeps], restartUpkeep);
+      return { restarted: orphans.length + upkeeps.size };
     },
   };
 }
 
-function failedAlarm(id: string): Alarm {
+function failedAlarm(subject: string): Alarm {
   const message = 'its workflow failed and was started again: see the error of the failed run';
-  return { kind: 'workflow_failed', subject: id, message };
+  return { kind: 'workflow_failed', subject, message };
 }
 
 function endedAlarm(id: string): Alarm {

@@ -1,11 +1,22 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import type { Gap } from '../ledger/continuity.ts';
+import type { LostNonceRow } from '../ledger/lost-nonces.ts';
 
-/** What people must know of a record that may be an older one. */
-export function restoredAlarm({ why, quarantineHeight }: Gap): Alarm {
+/** What people must know of a record that may be an older one. `lost`: the nonces that must be used up before it is trusted again. */
+export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
   const until =
     quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
-  return { kind: 'record_restored', subject: WHOLE, message: `${why}${until}` };
+  const addresses = lost.map(({ address }) => address);
+  const nonces =
+    addresses.length === 0
+      ? ''
+      : `, nor before the nonces of ${addresses.length} accounts, ${addresses[0]} the first, are advanced: Sluice does it for those of the present hot wallet`;
+  return {
+    kind: 'record_restored',
+    subject: WHOLE,
+    message: `${why}${until}${nonces}`,
+    details: { nonceAccounts: addresses },
+  };
 }
 
 export function unknownSpendAlarm(signature: string, slot: bigint, suspects: readonly string[]): Alarm {

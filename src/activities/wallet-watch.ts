@@ -19,6 +19,7 @@ import {
   type WalletListing,
   type WalletSignature,
 } from '../solana/wallet-history.ts';
+import { LostNonces } from './lost-nonces.ts';
 import { landedThoughDead, maybePaidAlarm, restoredAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps {
@@ -55,10 +56,12 @@ export class WalletWatch {
   readonly #looks = new TtlCache<void>(SHARED_MS, 1);
   readonly #turn = pLimit(1);
   readonly #harmless = new Set<string>();
+  readonly #lostNonces: LostNonces;
   #next: Promise<void> | null = null;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
+    this.#lostNonces = new LostNonces(deps);
   }
 
   /**
@@ -89,17 +92,36 @@ export class WalletWatch {
    * what the wallets signed. Whatever a lost row paid is known from then on. True where it has ended.
    */
   async #bridges(gap: Gap): Promise<boolean> {
-    const { ledger, chain } = this.#deps;
+    const { ledger } = this.#deps;
     this.#harmless.clear();
-    await ledger.alerts.raise(restoredAlarm(gap));
+    await ledger.alerts.raise(restoredAlarm(gap, await ledger.lostNonces.list()));
     const stored = gap.quarantineHeight;
-    const confirmed = (await askHeights(chain.pool, 'confirmed')).map(({ answer }) => answer);
-    const end = quarantineEnd(confirmed, chain.pool.quorum, stored);
+    const end = await this.#quarantineEnd(stored);
     if (end !== null && end !== stored) await ledger.continuity.quarantine(end, stored);
     const judgedTo = await this.#judgeWallets();
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
+    if (!gap.noncesSettled && !(await this.#noncesSettled(end))) return false;
     await ledger.continuity.heal(end);
     return true;
+  }
+
+  /**
+   * True where no durable nonce keeps the gap open. Where one did and is used up now, a lost attempt may just have landed with it: the
+   * gap goes on until that, too, is listed.
+   */
+  async #noncesSettled(end: bigint): Promise<boolean> {
+    const { ledger, hotWallet } = this.#deps;
+    const found = await this.#lostNonces.settle(await ledger.walletHistory.wallets(hotWallet), end);
+    if (found !== 'gone') return found === 'none';
+    const later = await this.#quarantineEnd(null);
+    if (later !== null) await ledger.continuity.quarantine(later, end, true);
+    return false;
+  }
+
+  async #quarantineEnd(stored: bigint | null): Promise<bigint | null> {
+    const { pool } = this.#deps.chain;
+    const confirmed = (await askHeights(pool, 'confirmed')).map(({ answer }) => answer);
+    return quarantineEnd(confirmed, pool.quorum, stored);
   }
 
   /** The finalized height up to which a quorum has listed what each wallet signed; null where no quorum has. */

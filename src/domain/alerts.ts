@@ -15,7 +15,7 @@ export const ALERT_KINDS = [
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
   'record_restored',
-  /** A withdrawal's workflow ended red. Subject: the withdrawal. */
+  /** The workflow of a withdrawal, or of nonce upkeep, ended red. Subject: the withdrawal, or the workflow id. */
   'workflow_failed',
   'too_few_nodes',
   'node_history_off',

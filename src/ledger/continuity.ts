@@ -1,11 +1,13 @@
-import { sql } from 'kysely';
-import type { Database } from './database.ts';
+import { sql, type Transaction, type UpdateObject } from 'kysely';
+import type { Database, Tables } from './database.ts';
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
 export interface Gap {
   readonly why: string;
   /** Null until somebody has asked the chain. */
   readonly quarantineHeight: bigint | null;
+  /** True where no attempt of before can use a durable nonce any more, and the height was set after that was known. */
+  readonly noncesSettled: boolean;
 }
 
 /** Without a pulse for so long the record may be an older one put in the place of a newer. */
@@ -37,24 +39,45 @@ export class Continuity {
     return gapOf(this.#db);
   }
 
-  /** The height that ends the gap, in the place of the one that was read (null: none yet). Of two that ask at once the first counts. */
-  async quarantine(height: bigint, instead: bigint | null): Promise<void> {
-    await this.#db
-      .updateTable('continuity')
-      .set({ quarantineHeight: height })
-      .where('quarantineHeight', 'is not distinct from', instead)
-      .execute();
+  /**
+   * The height that ends the gap, in the place of the one that was read (null: none yet). Of two that ask at once the first counts.
+   * `noncesSettled` where it was asked for after no attempt of before could use a durable nonce any more.
+   */
+  async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
+    await this.#replace(instead, {
+      quarantineHeight: height,
+      quarantineIdentity: IDENTITY,
+      noncesSettled,
+    });
   }
 
   /** Ends the gap, for whoever has seen that a quorum has finalized more than `height` and judged the wallet's history after that. */
   async heal(height: bigint): Promise<void> {
-    await this.#db
-      .updateTable('continuity')
-      .set({ identity: IDENTITY, seenAt: sql<Date>`now()`, quarantineHeight: null })
-      .where('quarantineHeight', '=', height)
-      .execute();
+    await this.#replace(height, {
+      identity: IDENTITY,
+      seenAt: sql<Date>`now()`,
+      quarantineHeight: null,
+      quarantineIdentity: null,
+      noncesSettled: false,
+    });
+  }
+
+  /** What was suspected under the height that is replaced is suspected no more, or must be suspected anew. */
+  async #replace(height: bigint | null, values: UpdateObject<Tables, 'continuity'>): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const { numUpdatedRows } = await trx
+        .updateTable('continuity')
+        .set(values)
+        .where(QUARANTINE, 'is not distinct from', height)
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows > 0n) await trx.deleteFrom('lostNonce').execute();
+    });
   }
 }
+
+// One that was set in another copy, and came with the backup, says nothing of this gap.
+const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
+  then continuity.quarantine_height end`;
 
 const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
   and continuity.seen_at > now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})`;
@@ -63,7 +86,8 @@ const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.q
 export async function gapOf(db: Database): Promise<Gap | null> {
   const row = await db
     .selectFrom('continuity')
-    .select(['quarantineHeight', 'seenAt'])
+    .select(['seenAt', 'noncesSettled'])
+    .select(QUARANTINE.as('quarantineHeight'))
     .select(sql<boolean>`identity = ${IDENTITY}`.as('same'))
     .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
     .executeTakeFirst();
@@ -72,5 +96,17 @@ export async function gapOf(db: Database): Promise<Gap | null> {
   const why = row.same
     ? `the record was last in use at ${last}: it may be an older copy`
     : `the record was last written to elsewhere, at ${last}: it is a restored copy`;
-  return { why, quarantineHeight: row.quarantineHeight };
+  const { quarantineHeight, noncesSettled } = row;
+  return { why, quarantineHeight, noncesSettled: quarantineHeight !== null && noncesSettled };
+}
+
+/** True where `height` ends the present gap; binds until the transaction ends. */
+export async function isQuarantine(trx: Transaction<Tables>, height: bigint): Promise<boolean> {
+  const row = await trx
+    .selectFrom('continuity')
+    .select('one')
+    .where(QUARANTINE, '=', height)
+    .forShare()
+    .executeTakeFirst();
+  return row !== undefined;
 }

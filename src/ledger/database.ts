@@ -145,6 +145,14 @@ interface ContinuityTable {
   identity: string;
   seenAt: Date;
   quarantineHeight: bigint | null;
+  quarantineIdentity: string | null;
+  noncesSettled: Generated<boolean>;
+}
+
+interface LostNonceTable {
+  address: string;
+  nonce: string;
+  slot: bigint;
 }
 
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
@@ -159,6 +167,7 @@ export interface Tables {
   continuity: ContinuityTable;
   nonceAccount: NonceAccountTable;
   nonceUpkeep: NonceUpkeepTable;
+  lostNonce: LostNonceTable;
 }
 
 export type Database = Kysely<Tables>;

@@ -5,6 +5,7 @@ import { ApiKeys } from './api-keys.ts';
 import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
+import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
@@ -25,6 +26,7 @@ export interface Ledger {
   readonly walletHistory: WalletHistory;
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
+  readonly lostNonces: LostNonces;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -52,6 +54,7 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     walletHistory: new WalletHistory(db),
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),
+    lostNonces: new LostNonces(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import type { AttemptOutcome } from './attempts.ts';
 import type { Database, Tables } from './database.ts';
 import { type ReservationInput, type Shortage, shortageIn } from './reservations.ts';
@@ -12,6 +13,8 @@ export type NewNonceUpkeep = Omit<
   NonceUpkeepRow,
   'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'createdAt'
 >;
+
+const LIVE = ['prepared', 'signed'] as const;
 
 /** Transactions for nonce accounts: on record before they are signed, as everything that the hot wallet signs. */
 export class NonceUpkeeps {
@@ -39,6 +42,49 @@ export class NonceUpkeeps {
   /** The one that is on its way for the account. */
   async live(address: string): Promise<NonceUpkeepRow | undefined> {
     return liveIn(this.#db, address);
+  }
+
+  /**
+   * What is still to be done for accounts of the wallet: transactions on their way, accounts that were never made, and nonces that must
+   * be used up before a gap in the record ends.
+   */
+  async unfinished(wallet: string): Promise<readonly NonceUpkeepRequest[]> {
+    const live = await this.#db
+      .selectFrom('nonceUpkeep')
+      .select(['kind', 'address', 'blockhash as nonce'])
+      .where('wallet', '=', wallet)
+      .where('state', 'in', LIVE)
+      .execute();
+    const lost = await this.#db
+      .selectFrom('lostNonce')
+      .innerJoin('nonceAccount', 'nonceAccount.address', 'lostNonce.address')
+      .select(['lostNonce.address', 'lostNonce.nonce'])
+      .where('authority', '=', wallet)
+      .execute();
+    const advances = lost.map((one) => ({ ...one, kind: 'advance' as const }));
+    return [...[...live, ...advances].map(requestOf), ...(await this.#unmade(wallet))];
+  }
+
+  async #unmade(wallet: string): Promise<readonly NonceUpkeepRequest[]> {
+    const rows = await this.#db
+      .selectFrom('nonceAccount')
+      .select('address')
+      .where('authority', '=', wallet)
+      .where('state', '=', 'unproved')
+      .where('nonce', 'is', null)
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('nonceUpkeep')
+              .select('kind')
+              .whereRef('nonceUpkeep.address', '=', 'nonceAccount.address')
+              .where('nonceUpkeep.state', '<>', 'dead'),
+          ),
+        ),
+      )
+      .execute();
+    return rows.map(({ address }) => ({ kind: 'create', address }));
   }
 
   /** Throws NotFound. */
@@ -81,11 +127,19 @@ export class NonceUpkeeps {
   }
 }
 
+function requestOf({
+  kind,
+  address,
+  nonce,
+}: Pick<NonceUpkeepRow, 'kind' | 'address'> & { readonly nonce: string }): NonceUpkeepRequest {
+  return kind === 'create' ? { kind, address } : { kind, address, nonce };
+}
+
 async function liveIn(db: Database, address: string): Promise<NonceUpkeepRow | undefined> {
   return db
     .selectFrom('nonceUpkeep')
     .selectAll()
     .where('address', '=', address)
-    .where('state', 'in', ['prepared', 'signed'])
+    .where('state', 'in', LIVE)
     .executeTakeFirst();
 }

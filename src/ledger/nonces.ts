@@ -42,6 +42,21 @@ export class Nonces {
     });
   }
 
+  /**
+   * Takes an account on record that the chain has and a lost record had made. A transaction may carry what it holds, so that it is
+   * free only with another value.
+   */
+  async adopt(
+    account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
+    held: FinalizedNonce,
+  ): Promise<void> {
+    await this.#db
+      .insertInto('nonceAccount')
+      .values({ ...account, ...held, state: 'unproved' })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
   /** All of them, in the order of their making. */
   async list(): Promise<readonly NonceAccountRow[]> {
     return this.#db.selectFrom('nonceAccount').selectAll().orderBy(['authority', 'position']).execute();

@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandleWithStartDetails } from '@temporalio/client';
 import { nonceUpkeepWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import type { NonceUpkeepEnd, NonceUpkeepRequest } from '../domain/steps.ts';
 
@@ -14,7 +14,16 @@ export async function runNonceUpkeep(
   client: Client,
   request: NonceUpkeepRequest,
 ): Promise<NonceUpkeepEnd | null> {
-  const handle = await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
+  const handle = await startNonceUpkeep(client, request);
+  return (await handle.result()) as NonceUpkeepEnd | null;
+}
+
+/** {@link runNonceUpkeep} without the wait. */
+export function startNonceUpkeep(
+  client: Client,
+  request: NonceUpkeepRequest,
+): Promise<WorkflowHandleWithStartDetails> {
+  return client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
     client.workflow.start('nonceUpkeep', {
       workflowId: nonceUpkeepWorkflowId(request),
       taskQueue: WORKFLOW_TASK_QUEUE,
@@ -24,5 +33,4 @@ export async function runNonceUpkeep(
       staticSummary: `${request.kind} nonce account ${request.address}`,
     }),
   );
-  return (await handle.result()) as NonceUpkeepEnd | null;
 }

@@ -29,7 +29,6 @@ export interface SendAnswer {
 const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 100;
-const ACCOUNTS_PER_CALL = 100;
 
 type AccountAnswer = { readonly slot: bigint; readonly account: AccountInfo | null };
 
@@ -44,7 +43,9 @@ export class Chain {
 
   constructor(pool: NodePool) {
     this.pool = pool;
-    this.#accounts = new Batcher(ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, (keys) => this.#readAccounts(keys));
+    this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, (keys) =>
+      this.#readAccounts(keys),
+    );
   }
 
   /** A confirmed blockhash, shared between callers for three seconds. */

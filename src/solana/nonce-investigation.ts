@@ -12,7 +12,7 @@ import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { askStatuses, confirmOutcome } from './investigation.ts';
 import { isNonceAdvance, readNonceAccount } from './nonces.ts';
-import { getMultipleAccounts } from './rpc/methods.ts';
+import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { u64 } from './rpc/schemas.ts';
 import { listingsAbove, unionOf } from './wallet-history.ts';
@@ -33,7 +33,6 @@ export interface NonceInvestigation {
 /** What each node's finalized bank holds, by nonce account. */
 export type FinalizedNonces = ReadonlyMap<string, readonly NodeTestimony<string>[]>;
 
-const ACCOUNTS_PER_CALL = 100;
 const AT_ONCE = 8;
 
 /** Asks every node for the finalized nonces: the first question of every proof. A node that shows no nonce is left out. */

@@ -109,7 +109,8 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   return { signers, all: [...new Set([...accounts, ...writable, ...readonly, ...owners])] };
 }
 
-async function finalizedProgress(node: SolanaNode): Promise<Progress> {
+/** How far one node has finalized. */
+export async function finalizedProgress(node: SolanaNode): Promise<Progress> {
   const { absoluteSlot, blockHeight } = await getEpochInfo(node, 'finalized');
   return { slot: absoluteSlot, height: blockHeight };
 }

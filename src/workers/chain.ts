@@ -14,7 +14,7 @@ import type { Config } from '../platform/config.ts';
 import { keepSchedules } from '../platform/schedules.ts';
 import type { Closers } from '../platform/shutdown.ts';
 import { registerSearchAttributes } from '../platform/temporal.ts';
-import { WithdrawalRuns } from '../platform/withdrawal-runs.ts';
+import { TemporalRuns } from '../platform/temporal-runs.ts';
 import { Chain } from '../solana/chain.ts';
 import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
@@ -76,7 +76,13 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
-    ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
+    ...createWatchActivities({
+      ledger,
+      pool: chain.pool,
+      walletWatch,
+      runs: new TemporalRuns(client),
+      hotWallet,
+    }),
   };
 }
 

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
-import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
 import { attempt, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 
@@ -19,11 +21,12 @@ async function round(
 ): Promise<readonly string[]> {
   const started: string[] = [];
   const runs: Runs = {
-    running: async () => new Set(going.map(withdrawalWorkflowId)),
+    running: async () => new Set([...going.map(withdrawalWorkflowId), ...going]),
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
+    startUpkeep: async (request) => void started.push(nonceUpkeepWorkflowId(request)),
   };
-  const { restarted } = await createOrphans({ ledger: use.ledger, runs }).restartOrphans();
+  const { restarted } = await createOrphans({ ledger: use.ledger, runs, hotWallet: 'hot' }).restartOrphans();
   expect(restarted).toBe(started.length);
   return started;
 }
@@ -56,4 +59,41 @@ describe('a round over the orphans', () => {
     await round([], 'completed');
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
   });
+
+  it('starts the upkeep again that was terminated, at whatever step, and none of another wallet', async () => {
+    const register = (wallet: string) =>
+      use.ledger.nonces.register(wallet, (position) => `${wallet}/${position}`);
+    const [unmade, onItsWay, going, made] = await Promise.all([
+      register('hot'),
+      register('hot'),
+      register('hot'),
+      register('hot'),
+      register('another'),
+    ]);
+    for (const { address } of [onItsWay, going, made])
+      await use.ledger.nonceUpkeeps.prepare(creation(address), PLENTY);
+    const hash = creation(made.address).messageHash;
+    await use.ledger.nonceUpkeeps.storeSignature(hash, 'sig-made', 'AQID');
+    await use.ledger.nonceUpkeeps.settle(hash, { state: 'landed', slot: 9n, proof: null });
+    const started = await round([nonceUpkeepWorkflowId({ kind: 'create', address: going.address })], 'none');
+    expect(started.filter((id) => id.startsWith('nonce-')).toSorted()).toEqual(
+      [unmade, onItsWay].map(({ address }) => `nonce-create/${address}`).toSorted(),
+    );
+  });
 });
+
+function creation(address: string): NewNonceUpkeep {
+  return {
+    kind: 'create',
+    address,
+    wallet: 'hot',
+    message: 'AQID',
+    messageHash: createHash('sha256').update(address).digest('hex'),
+    blockhash: 'hash-1000',
+    blockhashSlot: 2000n,
+    blockhashHeight: 1000n,
+    lastValidBlockHeight: 1150n,
+    feeLamports: 5n,
+    rentLamports: 95n,
+  };
+}

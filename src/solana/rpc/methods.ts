@@ -61,7 +61,10 @@ export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirm
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-/** Finalized accounts (at most 100) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
+/** The most addresses that nodes take in one getMultipleAccounts. */
+export const ACCOUNTS_PER_CALL = 100;
+
+/** Finalized accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
 export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string[]) =>
   node.call(
     'getMultipleAccounts',

@@ -1,12 +1,13 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { withdrawalWorkflowId } from '../domain/ids.ts';
+import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
+import { startNonceUpkeep } from './nonce-upkeep.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
-const RUNNING = 'WorkflowType = "withdrawal" AND ExecutionStatus = "Running"';
+const RUNNING = 'WorkflowType IN ("withdrawal", "nonceUpkeep") AND ExecutionStatus = "Running"';
 
-/** The runs of withdrawals as Temporal knows them. */
-export class WithdrawalRuns {
+/** The runs of withdrawals and of nonce upkeep as Temporal knows them. */
+export class TemporalRuns {
   readonly #client: Client;
 
   constructor(client: Client) {
@@ -20,10 +21,10 @@ export class WithdrawalRuns {
     return ids;
   }
 
-  /** How the newest run of this withdrawal ended; `none` where it goes on, was stopped by hand or is not known any more. */
-  async lastEnd(id: string): Promise<'completed' | 'failed' | 'none'> {
+  /** How the newest run under this workflow id ended; `none` where it goes on, was stopped by hand or is not known any more. */
+  async lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'> {
     try {
-      const { status } = await this.#client.workflow.getHandle(withdrawalWorkflowId(id)).describe();
+      const { status } = await this.#client.workflow.getHandle(workflowId).describe();
       if (status.name === 'COMPLETED') return 'completed';
       return status.name === 'FAILED' ? 'failed' : 'none';
     } catch (error) {
@@ -35,5 +36,10 @@ export class WithdrawalRuns {
   /** Starts a run where none goes on, whatever became of the earlier ones. */
   async start(terms: WithdrawalTerms): Promise<void> {
     await startWithdrawal(this.#client, terms, 'ALLOW_DUPLICATE');
+  }
+
+  /** The same for a nonce account. */
+  async startUpkeep(request: NonceUpkeepRequest): Promise<void> {
+    await startNonceUpkeep(this.#client, request);
   }
 }

@@ -1,0 +1,37 @@
+import { DomainError } from '../domain/errors.ts';
+import type { ShownNonce } from '../domain/lost-nonces.ts';
+import { chunksOf } from './chunks.ts';
+import { readNonceAccount } from './nonces.ts';
+import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
+import type { NodePool } from './rpc/pool.ts';
+import { finalizedProgress } from './wallet-history.ts';
+
+/** What the nodes that answer show of each account, in the order asked. */
+export async function surveyNonces(
+  pool: NodePool,
+  addresses: readonly string[],
+): Promise<readonly (readonly ShownNonce[])[]> {
+  if (addresses.length === 0) return [];
+  const answers = await pool.all((node) => surveyOn(node, addresses));
+  const heard = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
+}
+
+async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {
+  // Asked first: every bank that it shows after that is at least as far.
+  const { slot: reached, height } = await finalizedProgress(node);
+  const shown: ShownNonce[] = [];
+  for (const keys of chunksOf(addresses, ACCOUNTS_PER_CALL)) {
+    const { context, value } = await getMultipleAccounts(node, keys);
+    if (context.slot < reached || value.length !== keys.length) throw behind(node);
+    for (const account of value)
+      shown.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
+  }
+  return shown;
+}
+
+function behind(node: SolanaNode): DomainError {
+  const message = `${node.name} getMultipleAccounts: the answer is older than what the node has finalized, or not whole`;
+  return new DomainError('NodeFault', message, { node: node.name });
+}

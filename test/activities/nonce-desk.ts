@@ -1,0 +1,147 @@
+import { Keypair } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect } from 'vitest';
+import { Composer } from '../../src/activities/composition.ts';
+import { createLanding } from '../../src/activities/landing.ts';
+import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
+import { createNonceUpkeep } from '../../src/activities/nonce-upkeep.ts';
+import { createPreparation } from '../../src/activities/preparation.ts';
+import { createSignerActivities } from '../../src/activities/signing.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type {
+  Landing,
+  NonceUpkeepEnd,
+  NonceUpkeepRequest,
+  NonceUpkeepTask,
+  Preparation,
+} from '../../src/domain/steps.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { NonceAccountRow } from '../../src/ledger/nonces.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import type { Chain } from '../../src/solana/chain.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { LandingWatcher } from '../../src/solana/landing.ts';
+import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
+
+/** What every withdrawal of a desk pays, in lamports. */
+export const AMOUNT = 2_000_000n;
+
+const BOUNDS = { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false };
+let serial = 0;
+
+interface Rooms {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+  readonly key: Keypair;
+}
+
+/** An unfinished withdrawal of {@link AMOUNT} to a new wallet. */
+export type Paid = Awaited<ReturnType<typeof newWithdrawal>>;
+/** An attempt and its signature, which nobody has sent. */
+export type Signed = Awaited<ReturnType<NonceDesk['sign']>>;
+
+/** The activities of withdrawals with durable nonces over one record, called as the workflows call them. */
+export class NonceDesk {
+  readonly act: Awaited<ReturnType<typeof activities>>;
+  readonly #ledger: Ledger;
+  readonly #wallet: string;
+
+  static async open(rooms: Rooms): Promise<NonceDesk> {
+    return new NonceDesk(rooms, await activities(rooms));
+  }
+
+  private constructor({ ledger, key }: Rooms, act: NonceDesk['act']) {
+    this.#ledger = ledger;
+    this.#wallet = key.publicKey.toBase58();
+    this.act = act;
+  }
+
+  /** What the workflow `nonceUpkeep` does. */
+  async upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | null> {
+    const task = await this.act.prepareUpkeep(request);
+    if (task === null) return null;
+    const { signature } = await this.act.signUpkeep(task);
+    return this.landUpkeep(task, signature);
+  }
+
+  landUpkeep({ messageHash }: NonceUpkeepTask, signature: string): Promise<NonceUpkeepEnd> {
+    return run((input) => this.act.landUpkeep(input), { messageHash, signature });
+  }
+
+  land({ id, n, signature }: Signed): Promise<Landing> {
+    return run((input) => this.act.landAttempt(input), { id, n, signature });
+  }
+
+  async newAccount(): Promise<NonceAccountRow> {
+    const addressOf = (position: number) => nonceAddress(this.#wallet, nonceSeed(position));
+    const { address } = await this.#ledger.nonces.register(this.#wallet, addressOf);
+    expect(await this.upkeep({ kind: 'create', address })).toMatchObject({ state: 'landed' });
+    return this.account(address);
+  }
+
+  async account(address: string): Promise<NonceAccountRow> {
+    const row = await this.#ledger.nonces.get(address);
+    if (row === undefined) throw new Error(`${address} is not on record`);
+    return row;
+  }
+
+  withdrawal(): Promise<Paid> {
+    return newWithdrawal(this.#ledger);
+  }
+
+  prepare(terms: Paid): Promise<Preparation> {
+    return this.act.prepareAttempt({ terms, shown: { status: 'requested', code: null } });
+  }
+
+  async preparedWhenFree(paid: Paid): Promise<Preparation> {
+    await expect.poll(async () => (await this.prepare(paid)).kind, { timeout: 30_000 }).toBe('prepared');
+    return this.prepare(paid);
+  }
+
+  /** The attempt that was prepared, signed by the signer. */
+  async sign({ id, destination, amount }: Paid, preparation: Preparation) {
+    if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
+    const { n, signature: _signature, ...attempt } = preparation.attempt;
+    const task = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
+    const { signature } = await this.act.signTransaction(task);
+    return { id, n, signature, message: attempt.message };
+  }
+}
+
+async function activities({ ledger, chain, key }: Rooms) {
+  const hotWallet = key.publicKey.toBase58();
+  const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+  const fees = new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
+  const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
+  const composer = new Composer({
+    chain,
+    fees,
+    lifetimes: new NonceLifetimes({ ledger, chain, hotWallet }),
+    rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {} },
+    bounds: BOUNDS,
+  });
+  return {
+    ...createPreparation({ ledger, composer, walletWatch: new WalletWatch({ ledger, chain, hotWallet }) }),
+    ...createLanding({ ledger, watcher }),
+    ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
+    ...createSignerActivities({ signer, bounds: BOUNDS }),
+  };
+}
+
+/** Runs an activity that needs a context, as a worker would. */
+function run<A, R>(activity: (input: A) => Promise<R>, input: A): Promise<R> {
+  return new MockActivityEnvironment().run(activity, input);
+}
+
+async function newWithdrawal(ledger: Ledger) {
+  serial += 1;
+  const terms = {
+    id: `n-${serial}`,
+    asset: 'SOL',
+    amount: AMOUNT.toString(),
+    destination: Keypair.generate().publicKey.toBase58(),
+    acceptEmptyWallet: true,
+  };
+  await ledger.withdrawals.reserve(terms);
+  return terms;
+}

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
 import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
 import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
-import { attempt, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 
 const use = useLedger();
@@ -63,24 +64,30 @@ describe('a round over the orphans', () => {
   it('starts the upkeep again that was terminated, at whatever step, and none of another wallet', async () => {
     const register = (wallet: string) =>
       use.ledger.nonces.register(wallet, (position) => `${wallet}/${position}`);
-    const [unmade, onItsWay, going, made] = await Promise.all([
+    const [unmade, onItsWay, dead, going, made] = await Promise.all([
+      register('hot'),
       register('hot'),
       register('hot'),
       register('hot'),
       register('hot'),
       register('another'),
     ]);
-    for (const { address } of [onItsWay, going, made])
+    for (const { address } of [onItsWay, dead, going, made])
       await use.ledger.nonceUpkeeps.prepare(creation(address), PLENTY);
-    const hash = creation(made.address).messageHash;
-    await use.ledger.nonceUpkeeps.storeSignature(hash, 'sig-made', 'AQID');
-    await use.ledger.nonceUpkeeps.settle(hash, { state: 'landed', slot: 9n, proof: null });
+    await ended(made.address, { state: 'landed', slot: 9n, proof: null });
+    await ended(dead.address, DEAD);
     const started = await round([nonceUpkeepWorkflowId({ kind: 'create', address: going.address })], 'none');
     expect(started.filter((id) => id.startsWith('nonce-')).toSorted()).toEqual(
-      [unmade, onItsWay].map(({ address }) => `nonce-create/${address}`).toSorted(),
+      [unmade, onItsWay, dead].map(({ address }) => `nonce-create/${address}`).toSorted(),
     );
   });
 });
+
+async function ended(address: string, outcome: AttemptOutcome): Promise<void> {
+  const { messageHash } = creation(address);
+  await use.ledger.nonceUpkeeps.storeSignature(messageHash, `signature-${address}`, 'AQID');
+  await use.ledger.nonceUpkeeps.settle(messageHash, outcome);
+}
 
 function creation(address: string): NewNonceUpkeep {
   return {

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
+import { nonceUpkeepWorkflowId } from '../../src/domain/ids.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+import { asOperator, ChainHand, query, reaches, until } from './outcomes-support.ts';
 
 let running: TestStack;
 let stack: Stack;
@@ -72,8 +73,28 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   });
 
+  it('get an account although the making of it was terminated', async () => {
+    await hand.swallowSends();
+    const creating = nonces('create', '1');
+    let address: string | undefined;
+    await until(async () => {
+      const signed = "select address from nonce_upkeep where kind = 'create' and state = 'signed'";
+      [{ address } = { address: undefined }] = await query<{ address: string }>(stack, signed);
+      return address !== undefined;
+    });
+    const workflowId = nonceUpkeepWorkflowId({ kind: 'create', address: address ?? '' });
+    await asOperator(stack, (client) => client.workflow.getHandle(workflowId).terminate('by a test'));
+    expect((await creating).code).not.toBe(0);
+    await hand.heal();
+    await asOperator(stack, (client) => client.schedule.getHandle('orphans').trigger());
+    const free = `select address from nonce_account where state = 'free' and address = '${address}'`;
+    await until(async () => (await query(stack, free)).length === 1);
+  });
+
   it('leave no alert behind', async () => {
-    expect((await nonces()).json).toMatchObject({ nonceAccounts: [{ authority: stack.hotWallet }] });
+    expect((await nonces()).json).toMatchObject({
+      nonceAccounts: [{ authority: stack.hotWallet }, { authority: stack.hotWallet }],
+    });
     const response = await fetch(`${stack.apiUrl}/v1/alerts`, {
       headers: { authorization: `Bearer ${stack.apiKey}` },
     });

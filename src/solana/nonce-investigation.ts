@@ -95,23 +95,33 @@ async function findUse(
   sequence: number,
 ): Promise<{ readonly use: NonceUse | null; readonly obstacle: string | null }> {
   const { nonceAccount, nonce, nonceSlot } = attempt;
+  let past: string | null = null;
   try {
     const listings = await listingsAbove(pool, nonceAccount, nonceSlot, () => false);
     for (const { signature, slot } of unionOf(listings)) {
-      const shownBy = await witnesses(pool, signature, attempt);
-      if (shownBy.length === 0) continue;
-      return { use: { signature, nonceAccount, nonce, slot, shownBy, sequence }, obstacle: null };
+      const shown = await witnesses(pool, signature, attempt);
+      const shownBy = shown.filter(({ carriedNonce }) => carriedNonce).map(({ node }) => node);
+      if (shownBy.length > 0)
+        return { use: { signature, nonceAccount, nonce, slot, shownBy, sequence }, obstacle: null };
+      if (shown.length > 0) past ??= signature;
     }
-    return { use: null, obstacle: `no node lists the transaction that used up ${nonceAccount}` };
+    return { use: null, obstacle: whyUnfound(nonceAccount, past) };
   } catch (error) {
     return { use: null, obstacle: error instanceof Error ? error.message : String(error) };
   }
 }
 
+// What advances an account without carrying its nonce does not say which nonce it found there: the attempt may have run before.
+function whyUnfound(nonceAccount: string, past: string | null): string {
+  return past === null
+    ? `no node lists the transaction that used up ${nonceAccount}`
+    : `${past} has advanced ${nonceAccount} past Sluice, with a blockhash: that does not show what used up the nonce before`;
+}
+
 // `json` shows the lifetime of every transaction version; no bytes need to be understood.
 const ranTransaction = z
   .object({
-    meta: z.object({ fee: u64 }).nullable(),
+    meta: z.object({ fee: u64, err: z.unknown() }).nullable(),
     transaction: z.object({
       message: z.object({
         accountKeys: z.array(z.string()),
@@ -124,27 +134,37 @@ const ranTransaction = z
   })
   .nullable();
 
-async function witnesses(pool: NodePool, signature: string, attempt: NonceAttemptFacts): Promise<string[]> {
+/** The nodes that show that this transaction advanced the account, each with whether it carried the attempt's nonce to do so. */
+async function witnesses(
+  pool: NodePool,
+  signature: string,
+  attempt: NonceAttemptFacts,
+): Promise<readonly { readonly node: string; readonly carriedNonce: boolean }[]> {
   const answers = await pool.all((node) => {
     const maxSupportedTransactionVersion = node.maxTransactionVersion;
     const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion };
     return node.call('getTransaction', [signature, options], ranTransaction);
   });
-  return answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' && usedUp(result.value, attempt) ? [node] : [],
-  );
+  return answers.flatMap(({ node, result }) => {
+    const carriedNonce = result.status === 'fulfilled' ? advance(result.value, attempt) : null;
+    return carriedNonce === null ? [] : [{ node, carriedNonce }];
+  });
 }
 
-/** A transaction that a block only includes, and that never ran, pays nothing and uses nothing up. */
-function usedUp(
+/**
+ * Whether the transaction carried the attempt's nonce and used it up, as its first instruction does even where the others fail; null
+ * where it advanced nothing. One that a block only includes, and that never ran, pays nothing and uses nothing up.
+ */
+function advance(
   answer: z.output<typeof ranTransaction>,
   { nonceAccount, nonce }: NonceAttemptFacts,
-): boolean {
-  if (answer === null || answer.meta === null || answer.meta.fee === 0n) return false;
+): boolean | null {
+  if (answer === null || answer.meta === null || answer.meta.fee === 0n) return null;
   const { accountKeys, recentBlockhash, instructions } = answer.transaction.message;
-  const [first] = instructions;
-  const account = first?.accounts[0];
-  if (first === undefined || account === undefined || recentBlockhash !== nonce) return false;
-  const program = accountKeys[first.programIdIndex] ?? '';
-  return accountKeys[account] === nonceAccount && isNonceAdvance(program, base58.decode(first.data));
+  const advances = instructions.map(({ programIdIndex, accounts: [account = -1], data }) => {
+    const program = accountKeys[programIdIndex] ?? '';
+    return accountKeys[account] === nonceAccount && isNonceAdvance(program, base58.decode(data));
+  });
+  if (advances[0] === true && recentBlockhash === nonce) return true;
+  return (answer.meta.err ?? null) === null && advances.includes(true) ? false : null;
 }

@@ -39,6 +39,10 @@ describe('a withdrawal of which nothing can be told', () => {
     await shown(terms.id, true);
     expect(await cardOf(stack, terms.id)).toContain('**held**');
     expect(await cardOf(stack, terms.id)).toContain(reason?.message);
+    const { attempt, nextStep } = await sluice.explain(terms.id);
+    const silent = new URL(stack.rpcUrls[1] ?? '').host;
+    expect(attempt?.missing).toContainEqual({ node: silent, what: 'its finalized block height' });
+    expect(nextStep).toContain('mend the nodes');
 
     await hand.heal();
     await hand.swallowSends();
@@ -50,6 +54,9 @@ describe('a withdrawal of which nothing can be told', () => {
     await hand.heal();
     const paid = await sluice.waitForFinal(terms.id);
     expect(paid.attempts.map(({ state }) => state)).toEqual(['dead', 'landed']);
+    const proof = paid.attempts[0]?.proof;
+    expect(proof?.statuses.map(({ seen }) => seen)).toEqual(['absent', 'absent']);
+    expect(Date.parse(proof?.judgedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(proof?.askedAt ?? ''));
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   }, 180_000);
 

@@ -76,7 +76,13 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
-    ...createWatchActivities({ ledger, pool: chain.pool, walletWatch, runs: new WithdrawalRuns(client) }),
+    ...createWatchActivities({
+      ledger,
+      chain,
+      pool: chain.pool,
+      walletWatch,
+      runs: new WithdrawalRuns(client),
+    }),
   };
 }
 

@@ -9,14 +9,14 @@ export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
 
 /** Every activity of the scheduled workflows. */
 export function createWatchActivities(deps: WatchDeps) {
-  const { buryRefused } = createBurial(deps);
-  const { restartOrphans } = createOrphans(deps);
+  const burial = createBurial(deps);
+  const orphans = createOrphans(deps);
   return {
     ...createNodeWatch(deps),
     /** Starts again what has no run; then frees what the signer refused of attempts that are proved dead, for the next round. */
     restartOrphans: async () => {
-      const restarted = await restartOrphans();
-      await buryRefused();
+      const restarted = await orphans.restartOrphans();
+      await burial.buryRefused();
       return restarted;
     },
     /** Judges what the hot wallet signed since the last time, and says that the record is in use. */

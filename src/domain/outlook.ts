@@ -23,7 +23,8 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   paused: 'look at the alerts, then `sluice resume <why>`',
   record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
   no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
-  signing_refused: 'find out why the signer refused; once that is mended, the same request goes on',
+  signing_refused:
+    'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:
     'look whether the receiver has its money: then cancel, else `sluice alerts close --kind maybe_paid`',
   record_lost: 'restore a newer record; it then goes on by itself',

@@ -3,6 +3,7 @@ import { registerAlerts } from './cli/alerts.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDev } from './cli/dev.ts';
 import { EXIT_MEANINGS } from './cli/exit.ts';
+import { registerExplain } from './cli/explain.ts';
 import { registerKeys } from './cli/keys.ts';
 import { registerList } from './cli/list.ts';
 import { registerNodes } from './cli/nodes.ts';
@@ -29,6 +30,7 @@ ${Object.entries(EXIT_MEANINGS)
 // One register function a file: a new command is one line here.
 registerWithdraw(program);
 registerOneWithdrawal(program);
+registerExplain(program);
 registerList(program);
 registerAlerts(program);
 registerPause(program);

@@ -8,6 +8,9 @@ import { createRegistry, serveMetrics } from './platform/metrics.ts';
 import { keepDoing } from './platform/rhythm.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
+import { Chain } from './solana/chain.ts';
+import { openNodePool } from './solana/rpc/pool.ts';
+import { TtlCache } from './solana/ttl-cache.ts';
 
 const ALERTS_SHOWN_EVERY_MS = 15_000;
 
@@ -47,13 +50,31 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts));
   }
   const { explorerUrl, cluster, rpcUrls = [] } = settings;
+  const chain = chainWhenAsked(settings, open);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
     explorer: { explorerUrl, cluster, rpcUrls },
+    ...(chain === null ? {} : { chain }),
     logger: log,
     metrics,
   });
   open.add('HTTP', () => app.close());
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
+}
+
+/** The nodes, opened by the first question: the API serves without them. Null where none are set. */
+function chainWhenAsked(
+  { rpcUrls, rpcRequestsPerSecond, maxTransactionVersion }: Config<'api'>,
+  open: Closers,
+): (() => Promise<Chain>) | null {
+  if (rpcUrls === undefined) return null;
+  const rate = rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond };
+  const opened = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
+  return () =>
+    opened.get('', async () => {
+      const pool = await openNodePool(rpcUrls, { maxTransactionVersion, ...rate });
+      open.add('nodes', () => pool.close());
+      return new Chain(pool);
+    });
 }

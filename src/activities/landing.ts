@@ -8,6 +8,7 @@ import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { verifySignature } from '../signing/verify.ts';
+import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
@@ -15,7 +16,6 @@ import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
-import { signedAttempt } from './lifetimes.ts';
 import { unlessLost } from './lost-record.ts';
 
 export interface LandingDeps {
@@ -75,7 +75,7 @@ async function judged(
       await alert(report.reason);
     },
   };
-  const outcome = await watcher.watch({ ...signedAttempt(attempt, signature), raw }, hooks, start);
+  const outcome = await watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
   await alert(null);
   return outcome;
 }
@@ -118,7 +118,7 @@ function isSettled(attempt: AttemptRow): boolean {
 async function settle(
   ledger: Ledger,
   attempt: AttemptRow,
-  { verdict, evidence, feeLamports }: LandingOutcome,
+  { verdict, evidence, times, feeLamports }: LandingOutcome,
 ): Promise<AttemptRow> {
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
@@ -127,7 +127,7 @@ async function settle(
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
     ...(verdict.kind === 'landed' ? { amountReceived: await received(ledger, attempt) } : {}),
     ...(feeLamports === null ? {} : { feeLamports }),
-    proof: evidence,
+    proof: { ...times, ...evidence },
   });
 }
 

@@ -4,7 +4,6 @@ import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { AnySignedAttempt } from '../solana/examination.ts';
 import { askNonces } from '../solana/nonce-investigation.ts';
 import { readNonceAccount } from '../solana/nonces.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
@@ -107,13 +106,4 @@ export function lifetimeColumns(
   }
   const { blockhash, height: blockhashHeight, lastValidBlockHeight } = lifetime;
   return { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, nonceAccount: null };
-}
-
-/** A row with its bytes, as its watch and its judge want it. */
-export function signedAttempt(row: ReturnType<typeof lifetimeColumns>, signature: string): AnySignedAttempt {
-  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, nonceAccount } = row;
-  if (nonceAccount !== null) return { signature, nonceAccount, nonce: blockhash, nonceSlot: blockhashSlot };
-  if (blockhashHeight === null || lastValidBlockHeight === null)
-    throw new Error('an attempt without a nonce account has heights: the database checks it');
-  return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
 }

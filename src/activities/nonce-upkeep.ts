@@ -9,13 +9,14 @@ import type { NonceUpkeepRow } from '../ledger/nonce-upkeeps.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
+import { attemptOfRow } from '../solana/examination.ts';
 import type { FeePlanner } from '../solana/fees.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { messageHashOf } from '../solana/message.ts';
 import { NONCE_ACCOUNT_SIZE, nonceSeed, readNonceAccount } from '../solana/nonces.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import { notYet } from './failures.ts';
-import { lifetimeColumns, proveNonces, signedAttempt } from './lifetimes.ts';
+import { lifetimeColumns, proveNonces } from './lifetimes.ts';
 
 export interface NonceUpkeepDeps {
   readonly ledger: Ledger;
@@ -158,15 +159,15 @@ async function settle(
   signature: string,
 ): Promise<void> {
   const nonceAccount = row.kind === 'advance' ? row.address : null;
-  const watched = { ...signedAttempt({ ...row, nonceAccount }, signature), raw };
+  const watched = { ...attemptOfRow({ ...row, nonceAccount }, signature), raw };
   const hooks = { signal: cancellationSignal(), onOutlook: () => undefined };
-  const { verdict, evidence, feeLamports } = await watcher.watch(watched, hooks);
+  const { verdict, evidence, times, feeLamports } = await watcher.watch(watched, hooks);
   await ledger.nonceUpkeeps.settle(row.messageHash, {
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error } : {}),
     ...(feeLamports === null ? {} : { feeLamports }),
-    proof: evidence,
+    proof: { ...times, ...evidence },
   });
 }
 

@@ -1,16 +1,24 @@
+import { type BurialDeps, createBurial } from './burial.ts';
 import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
 import { createOrphans, type OrphansDeps } from './orphans.ts';
 import type { WalletWatch } from './wallet-watch.ts';
 
-export interface WatchDeps extends OrphansDeps, NodeWatchDeps {
+export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
   readonly walletWatch: WalletWatch;
 }
 
 /** Every activity of the scheduled workflows. */
 export function createWatchActivities(deps: WatchDeps) {
+  const burial = createBurial(deps);
+  const orphans = createOrphans(deps);
   return {
-    ...createOrphans(deps),
     ...createNodeWatch(deps),
+    /** Starts again what has no run; then frees what the signer refused of attempts that are proved dead, for the next round. */
+    restartOrphans: async () => {
+      const restarted = await orphans.restartOrphans();
+      await burial.buryRefused();
+      return restarted;
+    },
     /** Judges what the hot wallet signed since the last time, and says that the record is in use. */
     watchWallet: () => deps.walletWatch.look(),
   };

@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
 import { describeAmount, formatLamports } from '../domain/amount.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+import { renderDeath } from './evidence.ts';
 
 const COLOR: Readonly<Partial<Record<WithdrawalStatus, (text: string) => string>>> = {
   finalized: pc.green,
@@ -63,11 +64,14 @@ function renderAttempt(attempt: Attempt): string[] {
     `  attempt ${attempt.n}  ${attempt.state}  ${attempt.signature ?? 'not signed yet'}  ${fee}`,
   ];
   if (attempt.error !== null) lines.push(`             ${attempt.error}`);
+  if (attempt.state === 'dead' && attempt.proof !== null)
+    lines.push(`             proof: ${renderDeath(attempt.proof)}`);
   if (attempt.explorer !== null) lines.push(`             ${attempt.explorer}`);
   return lines;
 }
 
-function renderStatus(status: WithdrawalStatus): string {
+/** A state, in its colour. */
+export function renderStatus(status: WithdrawalStatus): string {
   return paint(status, status);
 }
 

@@ -1,9 +1,11 @@
 import { isTerminal } from '../domain/withdrawal.ts';
 import { SluiceError } from './errors.ts';
+import type { Explanation } from './evidence.ts';
 import { delay, Transport, type TransportOptions } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
 
 export { SluiceError } from './errors.ts';
+export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type {
   Attempt,
   ListFilter,
@@ -58,6 +60,15 @@ export class SluiceClient {
   /** @throws SluiceError `NotFound` (404). */
   async get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
     return this.#transport.call({ method: 'GET', path: pathOf(id), ...options });
+  }
+
+  /**
+   * What the nodes say now of a withdrawal, what is missing, and what comes next. Asking changes nothing.
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  async explain(id: string): Promise<Explanation> {
+    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` });
   }
 
   /** All withdrawals that match, newest first; pages are fetched as they are read. */

@@ -1,4 +1,5 @@
 import type { StatusReason, WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
+import type { AttemptEvidence } from './evidence.ts';
 
 export type { StatusReason, WithdrawalStatus, WithdrawalTerms };
 
@@ -25,6 +26,8 @@ export interface Attempt {
   readonly error: string | null;
   /** Page of the transaction in a block explorer; null until it is signed. */
   readonly explorer: string | null;
+  /** What its verdict rests on, once it has landed, failed or is proved dead; null before. */
+  readonly proof: AttemptEvidence | null;
   readonly createdAt: string;
 }
 

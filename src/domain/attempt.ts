@@ -79,6 +79,12 @@ export interface OutcomeEvidence {
   readonly outcomeConfirmedBy: readonly string[];
 }
 
+/** When an investigation asked its first question, and when its answers were judged. For people: no verdict depends on them. */
+export interface InvestigationTimes {
+  readonly askedAt: Date;
+  readonly judgedAt: Date;
+}
+
 /** Everything known at one moment about an attempt with a blockhash. */
 export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];

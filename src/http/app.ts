@@ -9,9 +9,9 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
-import type { Ledger } from '../ledger/ledger.ts';
 import { alertRoutes } from './alerts.ts';
 import { requireApiKey } from './auth.ts';
+import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
 import { acceptOnlyJson } from './json-body.ts';
@@ -20,8 +20,7 @@ import { answerProblems } from './problems.ts';
 import { meterRequests } from './request-metrics.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
-export interface AppDeps {
-  readonly ledger: Ledger;
+export interface AppDeps extends ExplanationDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
   /** Nothing is logged without one. */
@@ -55,6 +54,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     requireApiKey(guarded, deps.ledger.apiKeys);
     const typed = guarded.withTypeProvider<ZodTypeProvider>();
     await typed.register(withdrawalRoutes(deps));
+    await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
   });

@@ -1,7 +1,10 @@
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/types.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
+import { readProof } from '../ledger/proofs.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import { attemptOfRow } from '../solana/examination.ts';
+import { presentEvidence } from './evidence.ts';
 import { type ExplorerSettings, explorerLink } from './explorer.ts';
 
 /** A row as lists show it. */
@@ -35,6 +38,7 @@ export function presentWithdrawal(
 }
 
 function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
+  const proof = readProof(row.proof);
   return {
     n: row.n,
     state: row.state,
@@ -47,6 +51,7 @@ function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
     slot: row.slot?.toString() ?? null,
     error: row.error,
     explorer: row.signature === null ? null : explorerLink(row.signature, explorer),
+    proof: proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof),
     createdAt: row.createdAt.toISOString(),
   };
 }

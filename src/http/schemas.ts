@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AttemptEvidence, ShownBlock } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
@@ -33,11 +34,63 @@ export const TermsBody = z
   })
   .meta({ id: 'WithdrawalTerms' });
 
-const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
+/** {@link WithdrawalStatus} by its name. */
+export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
 
-const Reason = z
+/** Why a withdrawal is where it is. */
+export const Reason = z
   .object({ code: z.string().meta({ description: 'Stable, for programs' }), message: z.string() })
   .nullable();
+
+const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
+const nodeNames = z.array(z.string()).readonly();
+const order = z
+  .int()
+  .meta({ description: 'What was asked later in one investigation has the greater number' });
+const answered = { node: z.string(), order };
+const shownBlock = z.object({ slot: u64, blockhash: z.string(), height: u64, nodes: nodeNames }).meta({
+  id: 'ShownBlock',
+  description: 'A finalized block, and the nodes that show exactly this slot, hash and height',
+}) satisfies z.ZodType<ShownBlock>;
+
+/** {@link AttemptEvidence} as the OpenAPI document shows it. */
+export const EvidenceBody = z
+  .object({
+    askedAt: time.nullable(),
+    judgedAt: time.nullable(),
+    quorum: z.int().meta({ description: 'Nodes that must agree' }),
+    lastHeight: u64
+      .nullable()
+      .meta({ description: 'The last block height at which it could land; null for a durable nonce' }),
+    finalizedHeights: z.array(z.object({ ...answered, height: u64 })).readonly(),
+    blockhashBlock: shownBlock.nullable().meta({ description: 'The block of its blockhash' }),
+    displacedBy: z
+      .object({ slot: u64, parentSlot: u64, block: shownBlock, order })
+      .nullable()
+      .meta({ description: 'What a fork left at or after the slot of that block' }),
+    linkedBlocks: z
+      .object({ first: shownBlock, last: shownBlock, holdsSignature: z.boolean(), order })
+      .nullable()
+      .meta({ description: 'Finalized blocks, each linked to its parent by slot, hash and height' }),
+    finalizedNonces: z.array(z.object({ ...answered, nonce: z.string() })).readonly(),
+    nonceUsedBy: z.object({ signature: z.string(), slot: u64, nodes: nodeNames, order }).nullable(),
+    statuses: z
+      .array(
+        z.object({
+          ...answered,
+          seen: z.enum(['absent', 'processed', 'confirmed', 'finalized', 'unreadable']),
+          slot: u64.nullable(),
+          error: z.string().nullable(),
+        }),
+      )
+      .readonly(),
+    outcomeConfirmedBy: nodeNames,
+  })
+  .readonly()
+  .meta({
+    id: 'AttemptEvidence',
+    description: 'What a verdict on an attempt rests on: heights or nonces, then blocks, then statuses',
+  }) satisfies z.ZodType<AttemptEvidence>;
 
 const AttemptBody = z
   .object({
@@ -52,6 +105,7 @@ const AttemptBody = z
     slot: z.string().nullable(),
     error: z.string().nullable(),
     explorer: z.string().nullable(),
+    proof: EvidenceBody.nullable().meta({ description: 'What its verdict rests on; null before one' }),
     createdAt: time,
   })
   .readonly()

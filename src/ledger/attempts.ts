@@ -36,8 +36,8 @@ export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
-  /** The one that was judged: after a restore an attempt of the same number may be another one. */
-  readonly signature?: string;
+  /** The one that was judged, null for one without: after a restore, or signed meanwhile, an attempt of the same number is another one. */
+  readonly signature?: string | null;
   /** What the chain charged, where it is known. */
   readonly feeLamports?: bigint;
   readonly proof: unknown;
@@ -103,7 +103,7 @@ export class Attempts {
       const withdrawal = await lockWithdrawal(trx, withdrawalId);
       const row = await readAttempt(trx, withdrawalId, n);
       if (outcome.signature !== undefined && row.signature !== outcome.signature)
-        throw illegal(row, `end as ${outcome.signature} did`);
+        throw illegal(row, `end as ${outcome.signature ?? 'an unsigned one'} did`);
       if (row.state === outcome.state) return row;
       const stored = await trx
         .updateTable('attempt')
@@ -142,6 +142,21 @@ export class Attempts {
       .selectAll()
       .where('state', 'in', LIVE)
       .orderBy('createdAt')
+      .execute();
+  }
+
+  /** Those with a blockhash that the signer refused, at most `limit`: prepared, never signed, their withdrawals held for it. The oldest first. */
+  async refused(limit: number): Promise<readonly AttemptRow[]> {
+    return this.#db
+      .selectFrom('attempt')
+      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
+      .selectAll('attempt')
+      .where('attempt.state', '=', 'prepared')
+      .where('attempt.nonceAccount', 'is', null)
+      .where('withdrawal.status', '=', 'held')
+      .where('withdrawal.reasonCode', '=', 'signing_refused')
+      .orderBy('attempt.createdAt')
+      .limit(limit)
       .execute();
   }
 

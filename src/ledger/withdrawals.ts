@@ -180,8 +180,9 @@ export class Withdrawals {
   }
 
   /**
-   * Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise. Where all attempts are
-   * dead and a suspicion stops it, such as `maybe_paid`, it is the end for one that is paid already.
+   * Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise; attempts that died
+   * without a signature do not count. Where all attempts are dead and a suspicion stops it, such as `maybe_paid`, it is the end for
+   * one that is paid already.
    */
   async cancel(id: string, reason: StatusReason): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -197,11 +198,13 @@ export class Withdrawals {
   }
 }
 
-/** An attempt binds it: one that is not dead for ever, a dead one while the next may be prepared. */
+/** An attempt binds it: one that is not dead for ever, a dead one that was signed while the next may be prepared. */
 async function isBound(trx: Transaction<Tables>, id: string): Promise<boolean> {
-  if (!(await hasAttempt(trx, id))) return false;
   const lives = await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']);
-  return lives || (await suspicionOf(trx, id)) === null;
+  if (lives) return true;
+  const signed = trx.selectFrom('attempt').select('n').where('withdrawalId', '=', id);
+  const died = await signed.where('signature', 'is not', null).executeTakeFirst();
+  return died !== undefined && (await suspicionOf(trx, id)) === null;
 }
 
 async function hasAttempt(

@@ -175,9 +175,9 @@ async function readBlocks(
 }
 
 /** The block of the attempt's blockhash, and the range above it, or what displaced it, where a quorum of `heights` is above the last height. */
-async function readBlocksOf(
+export async function readBlocksOf(
   { pool }: Chain,
-  attempt: SignedAttempt,
+  attempt: AttemptFacts,
   heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
 ): Promise<BlockReading> {

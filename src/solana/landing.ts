@@ -112,10 +112,14 @@ export class LandingWatcher {
   async #conclude(watch: Watch, witness: NodeTestimony<Sighting>): Promise<void> {
     if (watch.concluding) return;
     watch.concluding = true;
+    const askedAt = new Date();
     const outcome = await secondOutcome(this.#chain, witness.node, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
-    const why = this.#settle(watch, findOutcome(watch.attempt, evidence, outcome?.feeLamports ?? null));
+    const why = this.#settle(
+      watch,
+      findOutcome(watch.attempt, evidence, askedAt, outcome?.feeLamports ?? null),
+    );
     watch.unseconded += 1;
     if (why !== null) watch.doubt(why);
     else if (watch.unseconded >= this.#options.secondTries)
@@ -151,10 +155,10 @@ export class LandingWatcher {
   }
 
   /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
-  #settle(watch: Watch, { verdict, evidence, feeLamports, obstacle }: Finding): string | null {
+  #settle(watch: Watch, { verdict, evidence, times, feeLamports, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
     if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
-    if (watch.open) watch.finish({ verdict, evidence, feeLamports });
+    if (watch.open) watch.finish({ verdict, evidence, times, feeLamports });
     return null;
   }
 }

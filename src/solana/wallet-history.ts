@@ -1,5 +1,6 @@
 import { base58 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
+import { messageHashOf } from './message.ts';
 import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -30,6 +31,8 @@ export interface WalletListing {
 export interface Parties {
   readonly signers: readonly string[];
   readonly all: readonly string[];
+  /** Hex sha256 of what they signed. */
+  readonly messageHash: string;
 }
 
 /** True where `signature` is one of the wallet `address` over `message`. */
@@ -106,7 +109,8 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   if (!proven) return null;
   const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
   const owners = (shown.meta?.postTokenBalances ?? []).flatMap(({ owner }) => owner ?? []);
-  return { signers, all: [...new Set([...accounts, ...writable, ...readonly, ...owners])] };
+  const all = [...new Set([...accounts, ...writable, ...readonly, ...owners])];
+  return { signers, all, messageHash: messageHashOf(message) };
 }
 
 /** How far one node has finalized. */
@@ -115,7 +119,8 @@ export async function finalizedProgress(node: SolanaNode): Promise<Progress> {
   return { slot: absoluteSlot, height: blockHeight };
 }
 
-async function listAbove(
+/** What one node lists; see {@link listingsAbove}. */
+export async function listAbove(
   node: SolanaNode,
   wallet: string,
   slot: bigint,

@@ -1,4 +1,4 @@
-import type { Evidence, NonceEvidence, Verdict } from '../domain/attempt.ts';
+import type { Evidence, InvestigationTimes, NonceEvidence, Verdict } from '../domain/attempt.ts';
 import type { AnySignedAttempt } from './examination.ts';
 
 /** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
@@ -8,6 +8,7 @@ export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 export interface LandingOutcome {
   readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
+  readonly times: InvestigationTimes;
   readonly feeLamports: bigint | null;
 }
 

@@ -78,6 +78,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,
+      chain,
       pool: chain.pool,
       walletWatch,
       runs: new TemporalRuns(client),

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from '../../src/localstack/ports.ts';
+import { deathEvidence } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
+import { attempt, PLENTY } from '../ledger/support.ts';
 import { lastWord, runSluice, startSluice } from '../support/cli.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
@@ -87,6 +89,32 @@ test('status and list say how to answer one that waits for a confirmation', asyn
   await service.ledger.withdrawals.confirmDestination('cli-6');
   expect((await sluice(['status', 'cli-6'])).stdout).toContain(
     'confirmed, and goes on; see: sluice status cli-6\n',
+  );
+});
+
+test('explain says what comes next; status shows the proof of a dead attempt in a line', async () => {
+  const [id, paused] = ['cli-7', { code: 'paused', message: 'paused: a test' }];
+  const { withdrawals, attempts } = service.ledger;
+  await withdrawals.reserve({ id, asset: 'SOL', amount: '5', destination: 'CliWa11et' });
+  await attempts.prepare(attempt(id), PLENTY);
+  await attempts.storeSignature(id, 1, 'sig', 'AQID');
+  const [blind, blindJson] = await Promise.all([sluice(['explain', id]), sluice(['explain', id, '--json'])]);
+  expect(blind).toMatchObject({ code: 0, stderr: '' });
+  expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
+  expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
+  expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
+
+  await attempts.settle(id, 1, { state: 'dead', proof: deathEvidence() });
+  await withdrawals.move(id, 'held', paused);
+  const [status, explained] = await Promise.all([sluice(['status', id]), sluice(['explain', id])]);
+  const proof = [
+    '2 of 2 nodes are final above its last height 1150',
+    'no linked block from 2500 to 3000 holds it',
+    '2 of 2 nodes have no trace of it',
+  ];
+  expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
+  expect(explained.stdout).toContain(
+    '  reason     paused: a test (paused)\n  next       look at the alerts, then `sluice resume <why>`\n',
   );
 });
 

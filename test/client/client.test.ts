@@ -117,6 +117,20 @@ test('lists across pages and passes filter and cursor', async () => {
   ]);
 });
 
+test('explains: one question on the path of the withdrawal', async () => {
+  const explanation = {
+    id: 'a/b',
+    status: 'held',
+    waitsFor: 'x',
+    nextStep: 'y',
+    reason: null,
+    attempt: null,
+  };
+  const { server, sluice } = await clientOf([{ status: 200, body: explanation }]);
+  await expect(sluice.explain('a/b')).resolves.toEqual(explanation);
+  expect(server.seen).toMatchObject([{ method: 'GET', url: '/v1/withdrawals/a%2Fb/explain' }]);
+});
+
 test('an id is one part of the path, whatever its characters', async () => {
   const { server, sluice } = await clientOf([{ status: 200, body: withdrawal('cancelled') }]);
   await sluice.cancel('a:b/c');

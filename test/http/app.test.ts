@@ -123,6 +123,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/withdrawals/{id}',
     '/v1/withdrawals/{id}/cancel',
     '/v1/withdrawals/{id}/confirm',
+    '/v1/withdrawals/{id}/explain',
   ]);
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
   expect(references.length).toBeGreaterThan(5);

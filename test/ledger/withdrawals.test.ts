@@ -135,15 +135,20 @@ describe('the customer', () => {
     expect(await codeOf(use.ledger.withdrawals.confirmDestination(id))).toBe('none');
   });
 
-  it('cancels until the first attempt row exists, even when that attempt is dead', async () => {
+  it('cancels until the first attempt row exists, even when that attempt is dead, unless it died unsigned', async () => {
     const id = await inStatus('awaiting_funds');
     expect((await use.ledger.withdrawals.cancel(id, REASON)).reason).toEqual(REASON);
     expect((await use.ledger.withdrawals.cancel(id, { code: 'x', message: 'x' })).reason).toEqual(REASON);
     const started = await inStatus('preparing');
     await use.ledger.attempts.prepare(attempt(started), PLENTY);
     expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
+    await use.ledger.attempts.storeSignature(started, 1, `sig-${started}`, 'AQID');
     await use.ledger.attempts.settle(started, 1, DEAD);
     expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
+    const unsigned = await inStatus('preparing');
+    await use.ledger.attempts.prepare(attempt(unsigned), PLENTY);
+    await use.ledger.attempts.settle(unsigned, 1, { ...DEAD, signature: null });
+    expect((await use.ledger.withdrawals.cancel(unsigned, REASON)).status).toBe('cancelled');
   });
 
   it('cancels what is stopped because it may be paid already, once no attempt of it lives', async () => {

@@ -7,7 +7,7 @@ import { Chain } from '../../src/solana/chain.ts';
 import { askHeights } from '../../src/solana/heights.ts';
 import { type Investigation, investigate, type SignedAttempt } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { rpcCalls } from './rpc-calls.ts';
+import { listen, rpcCalls } from './rpc-calls.ts';
 
 const QUORUM = 2;
 let localnet: Localnet;
@@ -94,9 +94,9 @@ describe('an investigation of dead attempts', () => {
     const attempts = await unsent(3);
     localnet.controls.produceSlots(170);
     const asked: string[] = [];
-    const restore = pool.nodes.map((node) => listen(node, asked));
+    const stop = listen(pool, asked);
     await proofs(attempts);
-    for (const stop of restore) stop();
+    stop();
     const lastBlock = asked.lastIndexOf('getBlock');
     expect(lastBlock).toBeGreaterThan(asked.lastIndexOf('getBlockHeight'));
     expect(asked.indexOf('getSignatureStatuses')).toBeGreaterThan(lastBlock);
@@ -128,15 +128,3 @@ describe('an investigation of dead attempts', () => {
     expect(found[0]?.obstacle).toContain('getBlocksWithLimit');
   });
 });
-
-/** Writes down the method of every call of a node, which is made all the same. */
-function listen(node: NodePool['nodes'][number], asked: string[]): () => void {
-  const call = node.call.bind(node);
-  node.call = (method, params, schema) => {
-    asked.push(method);
-    return call(method, params, schema);
-  };
-  return () => {
-    node.call = call;
-  };
-}

@@ -4,3 +4,20 @@ import type { NodePool } from '../../src/solana/rpc/pool.ts';
 export function rpcCalls(pool: NodePool): number {
   return pool.report().reduce((sum, { calls }) => sum + calls, 0);
 }
+
+/** Writes down the method of every call of the nodes, which is made all the same, until what it answers is called. */
+export function listen(pool: NodePool, asked: string[]): () => void {
+  const restore = pool.nodes.map((node) => {
+    const call = node.call.bind(node);
+    node.call = (method, params, schema) => {
+      asked.push(method);
+      return call(method, params, schema);
+    };
+    return () => {
+      node.call = call;
+    };
+  });
+  return () => {
+    for (const stop of restore) stop();
+  };
+}

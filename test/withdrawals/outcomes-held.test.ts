@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
@@ -39,6 +40,10 @@ describe('a withdrawal of which nothing can be told', () => {
     await shown(terms.id, true);
     expect(await cardOf(stack, terms.id)).toContain('**held**');
     expect(await cardOf(stack, terms.id)).toContain(reason?.message);
+    const { attempt, nextStep } = await sluice.explain(terms.id);
+    const silent = new URL(stack.rpcUrls[1] ?? '').host;
+    expect(attempt?.missing).toContainEqual({ node: silent, what: 'its finalized block height' });
+    expect(nextStep).toContain('mend the nodes');
 
     await hand.heal();
     await hand.swallowSends();
@@ -50,6 +55,9 @@ describe('a withdrawal of which nothing can be told', () => {
     await hand.heal();
     const paid = await sluice.waitForFinal(terms.id);
     expect(paid.attempts.map(({ state }) => state)).toEqual(['dead', 'landed']);
+    const proof = paid.attempts[0]?.proof;
+    expect(proof?.statuses.map(({ seen }) => seen)).toEqual(['absent', 'absent']);
+    expect(Date.parse(proof?.judgedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(proof?.askedAt ?? ''));
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   }, 180_000);
 
@@ -72,12 +80,7 @@ describe('a withdrawal of which nothing can be told', () => {
 describe('a message that the signer refuses', () => {
   it('is listed as held with its reason, and paid once the record is what it was', async () => {
     const terms = sol('tampered');
-    await stack.signer.kill('SIGKILL');
-    await sluice.withdraw(terms);
-    await reaches(sluice, terms.id, 'preparing');
-    await asOperator(stack, (client) =>
-      client.workflow.getHandle(withdrawalWorkflowId(terms.id)).terminate('its database is tampered with'),
-    );
+    await preparedOnly(terms);
     const write = 'update attempt set message = $2 where withdrawal_id = $1';
     const [row] = await query<{ message: string }>(
       stack,
@@ -96,7 +99,38 @@ describe('a message that the signer refuses', () => {
     expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized', reason: null });
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
+
+  it('for good dies without a signature, and the next attempt pays', async () => {
+    const terms = sol('refused');
+    await preparedOnly(terms);
+    await query(stack, 'update attempt set fee_lamports = 1 where withdrawal_id = $1', [terms.id]);
+    await stack.signer.start();
+    await sluice.withdraw(terms);
+    await reaches(sluice, terms.id, 'held');
+    await until(async () => {
+      await asOperator(stack, (client) => client.schedule.getHandle('orphans').trigger());
+      await sleep(2_000);
+      return (await sluice.get(terms.id)).status === 'finalized';
+    });
+    const { attempts } = await sluice.get(terms.id);
+    expect(attempts.map(({ state }) => state)).toEqual(['dead', 'landed']);
+    expect(attempts[0]).toMatchObject({
+      signature: null,
+      proof: { linkedBlocks: { holdsSignature: false } },
+    });
+    expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
+  }, 180_000);
 });
+
+/** A withdrawal whose attempt is on record, and that neither signer nor run has any more. */
+async function preparedOnly(terms: WithdrawalTerms): Promise<void> {
+  await stack.signer.kill('SIGKILL');
+  await sluice.withdraw(terms);
+  await reaches(sluice, terms.id, 'preparing');
+  await asOperator(stack, (client) =>
+    client.workflow.getHandle(withdrawalWorkflowId(terms.id)).terminate('its database is tampered with'),
+  );
+}
 
 function openAlerts(subject: string): Promise<{ kind: string; message: string }[]> {
   return query(stack, 'select kind, message from alert where closed_at is null and subject = $1', [subject]);

@@ -46,6 +46,14 @@ export const getBlock = (
 ) =>
   node.call('getBlock', [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }], shape.blockAnswer);
 
+/** The finalized block of a slot, with who signed each of its transactions. */
+export const getBlockAccounts = (node: SolanaNode, slot: bigint) =>
+  node.call(
+    'getBlock',
+    [Number(slot), { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) }],
+    shape.blockAccountsAnswer,
+  );
+
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);

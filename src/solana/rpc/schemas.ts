@@ -59,6 +59,23 @@ export const blockAnswer = z
   })
   .nullable();
 
+const transactionAccounts = z
+  .object({
+    transaction: z.object({
+      signatures: z.tuple([z.string()], z.string()),
+      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })),
+    }),
+  })
+  .transform(({ transaction: { signatures, accountKeys } }) => ({
+    signature: signatures[0],
+    signers: accountKeys.flatMap(({ pubkey, signer }) => (signer ? [pubkey] : [])),
+  }));
+
+/** getBlock with transactionDetails `accounts`. Null proves nothing. */
+export const blockAccountsAnswer = z
+  .object({ blockhash: z.string(), transactions: z.array(transactionAccounts) })
+  .nullable();
+
 const commitment = z.enum(['processed', 'confirmed', 'finalized']);
 
 const signatureStatus = z.object({

@@ -1,0 +1,56 @@
+import type { AttemptEvidence, ShownBlock } from '../client/client.ts';
+
+/** What a verdict rests on, a line each: heights or nonces, then blocks, then statuses, as they were asked. */
+export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
+  const { lastHeight, finalizedHeights, finalizedNonces, statuses } = evidence;
+  const heights = finalizedHeights.map(({ node, height }) => `${node} ${height}`);
+  const nonces = finalizedNonces.map(({ node, nonce }) => `${node} ${nonce}`);
+  const said = statuses.map(
+    ({ node, seen, slot }) => `${node} ${slot === null ? seen : `${seen} in ${slot}`}`,
+  );
+  return [
+    ...(lastHeight === null ? [] : [`last height ${lastHeight}; finalized heights: ${list(heights)}`]),
+    ...(nonces.length === 0 ? [] : [`finalized nonces: ${list(nonces)}`]),
+    ...renderBlocks(evidence),
+    ...(said.length === 0 ? [] : [`statuses: ${list(said)}`]),
+  ];
+}
+
+/** The proof that an attempt is dead, in one line. */
+export function renderDeath(proof: AttemptEvidence): string {
+  const { lastHeight, finalizedHeights, nonceUsedBy, linkedBlocks, displacedBy, statuses } = proof;
+  const silent = statuses.filter(({ seen }) => seen === 'absent').length;
+  const gone = `${silent} of ${statuses.length} nodes have no trace of it`;
+  if (nonceUsedBy !== null) return `${nonceUsedBy.signature} used up its nonce; ${gone}`;
+  const past = finalizedHeights.filter(({ height }) => BigInt(height) > BigInt(lastHeight ?? 0)).length;
+  const over = `${past} of ${finalizedHeights.length} nodes are final above its last height ${lastHeight}`;
+  const where = linkedBlocks ?? displacedBy;
+  if (where === null) return `${over}; ${gone}`;
+  const blocks =
+    'first' in where
+      ? `no linked block from ${where.first.slot} to ${where.last.slot} holds it`
+      : `a fork took the block of its blockhash in slot ${where.slot}`;
+  return `${over}; ${blocks}; ${gone}`;
+}
+
+function renderBlocks({ linkedBlocks, displacedBy, nonceUsedBy }: AttemptEvidence): readonly string[] {
+  const lines: string[] = [];
+  if (linkedBlocks !== null) {
+    const { first, last, holdsSignature } = linkedBlocks;
+    const found = holdsSignature ? 'hold its signature' : 'lack its signature';
+    lines.push(`blocks ${nameOf(first)} to ${nameOf(last)} are linked and ${found}`);
+  }
+  if (displacedBy !== null)
+    lines.push(`slot ${displacedBy.slot} of its blockhash was taken by ${nameOf(displacedBy.block)}`);
+  if (nonceUsedBy !== null)
+    lines.push(`nonce used up by ${nonceUsedBy.signature} in slot ${nonceUsedBy.slot}`);
+  return lines;
+}
+
+function nameOf({ slot, blockhash, nodes }: ShownBlock): string {
+  return `${slot} ${blockhash} (shown by ${list(nodes)})`;
+}
+
+function list(parts: readonly string[]): string {
+  return parts.length === 0 ? 'none' : parts.join(', ');
+}

@@ -1,0 +1,92 @@
+import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+
+/** A finalized block, and the nodes that show exactly this slot, hash and height. */
+export interface ShownBlock {
+  readonly slot: string;
+  readonly blockhash: string;
+  readonly height: string;
+  readonly nodes: readonly string[];
+}
+
+/** Who answered, and in which order: what was asked later in one investigation has the greater number. */
+export interface Answered {
+  readonly node: string;
+  readonly order: number;
+}
+
+/** What one node says of a signature. */
+export interface StatusAnswer extends Answered {
+  readonly seen: 'absent' | 'processed' | 'confirmed' | 'finalized' | 'unreadable';
+  readonly slot: string | null;
+  /** The error of the transaction, or why the answer cannot be read. */
+  readonly error: string | null;
+}
+
+/**
+ * What a verdict on an attempt rests on, in the order in which a proof asks: heights (or nonces), blocks (or the use of the nonce),
+ * statuses. Heights and slots are decimal strings, times ISO-8601.
+ */
+export interface AttemptEvidence {
+  /** Of the first question; null for evidence that was stored without times. */
+  readonly askedAt: string | null;
+  readonly judgedAt: string | null;
+  /** Nodes that must agree. */
+  readonly quorum: number;
+  /** The last block height at which the attempt could land; null for a durable nonce. */
+  readonly lastHeight: string | null;
+  readonly finalizedHeights: readonly (Answered & { readonly height: string })[];
+  /** The block of its blockhash, where a quorum shows it. */
+  readonly blockhashBlock: ShownBlock | null;
+  /** What the finalized chain has, in place of that block, at `slot` or next after it; its parent lies before `slot`. */
+  readonly displacedBy: {
+    readonly slot: string;
+    readonly parentSlot: string;
+    readonly block: ShownBlock;
+    readonly order: number;
+  } | null;
+  /** Finalized blocks from `first` to `last`, each linked to its parent by slot, hash and height. */
+  readonly linkedBlocks: {
+    readonly first: ShownBlock;
+    readonly last: ShownBlock;
+    readonly holdsSignature: boolean;
+    readonly order: number;
+  } | null;
+  /** The value of its durable nonce account in each node's finalized bank. */
+  readonly finalizedNonces: readonly (Answered & { readonly nonce: string })[];
+  /** The finalized transaction that used up its nonce. */
+  readonly nonceUsedBy: {
+    readonly signature: string;
+    readonly slot: string;
+    readonly nodes: readonly string[];
+    readonly order: number;
+  } | null;
+  readonly statuses: readonly StatusAnswer[];
+  /** Nodes that show the outcome which another one reports as finalized. */
+  readonly outcomeConfirmedBy: readonly string[];
+}
+
+/** What the nodes say now of the one attempt that may still land. */
+export interface ExplainedAttempt {
+  readonly n: number;
+  readonly state: 'prepared' | 'signed';
+  readonly signature: string | null;
+  /** Only `dead` allows another attempt. */
+  readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
+  /** Why it is `unknown`, or the error of one that `failed`. */
+  readonly why: string | null;
+  /** What a verdict that ends it still lacks, and from which node; null where no single node can tell. */
+  readonly missing: readonly { readonly node: string | null; readonly what: string }[];
+  /** Null where no node could be asked. */
+  readonly evidence: AttemptEvidence | null;
+}
+
+/** What is known of a withdrawal at this moment, and what comes next. Asking changes nothing. */
+export interface Explanation {
+  readonly id: string;
+  readonly status: WithdrawalStatus;
+  readonly reason: { readonly code: string; readonly message: string } | null;
+  readonly waitsFor: string;
+  readonly nextStep: string;
+  /** Null where nothing of it may be on its way. */
+  readonly attempt: ExplainedAttempt | null;
+}

@@ -1,0 +1,68 @@
+import type { Verdict } from './attempt.ts';
+import type { StatusReason, WithdrawalStatus } from './withdrawal.ts';
+
+/** What each state waits for, in an operator's words. */
+export const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
+  requested: 'a worker to check the destination and compose the transaction',
+  awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
+  awaiting_funds: 'the hot wallet to be funded; it goes on by itself',
+  preparing: 'the signer',
+  sending: 'a block that carries the transaction; the same bytes are sent again until then',
+  confirmed: 'finality',
+  held: 'what its reason names: evidence that the nodes do not give yet, or the end of a pause; nothing is signed until then',
+  finalized: 'nothing: paid, for ever',
+  rejected: 'nothing: it was not paid and never will be',
+  cancelled: 'nothing: it was not paid and never will be',
+  failed: 'nothing: the transaction failed on chain and paid nothing',
+};
+
+/** What ends each reason to hold a withdrawal. Nobody can force a signature past one. */
+const ENDS_HOLD: Readonly<Record<string, string>> = {
+  evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
+  cannot_prepare: 'mend what the reason names; it goes on by itself',
+  paused: 'look at the alerts, then `sluice resume <why>`',
+  record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
+  no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
+  signing_refused:
+    'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
+  maybe_paid:
+    'look whether the receiver has its money: then cancel, else `sluice alerts close --kind maybe_paid`',
+  record_lost: 'restore a newer record; it then goes on by itself',
+  dead_attempt_landed: 'people must settle it: the chain shows an attempt that was proved dead',
+};
+
+const BY_STATUS: Readonly<Record<WithdrawalStatus, string>> = {
+  requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
+  awaiting_confirmation: '`sluice confirm` pays the wallet as it is, `sluice cancel` ends it',
+  awaiting_funds: 'fund the hot wallet; it goes on by itself',
+  preparing: 'the signer signs; where that takes long, start one on task queue `sluice-signer`',
+  sending: 'wait: the same bytes are sent again until a block carries them or they are proved dead',
+  confirmed: 'wait for finality',
+  held: 'mend what the reason names; it goes on by itself',
+  finalized: 'nothing: it has ended',
+  rejected: 'nothing: it has ended',
+  cancelled: 'nothing: it has ended',
+  failed: 'nothing: it has ended',
+};
+
+/** What comes next for a withdrawal, in an operator's words. `verdict` is that on its live attempt, where it is signed. */
+export function nextStep(
+  { status, reason }: { readonly status: WithdrawalStatus; readonly reason: StatusReason | null },
+  verdict: Verdict['kind'] | null,
+): string {
+  switch (verdict) {
+    case 'landed':
+    case 'failed':
+      return `nothing: a worker records that it has ${verdict === 'landed' ? 'landed' : 'failed on chain'}`;
+    case 'dead':
+      return 'nothing: a worker records the proof and composes the next attempt';
+    case 'alive':
+      return BY_STATUS[status === 'confirmed' ? 'confirmed' : 'sending'];
+    case 'unknown':
+      return ENDS_HOLD.evidence_missing ?? BY_STATUS.held;
+    case null:
+      return (status === 'held' ? ENDS_HOLD[reason?.code ?? ''] : undefined) ?? BY_STATUS[status];
+    default:
+      return verdict satisfies never;
+  }
+}

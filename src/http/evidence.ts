@@ -1,0 +1,100 @@
+import type { AttemptEvidence, ShownBlock, StatusAnswer } from '../client/evidence.ts';
+import type {
+  AgreedBlock,
+  Evidence,
+  InvestigationTimes,
+  NodeTestimony,
+  NonceEvidence,
+  Sighting,
+} from '../domain/attempt.ts';
+import { lastHeight } from '../domain/missing.ts';
+import { type AnyAttempt, isExpiring } from '../solana/examination.ts';
+
+/** Evidence as the API shows it. */
+export function presentEvidence(
+  attempt: AnyAttempt,
+  evidence: Evidence | NonceEvidence,
+  { askedAt, judgedAt }: { readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null },
+): AttemptEvidence {
+  return {
+    askedAt: askedAt?.toISOString() ?? null,
+    judgedAt: judgedAt?.toISOString() ?? null,
+    quorum: evidence.quorum,
+    ...('use' in evidence ? nonceFacts(evidence) : blockFacts(attempt, evidence)),
+    statuses: evidence.statuses.map(presentStatus),
+    outcomeConfirmedBy: evidence.outcomeConfirmedBy,
+  };
+}
+
+const NO_BLOCK_FACTS = {
+  lastHeight: null,
+  finalizedHeights: [],
+  blockhashBlock: null,
+  displacedBy: null,
+  linkedBlocks: null,
+};
+const NO_NONCE_FACTS = { finalizedNonces: [], nonceUsedBy: null };
+
+function blockFacts(attempt: AnyAttempt, { finalizedHeights, origin, displacement, coverage }: Evidence) {
+  return {
+    ...NO_NONCE_FACTS,
+    lastHeight: isExpiring(attempt) ? lastHeight(attempt, { origin }).toString() : null,
+    finalizedHeights: finalizedHeights.map(({ node, sequence, answer }) => ({
+      node,
+      order: sequence,
+      height: answer.toString(),
+    })),
+    blockhashBlock: origin === null ? null : presentBlock(origin),
+    displacedBy:
+      displacement === null
+        ? null
+        : {
+            slot: displacement.slot.toString(),
+            parentSlot: displacement.parentSlot.toString(),
+            block: presentBlock(displacement.by),
+            order: displacement.sequence,
+          },
+    linkedBlocks:
+      coverage === null
+        ? null
+        : {
+            first: presentBlock(coverage.first),
+            last: presentBlock(coverage.last),
+            holdsSignature: coverage.containsSignature,
+            order: coverage.sequence,
+          },
+  };
+}
+
+function nonceFacts({ finalizedNonces, use }: NonceEvidence) {
+  return {
+    ...NO_BLOCK_FACTS,
+    finalizedNonces: finalizedNonces.map(({ node, sequence, answer }) => ({
+      node,
+      order: sequence,
+      nonce: answer,
+    })),
+    nonceUsedBy:
+      use === null
+        ? null
+        : { signature: use.signature, slot: use.slot.toString(), nodes: use.shownBy, order: use.sequence },
+  };
+}
+
+function presentBlock({ slot, blockhash, height, agreeingNodes }: AgreedBlock): ShownBlock {
+  return { slot: slot.toString(), blockhash, height: height.toString(), nodes: agreeingNodes };
+}
+
+function presentStatus({ node, sequence, answer }: NodeTestimony<Sighting>): StatusAnswer {
+  const by = { node, order: sequence };
+  switch (answer.kind) {
+    case 'absent':
+      return { ...by, seen: 'absent', slot: null, error: null };
+    case 'unreadable':
+      return { ...by, seen: 'unreadable', slot: null, error: answer.why };
+    case 'seen':
+      return { ...by, seen: answer.commitment, slot: answer.slot.toString(), error: answer.error };
+    default:
+      return answer satisfies never;
+  }
+}

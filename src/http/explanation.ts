@@ -1,0 +1,133 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { ExplainedAttempt, Explanation } from '../client/evidence.ts';
+import { DomainError } from '../domain/errors.ts';
+import { type Missing, missingOf, missingOfNonce } from '../domain/missing.ts';
+import { nextStep, WAITS_FOR } from '../domain/outlook.ts';
+import type { AttemptRow } from '../ledger/attempts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type BlockCache, blockCache } from '../solana/blocks.ts';
+import type { Chain } from '../solana/chain.ts';
+import {
+  type AnyAttempt,
+  attemptOfRow,
+  examineNow,
+  type Finding,
+  isExpiring,
+} from '../solana/examination.ts';
+import { TtlCache } from '../solana/ttl-cache.ts';
+import { presentEvidence } from './evidence.ts';
+import { EvidenceBody, IdParams, ProblemBody, Reason, Status } from './schemas.ts';
+
+export interface ExplanationDeps {
+  readonly ledger: Ledger;
+  /** The nodes to ask; rejects while no quorum of them can be had. Without them, only what is on record is told. */
+  readonly chain?: () => Promise<Chain>;
+}
+
+/** Askers within so long share one question to the nodes. */
+const SHARED_MS = 1_000;
+
+const ExplanationBody = z
+  .object({
+    id: z.string(),
+    status: Status,
+    reason: Reason,
+    waitsFor: z.string(),
+    nextStep: z.string(),
+    attempt: z
+      .object({
+        n: z.int().positive(),
+        state: z.enum(['prepared', 'signed']),
+        signature: z.string().nullable(),
+        verdict: z
+          .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
+          .meta({ description: 'Only `dead` allows another attempt' }),
+        why: z.string().nullable(),
+        missing: z
+          .array(z.object({ node: z.string().nullable(), what: z.string() }))
+          .readonly()
+          .meta({ description: 'What a verdict that ends it still lacks, and from which node' }),
+        evidence: EvidenceBody.nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
+
+/** `GET /v1/withdrawals/{id}/explain`: asks the nodes now. Nothing is sent, signed or written. */
+export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps): FastifyPluginAsyncZod {
+  const explained = new TtlCache<Explanation>(SHARED_MS);
+  const blocks = blockCache();
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/withdrawals/:id/explain',
+      schema: {
+        tags: ['withdrawals'],
+        summary: 'Ask the nodes now what is known of a withdrawal, and what is missing',
+        description: 'Reads only: nobody can force a signature without the proof that the last one is dead.',
+        params: IdParams,
+        response: { 200: ExplanationBody, '4xx': ProblemBody, '5xx': ProblemBody },
+      },
+      handler: ({ params: { id } }) => explained.get(id, () => explain(ledger, chain, blocks, id)),
+    });
+  };
+}
+
+async function noChain(): Promise<never> {
+  throw new DomainError('Unavailable', 'this API knows no nodes: set SLUICE_RPC_URLS');
+}
+
+async function explain(
+  ledger: Ledger,
+  chain: () => Promise<Chain>,
+  blocks: BlockCache,
+  id: string,
+): Promise<Explanation> {
+  const row = await ledger.withdrawals.get(id);
+  const live = (await ledger.attempts.of(id)).find(isLive);
+  const attempt = live === undefined ? null : await explainAttempt(live, chain, blocks);
+  const { status, reason } = row;
+  // The signer is waited for, whatever nodes say of an attempt that it has not signed.
+  const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
+  return { id, status, reason, waitsFor: WAITS_FOR[status], nextStep: nextStep(row, verdict), attempt };
+}
+
+type LiveRow = AttemptRow & { readonly state: ExplainedAttempt['state'] };
+
+function isLive(row: AttemptRow): row is LiveRow {
+  return row.state === 'prepared' || row.state === 'signed';
+}
+
+async function explainAttempt(
+  row: LiveRow,
+  chain: () => Promise<Chain>,
+  blocks: BlockCache,
+): Promise<ExplainedAttempt> {
+  const { n, state, signature } = row;
+  const attempt = attemptOfRow(row, signature);
+  try {
+    const opened = await chain();
+    const finding = await examineNow(opened, attempt, blocks);
+    const { verdict, evidence, times } = finding;
+    const nodes = opened.pool.nodes.map(({ name }) => name);
+    const missing =
+      verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
+    const shown = presentEvidence(attempt, evidence, times);
+    return { n, state, signature, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { n, state, signature, verdict: 'unknown', why, missing: [], evidence: null };
+  }
+}
+
+function lacks(attempt: AnyAttempt, { evidence }: Finding, nodes: readonly string[]): readonly Missing[] {
+  if ('use' in evidence) return isExpiring(attempt) ? [] : missingOfNonce(attempt, evidence, nodes);
+  return isExpiring(attempt) ? missingOf(attempt, evidence, nodes) : [];
+}
+
+function whyOf({ verdict, obstacle }: Finding): string | null {
+  if (verdict.kind === 'failed') return verdict.error;
+  if (verdict.kind !== 'unknown') return null;
+  return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+}

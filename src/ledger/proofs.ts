@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Evidence, InvestigationTimes, NonceEvidence } from '../domain/attempt.ts';
+
+/** Evidence that a verdict rested on, as it was stored with the attempt; no times on record before Sluice kept them. */
+export type StoredProof = (Evidence | NonceEvidence) & {
+  readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
+};
+
+const whole = z
+  .string()
+  .regex(/^\d{1,20}$/)
+  .transform(BigInt);
+const time = z.iso
+  .datetime()
+  .transform((text) => new Date(text))
+  .nullable()
+  .default(null);
+const names = z.array(z.string()).readonly();
+const saidBy = <T extends z.ZodType>(answer: T) =>
+  z.array(z.object({ node: z.string(), sequence: z.number(), answer })).readonly();
+const block = z.object({ slot: whole, blockhash: z.string(), height: whole, agreeingNodes: names });
+
+const sighting = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('absent') }),
+  z.object({
+    kind: z.literal('seen'),
+    commitment: z.enum(['processed', 'confirmed', 'finalized']),
+    slot: whole,
+    error: z.string().nullable(),
+  }),
+  z.object({ kind: z.literal('unreadable'), why: z.string() }),
+]);
+
+const outcome = {
+  askedAt: time,
+  judgedAt: time,
+  quorum: z.number(),
+  statuses: saidBy(sighting),
+  outcomeConfirmedBy: names,
+};
+
+const proof = z.union([
+  z.object({
+    ...outcome,
+    finalizedHeights: saidBy(whole),
+    origin: block.nullable(),
+    displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
+    coverage: z
+      .object({ first: block, last: block, containsSignature: z.boolean(), sequence: z.number() })
+      .nullable(),
+  }),
+  z.object({
+    ...outcome,
+    finalizedNonces: saidBy(z.string()),
+    use: z
+      .object({
+        signature: z.string(),
+        nonceAccount: z.string(),
+        nonce: z.string(),
+        slot: whole,
+        shownBy: names,
+        sequence: z.number(),
+      })
+      .nullable(),
+  }),
+]) satisfies z.ZodType<StoredProof>;
+
+/** What `toJson` wrote; null where nothing is stored, or something else. */
+export function readProof(stored: unknown): StoredProof | null {
+  return proof.safeParse(stored).data ?? null;
+}

@@ -1,0 +1,126 @@
+import { base64 } from '@scure/base';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createBurial } from '../../src/activities/burial.ts';
+import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { readProof } from '../../src/ledger/proofs.ts';
+import { messageHashOf } from '../../src/solana/message.ts';
+import { readSigned } from '../../src/solana/signed-transaction.ts';
+import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { LandingRoom, wallet } from '../solana/landing-room.ts';
+
+const use = useLedger();
+const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryRefused();
+const standing = async (id: string) => {
+  const { status } = await use.ledger.withdrawals.get(id);
+  return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
+};
+
+/** A withdrawal held because the signer refused its attempt; `raw` is what somebody who has the key could still send. */
+async function refused(changes: { readonly message?: string } = {}) {
+  const [id, destination] = [newId(), wallet()];
+  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
+  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
+  await use.ledger.withdrawals.reserve(terms(id, { destination }));
+  const row = {
+    ...life,
+    wallet: room.signer.address,
+    message: base64.encode(message),
+    messageHash: messageHashOf(message),
+    ...changes,
+  };
+  expect((await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY)).kind).toBe('prepared');
+  await use.ledger.withdrawals.move(id, 'held', REFUSED);
+  return { id, raw, signature };
+}
+
+/** Leaves no refused attempt of one test to the next. */
+async function end(id: string): Promise<void> {
+  await use.ledger.withdrawals.move(id, 'held', { code: 'evidence_missing', message: 'the test is over' });
+}
+
+describe('an attempt that the signer refused', () => {
+  it('is dead once the blocks of its life and the histories of the wallet lack its message; the next one may follow', async () => {
+    const { id, raw, signature } = await refused();
+    expect(await bury()).toBe(0);
+    const other = await room.attempt(wallet(), 5_000_000n);
+    await room.chain.send(other.raw);
+    await room.localnet.airdrop(room.signer.address, 1_000n);
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    const [dead] = await use.ledger.attempts.of(id);
+    expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
+    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature, raw))).toBe('IllegalTransition');
+    expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
+  });
+
+  it('can be cancelled then, and not before; that gives back what it had reserved', async () => {
+    const { id } = await refused();
+    expect(await codeOf(use.ledger.withdrawals.cancel(id, CANCELLED))).toBe('NotCancellable');
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+    expect((await use.ledger.withdrawals.cancel(id, CANCELLED)).status).toBe('cancelled');
+    const open = await use.ledger.db
+      .selectFrom('reservation')
+      .select('state')
+      .where('withdrawalId', '=', id)
+      .where('state', '=', 'open')
+      .execute();
+    expect(open).toEqual([]);
+  });
+
+  it('is not dead where it was signed and sent after all, also where every history of the wallet hides that', async () => {
+    const { id, raw, signature } = await refused();
+    await room.chain.send(raw);
+    room.localnet.controls.produceSlots(170);
+    expect(room.localnet.controls.chain.ledger.record(signature)).toBeDefined();
+    expect(await bury()).toBe(0);
+    for (const node of [0, 1])
+      room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    expect(await bury()).toBe(0);
+    room.localnet.controls.clearFaults();
+    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    expect(await bury()).toBe(0);
+    expect(await standing(id)).toEqual(['held', 'prepared']);
+    await end(id);
+  });
+
+  it.each([
+    ['one of two nodes is silent', 'getBlockHeight'],
+    ['a node shows no history of the wallet', 'getSignaturesForAddress'],
+  ])('is not dead while %s', async (_why, method) => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    room.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });
+    expect(await bury()).toBe(0);
+    room.localnet.controls.clearFaults();
+    expect(await bury()).toBe(1);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is not judged by a message that is not the one prepared', async () => {
+    const { id } = await refused({ message: 'AQID' });
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(0);
+    await end(id);
+  });
+
+  it('is not ended unsigned where its signature was stored meanwhile', async () => {
+    const { id, raw, signature } = await refused();
+    await use.ledger.attempts.storeSignature(id, 1, signature, raw);
+    const proof = {};
+    const settled = use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof });
+    expect(await codeOf(settled)).toBe('IllegalTransition');
+  });
+});

@@ -1,0 +1,180 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Explanation } from '../../src/client/client.ts';
+import { DomainError } from '../../src/domain/errors.ts';
+import { buildApp } from '../../src/http/app.ts';
+import type { SignedAttempt } from '../../src/solana/investigation.ts';
+import { attempt as attemptRow, PLENTY } from '../ledger/support.ts';
+import { ears, LandingRoom, wallet } from '../solana/landing-room.ts';
+import { listen } from '../solana/rpc-calls.ts';
+import { authorization, EXPLORER, openService, type Service } from './service.ts';
+
+let service: Service;
+let room: LandingRoom;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  [service, room] = await Promise.all([openService(), LandingRoom.open()]);
+  const { ledger, temporal } = service;
+  app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => room.chain });
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(async () => {
+  await app?.close();
+  await room?.close();
+  await service?.close();
+});
+
+const get = async (url: string, from = app) =>
+  (await from.inject({ url, headers: { authorization } })).json();
+const explain = (id: string, from = app): Promise<Explanation> => get(`/v1/withdrawals/${id}/explain`, from);
+const names = () => room.pool.nodes.map(({ name }) => name);
+
+function terms(id: string) {
+  return { id, asset: 'SOL', amount: '5000000', destination: wallet() };
+}
+
+/** A withdrawal on record whose attempt is signed, and that nobody has sent. */
+async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw: string }> {
+  const asked = terms(id);
+  const attempt = await room.attempt(asked.destination, 5_000_000n);
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = attempt;
+  await service.ledger.withdrawals.reserve(asked);
+  const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
+  await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
+  if (signed) await service.ledger.attempts.storeSignature(id, 1, attempt.signature, attempt.raw);
+  return attempt;
+}
+
+test('an attempt on its way: how far each node is from its last height, and nothing but reads', async () => {
+  const attempt = await unsent('alive');
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const { status, nextStep, attempt: explained } = await explain('alive');
+  stop();
+  expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
+  expect(status).toBe('sending');
+  expect(nextStep).toContain('sent again');
+  expect(explained).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  const last = attempt.lastValidBlockHeight.toString();
+  expect(explained?.evidence?.lastHeight).toBe(last);
+  expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
+  expect(explained?.missing).toEqual(
+    names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
+  );
+});
+
+test('an expired attempt with a silent node: what is missing, and from which node', async () => {
+  await unsent('silent');
+  room.localnet.controls.produceSlots(170);
+  room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+  const { attempt, nextStep } = await explain('silent');
+  const [, silent = ''] = names();
+  expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(silent) });
+  const missing = attempt?.missing ?? [];
+  expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
+  expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
+  expect(nextStep).toContain('mend the nodes');
+});
+
+test('asking proves a death, and the record stays as it is: that is a worker’s to write', async () => {
+  const attempt = await unsent('expired');
+  room.localnet.controls.produceSlots(170);
+  const before = await service.ledger.attempts.get('expired', 1);
+  const { attempt: explained, nextStep } = await explain('expired');
+  expect(explained).toMatchObject({ verdict: 'dead', why: null, missing: [] });
+  expect(nextStep).toContain('composes the next attempt');
+  const { evidence } = explained ?? {};
+  expect(evidence?.linkedBlocks).toMatchObject({
+    first: { blockhash: attempt.blockhash, slot: String(attempt.blockhashSlot), nodes: names() },
+    last: { height: String(attempt.lastValidBlockHeight + 1n), nodes: names() },
+    holdsSignature: false,
+  });
+  expect(evidence?.statuses.map(({ seen }) => seen)).toEqual(['absent', 'absent']);
+  const orders = [evidence?.finalizedHeights.at(-1), evidence?.linkedBlocks, evidence?.statuses[0]];
+  const [heights = 0, blocks = 0, statuses = 0] = orders.map((answer) => answer?.order);
+  expect(heights < blocks && blocks < statuses).toBe(true);
+  expect(await service.ledger.attempts.get('expired', 1)).toEqual(before);
+});
+
+test('an attempt that the signer still has: what it waits for, and how far the nodes are', async () => {
+  await unsent('unsigned', false);
+  const { status, nextStep, attempt } = await explain('unsigned');
+  expect(status).toBe('preparing');
+  expect(nextStep).toContain('sluice-signer');
+  expect(attempt).toMatchObject({ state: 'prepared', signature: null, verdict: 'unknown' });
+  expect(attempt?.missing[0]).toEqual({ node: null, what: 'the signature, by which nodes are asked' });
+  expect(attempt?.evidence?.finalizedHeights).toHaveLength(2);
+});
+
+test('without an attempt: the reason in words, and no node is asked', async () => {
+  await service.ledger.withdrawals.reserve(terms('poor'));
+  const reason = { code: 'insufficient_funds', message: 'the hot wallet lacks 5 SOL' };
+  await service.ledger.withdrawals.move('poor', 'awaiting_funds', reason);
+  expect(await explain('poor')).toEqual({
+    id: 'poor',
+    status: 'awaiting_funds',
+    reason,
+    waitsFor: 'the hot wallet to be funded; it goes on by itself',
+    nextStep: 'fund the hot wallet; it goes on by itself',
+    attempt: null,
+  });
+  const paused = { code: 'paused', message: 'paused: tests (by me)' };
+  await service.ledger.withdrawals.move('poor', 'held', paused);
+  await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice resume');
+  expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
+});
+
+test('nodes that cannot be had are an answer, too', async () => {
+  await unsent('alone');
+  const { ledger, temporal } = service;
+  const away = async (): Promise<never> => {
+    throw new DomainError('NoHealthyNode', 'no quorum of the nodes answers');
+  };
+  const lonely = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: away });
+  const blind = await buildApp({ ledger, temporal, explorer: EXPLORER });
+  const [answer, other] = [await explain('alone', lonely), await explain('alone', blind)];
+  await Promise.all([lonely.close(), blind.close()]);
+  expect(answer.attempt).toMatchObject({
+    verdict: 'unknown',
+    why: 'no quorum of the nodes answers',
+    evidence: null,
+  });
+  expect(other.attempt?.why).toContain('SLUICE_RPC_URLS');
+});
+
+test('the proof of a dead attempt is shown with the withdrawal, in the shape that OpenAPI describes', async () => {
+  const attempt = await unsent('dead');
+  expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
+  room.swallow();
+  room.localnet.controls.produceSlots(170);
+  const { evidence, times } = await room.watcher.watch(attempt, ears().hooks);
+  await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof: { ...times, ...evidence } });
+  const [shown] = (await get('/v1/withdrawals/dead')).attempts;
+  expect(shown.proof).toEqual({
+    askedAt: times.askedAt.toISOString(),
+    judgedAt: times.judgedAt.toISOString(),
+    quorum: 2,
+    lastHeight: attempt.lastValidBlockHeight.toString(),
+    finalizedHeights: names().map((node, at) => ({
+      node,
+      order: 1 + at,
+      height: expect.stringMatching(/^\d+$/),
+    })),
+    blockhashBlock: expect.objectContaining({ blockhash: attempt.blockhash, nodes: names() }),
+    displacedBy: null,
+    linkedBlocks: {
+      first: expect.objectContaining({ blockhash: attempt.blockhash }),
+      last: expect.objectContaining({ nodes: names() }),
+      holdsSignature: false,
+      order: 3,
+    },
+    finalizedNonces: [],
+    nonceUsedBy: null,
+    statuses: names().map((node, at) => ({ node, order: 4 + at, seen: 'absent', slot: null, error: null })),
+    outcomeConfirmedBy: [],
+  });
+  const { schemas } = (await get('/openapi.json')).components;
+  const described = Object.keys(schemas.AttemptEvidence.properties);
+  expect(described.toSorted()).toEqual(Object.keys(shown.proof).toSorted());
+});

@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readProof } from '../../src/ledger/proofs.ts';
+import { toJson } from '../../src/ledger/to-json.ts';
+import { anyEvidence, said } from '../domain/evidence.ts';
+
+const TIMES = {
+  askedAt: new Date('2026-01-01T00:00:00.000Z'),
+  judgedAt: new Date('2026-01-01T00:00:02.500Z'),
+};
+const stored = (proof: object): unknown => JSON.parse(toJson(proof) ?? 'null');
+
+test('evidence is read as it was judged, with its times', () => {
+  fc.assert(
+    fc.property(anyEvidence, (evidence) => {
+      expect(readProof(stored({ ...TIMES, ...evidence }))).toEqual({ ...TIMES, ...evidence });
+    }),
+  );
+});
+
+test('evidence on a durable nonce is read, too; without times on record they are null', () => {
+  const evidence = {
+    quorum: 2,
+    statuses: [said('a', 4, { kind: 'absent' })],
+    outcomeConfirmedBy: [],
+    finalizedNonces: [said('a', 1, 'n2')],
+    use: { signature: 's', nonceAccount: 'account', nonce: 'n1', slot: 9n, shownBy: ['a', 'b'], sequence: 3 },
+  };
+  expect(readProof(stored(evidence))).toEqual({ askedAt: null, judgedAt: null, ...evidence });
+});
+
+test.each([null, {}, { heights: ['1151'] }, 'text'])('what is no evidence is no proof: %j', (value) => {
+  expect(readProof(value)).toBeNull();
+});

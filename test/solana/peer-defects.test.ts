@@ -45,20 +45,21 @@ describe('an answer to a send that was taken for the end of it', () => {
     [
       'vultisig #5105, OneKey #13522: BlockhashNotFound of a node that lags',
       [0],
-      { kind: 'blockhash-age', heights: -1 },
+      refusal('BlockhashNotFound'),
     ],
-    ['elizaOS #10598: a node out of order', [1], { kind: 'http', status: 503 }],
+    ['OpenZeppelin relayer: errors until it was marked as failed', BOTH, { kind: 'http', status: 503 }],
   ];
 
   it.each(kinds)('%s: it is sent on, lands, and is paid once', async (_defect, nodes, fault) => {
     const destination = wallet();
     const sent = await room.attempt(destination, AMOUNT);
-    if (fault.kind === 'error') await room.chain.send(sent.raw);
+    const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
+    if (!isTakenNow) await room.chain.send(sent.raw);
     disturb(nodes, 'sendTransaction', fault);
     const met = room.localnet.controls.faultsMet()[fault.kind] ?? 0;
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks);
-    const again = met + 2 * nodes.length;
+    const again = met + 3 * nodes.length;
     await until(() => (room.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
     expect(heard).toEqual([]);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');

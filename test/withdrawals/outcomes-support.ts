@@ -177,6 +177,20 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
   });
 }
 
+/** Temporal has noticed that the worker of a landing is silent, and another one has taken it over. */
+export async function secondLanding(stack: Stack, id: string): Promise<void> {
+  await asOperator(stack, async (client) => {
+    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
+    await until(async () => {
+      const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
+      return (landing?.attempt ?? 0) >= 2 && landing?.state === STARTED;
+    });
+  });
+}
+
+/** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
+const STARTED = 2;
+
 // Payloads are bytes in objects of any depth; nothing of them may be overlooked.
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');

@@ -1,20 +1,30 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { apiProcess } from '../../src/localstack/services.ts';
+import { ChainClock } from '../support/chain-clock.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { audit } from './audit.ts';
-import { reaches, until } from './outcomes-support.ts';
+import { reaches, secondLanding, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 240_000;
 const AMOUNT = 3_000_000n;
+const STANDING_STILL = 0;
+const SLOT_MS = 100;
 
-const use = useStack();
+const use = useStack(STANDING_STILL);
+let clock: ChainClock;
+
+beforeAll(() => {
+  clock = new ChainClock(use.chain.url, SLOT_MS);
+});
+beforeEach(() => clock.run());
+afterAll(() => clock?.pause());
 
 function newTerms(id: string): WithdrawalTerms {
   return {
@@ -146,14 +156,21 @@ describe('two workers on one withdrawal', () => {
       await use.chain.swallowSends();
       await use.sluice.withdraw(terms);
       await reaches(use.sluice, terms.id, 'sending');
+      await clock.pause();
+      const [first] = await attempts(terms);
       await use.stack.addWorker('worker-2');
       signal(use.stack.worker, 'SIGSTOP');
-      await until(async () => (await attempts(terms)).length === 2, PATIENCE_MS);
-      expect(await attempts(terms)).toMatchObject([{ state: 'dead' }, {}]);
+      await secondLanding(use.stack, terms.id);
+      expect(await attempts(terms)).toEqual([first]);
+      clock.run();
+      await until(async () => (await attempts(terms)).length === 2);
       signal(use.stack.worker, 'SIGCONT');
       await use.chain.heal();
       await expectPaidOnce(terms);
-      expect(await attempts(terms)).toMatchObject([{ state: 'dead' }, { state: 'landed' }]);
+      expect(await attempts(terms)).toMatchObject([
+        { state: 'dead', signature: first?.signature },
+        { state: 'landed' },
+      ]);
     },
     PATIENCE_MS,
   );

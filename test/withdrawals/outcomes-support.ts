@@ -14,6 +14,7 @@ import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 
@@ -177,13 +178,13 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
   });
 }
 
-/** Temporal has noticed that the worker of a landing is silent, and another one has taken it over. */
-export async function secondLanding(stack: Stack, id: string): Promise<void> {
+/** Waits until the landing of a withdrawal is in the hands of this worker, as Temporal has it. */
+export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
   await asOperator(stack, async (client) => {
     const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
     await until(async () => {
       const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
-      return (landing?.attempt ?? 0) >= 2 && landing?.state === STARTED;
+      return landing?.state === STARTED && landing.lastWorkerIdentity?.startsWith(`${pid}@`) === true;
     });
   });
 }

@@ -9,7 +9,7 @@ import { apiProcess } from '../../src/localstack/services.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { audit } from './audit.ts';
-import { reaches, secondLanding, until } from './outcomes-support.ts';
+import { reaches, takenOver, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 240_000;
@@ -158,9 +158,9 @@ describe('two workers on one withdrawal', () => {
       await reaches(use.sluice, terms.id, 'sending');
       await clock.pause();
       const [first] = await attempts(terms);
-      await use.stack.addWorker('worker-2');
+      const other = await use.stack.addWorker('worker-2');
       signal(use.stack.worker, 'SIGSTOP');
-      await secondLanding(use.stack, terms.id);
+      await takenOver(use.stack, terms.id, other);
       expect(await attempts(terms)).toEqual([first]);
       clock.run();
       await until(async () => (await attempts(terms)).length === 2);

@@ -7,7 +7,7 @@ import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
 import { audit } from './audit.ts';
-import { ChainHand, secondLanding, until } from './outcomes-support.ts';
+import { ChainHand, takenOver, until } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal fall, one after the other: together both sides of every call that a withdrawal makes on the
@@ -101,7 +101,7 @@ describe('a withdrawal whose worker is killed', () => {
     const crashed = await running.sluice.get(terms.id);
     expect(crashed.attempts).toMatchObject([{ state: 'signed', signature: expect.any(String) }]);
     await running.stack.worker.start();
-    await secondLanding(running.stack, terms.id);
+    await takenOver(running.stack, terms.id, running.stack.worker);
     clock.run();
     expect(await endOf(terms)).toMatchObject({
       status: 'finalized',

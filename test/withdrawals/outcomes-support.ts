@@ -178,16 +178,21 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
   });
 }
 
-/** Waits until the landing of a withdrawal is in the hands of this worker, as Temporal has it. */
+/**
+ * Waits until the landing of a withdrawal is in the hands of this worker, as Temporal has it. Polls that a worker left open when it
+ * fell asleep may get the landing first, each for one heartbeat timeout.
+ */
 export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
   await asOperator(stack, async (client) => {
     const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
     await until(async () => {
       const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
       return landing?.state === STARTED && landing.lastWorkerIdentity?.startsWith(`${pid}@`) === true;
-    });
+    }, TAKEOVER_MS);
   });
 }
+
+const TAKEOVER_MS = 150_000;
 
 /** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
 const STARTED = 2;

@@ -12,7 +12,7 @@ import { audit } from './audit.ts';
 import { reaches, takenOver, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 360_000;
 const AMOUNT = 3_000_000n;
 const STANDING_STILL = 0;
 const SLOT_MS = 100;

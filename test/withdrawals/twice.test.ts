@@ -101,9 +101,9 @@ describe('the same id from two API processes at once', () => {
       try {
         const urls = Array.from({ length: 20 }, (_, index) => (index % 2 ? second.url : use.stack.apiUrl));
         const answers = await Promise.all(urls.map((url) => post(url, terms)));
-        expect(answers.toSorted()).toEqual([...Array(19).fill(200), 202]);
+        expect(answers.toSorted((a, b) => a - b)).toEqual([...Array(19).fill(200), 202]);
         const conflicting = await Promise.all([post(use.stack.apiUrl, other), post(second.url, rival)]);
-        expect(conflicting.toSorted()).toEqual([202, 409]);
+        expect(conflicting.toSorted((a, b) => a - b)).toEqual([202, 409]);
       } finally {
         await second.stop();
       }

@@ -179,7 +179,7 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
 }
 
 /**
- * Waits until the landing of a withdrawal is in the hands of this worker, as Temporal has it. Polls that a worker left open when it
+ * Waits until this worker has the landing of a withdrawal and has told Temporal so since. Polls that a worker left open when it
  * fell asleep may get the landing first, each for one heartbeat timeout.
  */
 export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
@@ -187,9 +187,17 @@ export async function takenOver(stack: Stack, id: string, { pid }: ManagedProces
     const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
     await until(async () => {
       const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
-      return landing?.state === STARTED && landing.lastWorkerIdentity?.startsWith(`${pid}@`) === true;
+      if (landing?.lastWorkerIdentity?.startsWith(`${pid}@`) !== true) return false;
+      const { state, lastStartedTime, lastHeartbeatTime } = landing;
+      return state === STARTED && millisOf(lastHeartbeatTime) > millisOf(lastStartedTime);
     }, TAKEOVER_MS);
   });
+}
+
+type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;
+
+function millisOf(time: Timestamp): number {
+  return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
 }
 
 const TAKEOVER_MS = 150_000;

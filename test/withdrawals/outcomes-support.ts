@@ -14,6 +14,7 @@ import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 
@@ -176,6 +177,33 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
     return metadata.currentDetails ?? '';
   });
 }
+
+/**
+ * Waits until this worker has the landing of a withdrawal and has told Temporal so since. Polls that a worker left open when it
+ * fell asleep may get the landing first, each for one heartbeat timeout.
+ */
+export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
+  await asOperator(stack, async (client) => {
+    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
+    await until(async () => {
+      const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
+      if (landing?.lastWorkerIdentity?.startsWith(`${pid}@`) !== true) return false;
+      const { state, lastStartedTime, lastHeartbeatTime } = landing;
+      return state === STARTED && millisOf(lastHeartbeatTime) > millisOf(lastStartedTime);
+    }, TAKEOVER_MS);
+  });
+}
+
+type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;
+
+function millisOf(time: Timestamp): number {
+  return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+}
+
+const TAKEOVER_MS = 150_000;
+
+/** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
+const STARTED = 2;
 
 // Payloads are bytes in objects of any depth; nothing of them may be overlooked.
 function textOf(value: unknown): string {

@@ -9,12 +9,12 @@ export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
   readonly temporal: Client;
 }
 
-/** A running stack for the tests of one file. */
-export function useStack(): UsedStack {
+/** A running stack for the tests of one file; with `slotMs` 0 its chain stands still until a {@link ChainClock} runs. */
+export function useStack(slotMs?: number): UsedStack {
   let running: TestStack | undefined;
   let connection: Connection | undefined;
   beforeAll(async () => {
-    running = await testStack();
+    running = await testStack(slotMs);
     connection = await Connection.connect({ address: running.stack.temporal.address });
   });
   afterAll(async () => {

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
-import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
 import { audit } from './audit.ts';
-import { ChainHand, until } from './outcomes-support.ts';
+import { ChainHand, takenOver, until } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal fall, one after the other: together both sides of every call that a withdrawal makes on the
@@ -103,7 +101,7 @@ describe('a withdrawal whose worker is killed', () => {
     const crashed = await running.sluice.get(terms.id);
     expect(crashed.attempts).toMatchObject([{ state: 'signed', signature: expect.any(String) }]);
     await running.stack.worker.start();
-    await secondLanding(terms.id);
+    await takenOver(running.stack, terms.id, running.stack.worker);
     clock.run();
     expect(await endOf(terms)).toMatchObject({
       status: 'finalized',
@@ -130,20 +128,3 @@ describe('a landing', () => {
     expect(await endOf(terms)).toMatchObject({ status: 'finalized' });
   }, 120_000);
 });
-
-/** Temporal has noticed the death of the worker, and another one has taken the landing over. */
-async function secondLanding(id: string): Promise<void> {
-  const connection = await Connection.connect({ address: running.stack.temporal.address });
-  try {
-    const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
-    await until(async () => {
-      const { raw } = await handle.describe();
-      return (raw.pendingActivities?.[0]?.attempt ?? 0) >= 2 && raw.pendingActivities?.[0]?.state === STARTED;
-    });
-  } finally {
-    await connection.close();
-  }
-}
-
-/** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
-const STARTED = 2;

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Fault } from '../../src/localnet/faults.ts';
+import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+
+/** Where other programs paid twice, or would; docs/faults.md has the whole list. */
+const AMOUNT = 5_000_000n;
+const BOTH = [0, 1];
+const BEYOND_LIFE = 160;
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+function disturb(nodes: readonly number[], method: string, fault: Fault): void {
+  for (const node of nodes) room.localnet.controls.setFault(node, method, fault);
+}
+
+/** Every node gives this one status, whatever it is asked for. */
+function pin(nodes: readonly number[], status: object | null): void {
+  const result = { context: { slot: 1 }, value: [status] };
+  disturb(nodes, 'getSignatureStatuses', { kind: 'result', result });
+}
+
+function refusal(err: string): Fault {
+  return { kind: 'error', code: -32002, message: 'Transaction simulation failed', data: { err } };
+}
+
+/** An attempt that has landed and is final, and whose life is over, before anybody watches it. */
+async function landedUnseen() {
+  const sent = await room.attempt(wallet(), AMOUNT);
+  await room.chain.send(sent.raw);
+  const from = room.localnet.controls.chain.ledger.tip.slot + 1;
+  room.localnet.controls.produceSlots(BEYOND_LIFE);
+  return { sent, from };
+}
+
+describe('an answer to a send that was taken for the end of it', () => {
+  const kinds: readonly (readonly [string, readonly number[], Fault])[] = [
+    ['rustchain #14548, peanut-ui #2619: taken, and the connection lost', BOTH, { kind: 'lost-answer' }],
+    ['thirdweb engine: AlreadyProcessed on a re-send', BOTH, refusal('AlreadyProcessed')],
+    [
+      'vultisig #5105, OneKey #13522: BlockhashNotFound of a node that lags',
+      [0],
+      refusal('BlockhashNotFound'),
+    ],
+    ['OpenZeppelin relayer: errors until it was marked as failed', BOTH, { kind: 'http', status: 503 }],
+  ];
+
+  it.each(kinds)('%s: it is sent on, lands, and is paid once', async (_defect, nodes, fault) => {
+    const destination = wallet();
+    const sent = await room.attempt(destination, AMOUNT);
+    const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
+    if (!isTakenNow) await room.chain.send(sent.raw);
+    disturb(nodes, 'sendTransaction', fault);
+    const met = room.localnet.controls.faultsMet()[fault.kind] ?? 0;
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    const again = met + 3 * nodes.length;
+    await until(() => (room.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
+    expect(heard).toEqual([]);
+    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+  });
+});
+
+describe('a blockhash that a node calls expired', () => {
+  it('thirdweb engine: its transaction lands late, at its last height, and nothing else was signed', async () => {
+    const { controls } = room.localnet;
+    const destination = wallet();
+    const sent = await room.attempt(destination, AMOUNT);
+    room.swallow();
+    disturb(BOTH, 'isBlockhashValid', { kind: 'blockhash-age', heights: -1 });
+    disturb([1], 'getBlockHeight', { kind: 'height-offset', blocks: 1_000 });
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    const left = Number(sent.lastValidBlockHeight) - controls.chain.ledger.tip.height - 1;
+    controls.produceSlots(left);
+    const met = controls.faultsMet()['height-offset'] ?? 0;
+    await until(() => (controls.faultsMet()['height-offset'] ?? 0) >= met + 3);
+    expect(heard).toEqual([]);
+    controls.clearFaults();
+    await room.chain.send(sent.raw);
+    controls.produceSlot();
+    const { tip } = controls.chain.ledger;
+    expect(tip.height).toBe(Number(sent.lastValidBlockHeight));
+    expect(controls.chain.ledger.record(sent.signature)?.slot).toBe(tip.slot);
+    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+  });
+});
+
+describe('an attempt that landed while no node shows it', () => {
+  it.each([
+    ['pay #434, private-channels #223: null for ever', null],
+    [
+      'compare-dashboard #87: pinned at processed',
+      { slot: 1, confirmations: 0, err: null, confirmationStatus: 'processed' },
+    ],
+  ])('%s: it is held by its blocks, never dead', async (_defect, status) => {
+    const { sent } = await landedUnseen();
+    pin(BOTH, status);
+    disturb(BOTH, 'getTransaction', { kind: 'null' });
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([expect.stringMatching(/^held: .*finalized blocks hold the signature/)]);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
+
+  it('a hole in every ledger where it landed: nulls of a quorum prove nothing without its blocks', async () => {
+    const { sent, from } = await landedUnseen();
+    disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
+});
+
+describe('an attempt that never landed', () => {
+  it('OpenZeppelin relayer: errors for its status are not its absence', async () => {
+    const sent = await room.attempt(wallet(), AMOUNT);
+    room.swallow();
+    disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
+    room.localnet.controls.produceSlots(BEYOND_LIFE);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+
+  it('a node that lies that it is finalized pays for nothing, and nothing is signed while it does', async () => {
+    const sent = await room.attempt(wallet(), AMOUNT);
+    room.swallow();
+    room.localnet.controls.produceSlots(BEYOND_LIFE);
+    const slot = Number(sent.blockhashSlot) + 1;
+    pin([0], { slot, confirmations: null, err: null, confirmationStatus: 'finalized' });
+    const { heard, hooks } = ears();
+    const end = room.impatient().watch(sent, hooks);
+    await until(() => heard.some((word) => word.startsWith('held')));
+    expect(heard.at(-1)).toContain(room.pool.nodes[0]?.name);
+    room.localnet.controls.clearFaults();
+    room.swallow();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+});

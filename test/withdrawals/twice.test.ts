@@ -1,0 +1,187 @@
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { WithdrawalTerms } from '../../src/client/client.ts';
+import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { freePort } from '../../src/localstack/ports.ts';
+import type { ManagedProcess } from '../../src/localstack/process.ts';
+import { apiProcess } from '../../src/localstack/services.ts';
+import { ChainClock } from '../support/chain-clock.ts';
+import { newWallet, testEnvironment } from '../support/stack.ts';
+import { audit } from './audit.ts';
+import { reaches, takenOver, until } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
+
+const PATIENCE_MS = 360_000;
+const AMOUNT = 3_000_000n;
+const STANDING_STILL = 0;
+const SLOT_MS = 100;
+
+const use = useStack(STANDING_STILL);
+let clock: ChainClock;
+
+beforeAll(() => {
+  clock = new ChainClock(use.chain.url, SLOT_MS);
+});
+beforeEach(() => clock.run());
+afterAll(() => clock?.pause());
+
+function newTerms(id: string): WithdrawalTerms {
+  return {
+    id,
+    asset: 'SOL',
+    amount: AMOUNT.toString(),
+    destination: newWallet(),
+    acceptEmptyWallet: true,
+  };
+}
+
+async function post(apiUrl: string, terms: WithdrawalTerms): Promise<number> {
+  const { status } = await fetch(`${apiUrl}/v1/withdrawals`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${use.stack.apiKey}` },
+    body: JSON.stringify(terms),
+  });
+  return status;
+}
+
+/** What any Temporal client may do, past the API. */
+function execute(terms: WithdrawalTerms): Promise<unknown> {
+  return use.temporal.workflow.execute('withdrawal', {
+    workflowId: withdrawalWorkflowId(terms.id),
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    args: [terms],
+  });
+}
+
+async function expectPaidOnce({ id, destination }: WithdrawalTerms): Promise<void> {
+  const paid = await use.sluice.waitForFinal(id, { pollMs: 200 });
+  expect(paid.status).toBe('finalized');
+  const { chain, record, live, openReservations } = await audit(use.stack);
+  expect(record).toEqual(chain);
+  expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
+  expect(await use.chain.paymentsTo(destination)).toMatchObject([
+    { signature: paid.attempts.at(-1)?.signature, received: AMOUNT },
+  ]);
+}
+
+/** One more API process on the same record. */
+async function secondApi(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const { stack } = use;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    ...testEnvironment(),
+    TEMPORAL_ADDRESS: stack.temporal.address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace,
+    DATABASE_URL: stack.databaseUrl,
+    SLUICE_RPC_URLS: stack.rpcUrls.join(','),
+    SLUICE_HTTP_PORT: String(port),
+  };
+  const { address, namespace } = stack.temporal;
+  const connection = await Connection.connect({ address });
+  const logDir = join(stack.logDir, 'second-api');
+  const api = apiProcess({ connection, namespace, env, logDir }, url);
+  const stop = async (): Promise<void> => {
+    await api.stop();
+    await connection.close();
+  };
+  await api.start();
+  return { url, stop };
+}
+
+describe('the same id from two API processes at once', () => {
+  it(
+    'is one withdrawal, new to one request, and paid once',
+    async () => {
+      const terms = newTerms('two-apis');
+      const other = { ...newTerms('two-apis-conflict'), amount: '4000000' };
+      const rival = { ...other, amount: AMOUNT.toString() };
+      const second = await secondApi();
+      try {
+        const urls = Array.from({ length: 20 }, (_, index) => (index % 2 ? second.url : use.stack.apiUrl));
+        const answers = await Promise.all(urls.map((url) => post(url, terms)));
+        expect(answers.toSorted((a, b) => a - b)).toEqual([...Array(19).fill(200), 202]);
+        const conflicting = await Promise.all([post(use.stack.apiUrl, other), post(second.url, rival)]);
+        expect(conflicting.toSorted((a, b) => a - b)).toEqual([202, 409]);
+      } finally {
+        await second.stop();
+      }
+      await use.sluice.waitForFinal(other.id, { pollMs: 200 });
+      await expectPaidOnce(terms);
+      expect(await use.chain.paymentsTo(other.destination)).toHaveLength(1);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('an id used again when Temporal has forgotten it', () => {
+  it(
+    'is answered from the record by every way in, and never paid again',
+    async () => {
+      const terms = newTerms('past-retention');
+      await use.sluice.withdraw(terms);
+      await expectPaidOnce(terms);
+      const run = use.temporal.workflow.getHandle(withdrawalWorkflowId(terms.id));
+      await run.result();
+      await use.temporal.workflowService.deleteWorkflowExecution({
+        namespace: use.stack.temporal.namespace,
+        workflowExecution: { workflowId: run.workflowId },
+      });
+      await until(() =>
+        run.describe().then(
+          () => false,
+          () => true,
+        ),
+      );
+
+      expect(await post(use.stack.apiUrl, terms)).toBe(200);
+      await expect(run.describe()).rejects.toThrow();
+      expect(await post(use.stack.apiUrl, { ...terms, amount: '4000000' })).toBe(409);
+      expect(await execute(terms)).toMatchObject({ status: 'finalized' });
+      await expect(execute({ ...terms, destination: newWallet() })).rejects.toMatchObject({
+        cause: { type: 'TermsConflict' },
+      });
+      await expectPaidOnce(terms);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('two workers on one withdrawal', () => {
+  it(
+    'of which one sleeps through the death of its attempt and wakes, pay it once',
+    async () => {
+      const terms = newTerms('two-workers');
+      await use.chain.swallowSends();
+      await use.sluice.withdraw(terms);
+      await reaches(use.sluice, terms.id, 'sending');
+      await clock.pause();
+      const [first] = await attempts(terms);
+      const other = await use.stack.addWorker('worker-2');
+      signal(use.stack.worker, 'SIGSTOP');
+      await takenOver(use.stack, terms.id, other);
+      expect(await attempts(terms)).toEqual([first]);
+      clock.run();
+      await until(async () => (await attempts(terms)).length === 2);
+      signal(use.stack.worker, 'SIGCONT');
+      await use.chain.heal();
+      await expectPaidOnce(terms);
+      expect(await attempts(terms)).toMatchObject([
+        { state: 'dead', signature: first?.signature },
+        { state: 'landed' },
+      ]);
+    },
+    PATIENCE_MS,
+  );
+});
+
+async function attempts({ id }: WithdrawalTerms) {
+  return (await use.sluice.get(id)).attempts;
+}
+
+/** To the whole group of a process, which goes on existing. */
+function signal({ pid }: ManagedProcess, name: NodeJS.Signals): void {
+  if (pid === undefined) throw new Error('it does not run');
+  process.kill(-pid, name);
+}

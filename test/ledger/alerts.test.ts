@@ -194,7 +194,11 @@ describe('a record', () => {
 async function expectQuarantine(why: RegExp): Promise<void> {
   const { continuity } = use.ledger;
   const id = await reserved();
-  expect(await continuity.pulse()).toEqual({ why: expect.stringMatching(why), quarantineHeight: null });
+  expect(await continuity.pulse()).toEqual({
+    why: expect.stringMatching(why),
+    quarantineHeight: null,
+    noncesSettled: false,
+  });
   await continuity.quarantine(1_000n, null);
   await continuity.quarantine(2_000n, null);
   expect(await continuity.pulse()).toMatchObject({ quarantineHeight: 1_000n });

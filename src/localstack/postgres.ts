@@ -28,13 +28,13 @@ export interface PostgresOptions {
 const USER = 'sluice';
 const DATABASE = 'sluice';
 
-// A development database is thrown away with its directory: it must survive its own crash, not the machine's.
+// A development database is thrown away with its directory: it must survive its own crash, not the machine's. So each commit is
+// written before it is answered (synchronous_commit stays on), and nothing waits for the disk.
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
   fsync: 'off',
-  synchronous_commit: 'off',
   full_page_writes: 'off',
 };
 

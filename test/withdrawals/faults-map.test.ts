@@ -18,6 +18,8 @@ it('each fault on the page of faults has a test that is there under that title',
   for (const proof of rows.flatMap(proofsOf)) {
     const [, name, path = '', title = ''] = PROOF.exec(proof) ?? [];
     expect(path, proof).toBe(`../test/${name}.test.ts`);
-    expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title.trim()), `${name} has "${title}"`).toBe(true);
+    expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title.trim()), `${name} has "${title}"`).toBe(
+      true,
+    );
   }
 });

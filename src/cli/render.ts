@@ -1,18 +1,18 @@
-import pc from 'picocolors';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
 import { describeAmount, formatLamports } from '../domain/amount.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+import { colors } from './colors.ts';
 import { renderDeath } from './evidence.ts';
 
 const COLOR: Readonly<Partial<Record<WithdrawalStatus, (text: string) => string>>> = {
-  finalized: pc.green,
-  confirmed: pc.cyan,
-  rejected: pc.red,
-  failed: pc.red,
-  cancelled: pc.yellow,
-  held: pc.yellow,
-  awaiting_confirmation: pc.yellow,
-  awaiting_funds: pc.yellow,
+  finalized: colors.green,
+  confirmed: colors.cyan,
+  rejected: colors.red,
+  failed: colors.red,
+  cancelled: colors.yellow,
+  held: colors.yellow,
+  awaiting_confirmation: colors.yellow,
+  awaiting_funds: colors.yellow,
 };
 
 /** One line for a step on the way: state, and what it waits for or went by. */

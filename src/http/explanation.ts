@@ -25,7 +25,7 @@ export interface ExplanationDeps {
   readonly chain?: () => Promise<Chain>;
 }
 
-/** Askers within so long share one question to the nodes. */
+/** Askers within so long share one question to the nodes; what is on record is read anew for each. */
 const SHARED_MS = 1_000;
 
 const ExplanationBody = z
@@ -56,8 +56,10 @@ const ExplanationBody = z
 
 /** `GET /v1/withdrawals/{id}/explain`: asks the nodes now. Nothing is sent, signed or written. */
 export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps): FastifyPluginAsyncZod {
-  const explained = new TtlCache<Explanation>(SHARED_MS);
+  const examined = new TtlCache<ExplainedAttempt>(SHARED_MS);
   const blocks = blockCache();
+  const examine = (row: LiveRow) =>
+    examined.get(`${row.messageHash} ${row.state}`, () => explainAttempt(row, chain, blocks));
   return async (app) => {
     app.route({
       method: 'GET',
@@ -69,7 +71,7 @@ export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps):
         params: IdParams,
         response: { 200: ExplanationBody, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      handler: ({ params: { id } }) => explained.get(id, () => explain(ledger, chain, blocks, id)),
+      handler: ({ params: { id } }) => explain(ledger, examine, id),
     });
   };
 }
@@ -80,13 +82,12 @@ async function noChain(): Promise<never> {
 
 async function explain(
   ledger: Ledger,
-  chain: () => Promise<Chain>,
-  blocks: BlockCache,
+  examine: (row: LiveRow) => Promise<ExplainedAttempt>,
   id: string,
 ): Promise<Explanation> {
   const row = await ledger.withdrawals.get(id);
   const live = (await ledger.attempts.of(id)).find(isLive);
-  const attempt = live === undefined ? null : await explainAttempt(live, chain, blocks);
+  const attempt = live === undefined ? null : await examine(live);
   const { status, reason } = row;
   // The signer is waited for, whatever nodes say of an attempt that it has not signed.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;

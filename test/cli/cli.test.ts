@@ -118,6 +118,11 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   );
 });
 
+test('a pipe gets no colours, the pipe of a CI neither', async () => {
+  const env = { CI: 'true', NO_COLOR: undefined };
+  expect((await sluice(['status', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
+});
+
 test('exit codes tell usage, refusal and absence apart', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
     sluice(['withdraw', '--id', 'x', '--json']),

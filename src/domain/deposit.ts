@@ -1,0 +1,70 @@
+/** Why we look for a wallet: a user pays to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
+export type WatchKind = 'deposit' | 'hot';
+
+/**
+ * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a second node; `final`: book it; `dropped`:
+ * was pending on a fork that is gone; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}.
+ */
+export type DepositState = 'pending' | 'final' | 'dropped' | 'not_credited';
+
+/** Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits". */
+export const NOT_CREDITED_REASONS = [
+  /** The token account had another owner before the transaction. */
+  'owner_changed',
+  /** The token account is not the associated one of the wallet under the mint's own program. */
+  'not_associated_account',
+  /** The mint is not among the assets. */
+  'unknown_mint',
+  /** The asset takes no deposits now. */
+  'deposits_off',
+  /** Less than the least deposit of the asset. */
+  'below_minimum',
+  /** We moved it ourselves: an attempt of ours, or a wallet of ours signed and lost that asset. */
+  'internal',
+  /** It came to a wallet that we pay from, not to a user's. */
+  'hot_wallet',
+] as const;
+
+export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
+
+/** A finalized block without its transactions. `time` is Unix seconds, null where the node does not know it. */
+export interface BlockHeader {
+  readonly slot: bigint;
+  readonly blockhash: string;
+  readonly parentSlot: bigint;
+  readonly previousBlockhash: string;
+  readonly height: bigint;
+  readonly time: bigint | null;
+}
+
+/** What one transaction changed in one account of a wallet that we watch. */
+export interface Movement {
+  readonly signature: string;
+  /** The wallet itself for SOL, else the token account. */
+  readonly account: string;
+  readonly wallet: string;
+  /** `SOL` or the address of the mint. */
+  readonly asset: string;
+  /** Base units, positive. */
+  readonly amount: bigint;
+}
+
+/** What arrived; `reason` is null where it is to be credited. Key: (signature, blockhash, account, asset). */
+export interface Inflow extends Movement {
+  readonly reason: NotCreditedReason | null;
+}
+
+/** A transaction that a wallet of kind `hot` signed; `error` is null where it succeeded. */
+export interface Spend {
+  readonly signature: string;
+  readonly wallet: string;
+  readonly error: string | null;
+}
+
+/** Everything in one block that is about wallets that we watch. */
+export interface BlockFinding {
+  readonly inflows: readonly Inflow[];
+  /** What left: ours by a sweep, or by a permanent delegate's hand. */
+  readonly outflows: readonly Movement[];
+  readonly spends: readonly Spend[];
+}

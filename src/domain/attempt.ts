@@ -24,7 +24,7 @@ export interface AttemptFacts {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** One node's answer to getSignatureStatuses, or the reason why it cannot be used. */
+/** One node's answer to getSignatureStatuses, or to getTransaction where it shows more, or the reason why it cannot be used. */
 export type Sighting =
   | { readonly kind: 'absent' }
   | {

@@ -112,7 +112,8 @@ export async function investigate(
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const said = statuses[index] ?? [];
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
+    const isIncluded = coverage?.containsSignature === true;
+    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const evidence = { ...found, finalizedHeights: heights, origin, displacement, coverage };
     return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
   });
@@ -136,18 +137,40 @@ function missing(
   return faults.length === 0 ? null : faults.join('; ');
 }
 
-/** Has a second node confirm what the statuses report as finalized, where any does. */
+/**
+ * Has a second node confirm what the statuses report as finalized, where any does. Where none does although the transaction is known
+ * to be included, as behind a load balancer that pins an old status, two nodes that show one outcome of it tell in their place.
+ */
 export async function confirmOutcome(
   chain: Chain,
   signature: string,
   statuses: readonly NodeTestimony<Sighting>[],
+  isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly feeLamports: bigint | null }> {
-  const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
-  const outcome = witness === undefined ? null : await secondOutcome(chain, witness.node, signature);
-  const outcomeConfirmedBy =
-    witness === undefined ? [] : outcomeEvidence(1, witness, outcome).outcomeConfirmedBy;
+  const { quorum } = chain.pool;
+  const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
+  const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
+  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], feeLamports: null };
+  const outcome = await secondOutcome(chain, witness.node, signature);
+  const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
   const feeLamports = outcome?.feeLamports ?? null;
-  return { quorum: chain.pool.quorum, statuses, outcomeConfirmedBy, feeLamports };
+  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, feeLamports };
+  // What one node alone shows against its own status tells nothing.
+  const heard = outcomeConfirmedBy.length === 0 ? statuses : [...statuses, witness];
+  return { quorum, statuses: heard, outcomeConfirmedBy, feeLamports };
+}
+
+/** The finalized transaction as any node shows it, as a sighting of that node. */
+async function shownFinal(
+  chain: Chain,
+  signature: string,
+  sequence: number,
+): Promise<NodeTestimony<Sighting> | null> {
+  const shown = await secondOutcome(chain, '', signature);
+  if (shown === null) return null;
+  const { node, slot, error } = shown;
+  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error } };
 }
 
 interface BlockReading {

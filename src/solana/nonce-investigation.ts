@@ -70,8 +70,9 @@ export async function investigateNonces(
   const statuses = await askStatuses(chain, signatures, sequence + 1);
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
     const said = statuses[index] ?? [];
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
     const { use, obstacle } = uses[index] ?? { use: null, obstacle: null };
+    const isIncluded = use?.signature === attempt.signature;
+    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {

@@ -7,7 +7,16 @@ import type {
   SequencedCoverage,
   Verdict,
 } from './attempt.ts';
-import { countNodes, judgeable, judgeFinalized, type SeenBy, seenBy, unknown } from './sightings.ts';
+import {
+  countNodes,
+  isAgreed,
+  judgeable,
+  judgeFinalized,
+  judgeInclusion,
+  type SeenBy,
+  seenBy,
+  unknown,
+} from './sightings.ts';
 
 /** Block heights for which a blockhash stays usable. */
 export const BLOCKHASH_LIFE = 150n;
@@ -61,7 +70,7 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
   return (
     judgeable(attempt, evidence) ??
     judgeFinalized(seen, evidence, whyImpossible(refuting, displaced)) ??
-    judgeInclusion(evidence) ??
+    judgeInclusion(evidence.coverage) ??
     (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
     judgeAbsence(attempt, evidence, refuting ?? displaced)
   );
@@ -70,12 +79,6 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
 function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
   if (refuting !== null) return 'the linked blocks lack it';
   return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
-}
-
-function judgeInclusion(evidence: Evidence): Verdict | null {
-  return evidence.coverage?.containsSignature === true
-    ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
-    : null;
 }
 
 /** A sighting below finalized keeps the attempt alive until the linked finalized blocks show that its fork died. */
@@ -164,10 +167,6 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
     by.blockhash !== attempt.blockhash;
   const isOver = firstPast(finalizedHeights, claimedHeight(attempt)).size >= quorum;
   return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
-}
-
-function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
-  return new Set(agreeingNodes).size >= quorum;
 }
 
 /** For each node that reports a height above `lastHeight`, the sequence of its first such answer. */

@@ -47,7 +47,7 @@ export function missingOfNonce(
   evidence: NonceEvidence,
   nodes: readonly string[],
 ): readonly Missing[] {
-  const { finalizedNonces, use, quorum } = evidence;
+  const { finalizedNonces, use, bypass, coverage, quorum } = evidence;
   const nonces = new Map(finalizedNonces.map(({ node, answer }) => [node, answer]));
   const standing = nodes.flatMap((node): Missing[] => {
     const nonce = nonces.get(node);
@@ -55,11 +55,13 @@ export function missingOfNonce(
     return nonce === attempt.nonce ? [{ node, what: 'the end of its nonce, which still stands' }] : [];
   });
   const isGone = nodes.length - standing.length >= quorum;
-  const shown = new Set(use?.shownBy).size >= quorum;
+  const shown = new Set((use ?? bypass)?.shownBy).size >= quorum;
+  const lacksLinks = isGone && shown && use === null && coverage === null;
   return [
     ...unsigned(attempt),
     ...standing,
     ...ofNobody(isGone && !shown, `the transaction that used up its nonce, shown by ${quorum} nodes`),
+    ...ofNobody(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
     ...ofStatuses(evidence, nodes),
   ];
 }

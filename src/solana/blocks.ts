@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -28,6 +29,10 @@ type Fetch = (slot: bigint) => Promise<LinkedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
+/** Blocks of a long range that are held in memory together. */
+const COVERED_AT_ONCE = 500n;
+/** About twenty minutes of a chain with four blocks a second: reading them takes a minute or two, in which no other proof begins. */
+const COVERED_AT_MOST = 5_000n;
 
 export function blockCache(): BlockCache {
   return new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
@@ -96,6 +101,33 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
 /** What the range says about one signature. */
 export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
   return { first, last, containsSignature: blocks.some((block) => block.signatures.has(signature)) };
+}
+
+/**
+ * The same from the block of one slot to that of another, however many lie between them, up to {@link COVERED_AT_MOST}. Throws as
+ * {@link linkedRange}, and where no quorum shows both ends.
+ */
+export async function coverageBetween(
+  pool: NodePool,
+  fromSlot: bigint,
+  toSlot: bigint,
+  signature: string,
+  cache: BlockCache,
+): Promise<Coverage> {
+  const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
+  if (first === null || end === null)
+    throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
+  if (end.height - first.height > COVERED_AT_MOST)
+    throw new DomainError('NoHealthyNode', `too many blocks to read from slot ${fromSlot} to ${toSlot}`);
+  let last: AgreedBlock = first;
+  let containsSignature = false;
+  while (last.height < end.height) {
+    const piece = last.height + COVERED_AT_ONCE;
+    const range = await linkedRange(pool, last, (piece < end.height ? piece : end.height) - 1n, cache);
+    containsSignature ||= coverageOf(range, signature).containsSignature;
+    last = range.last;
+  }
+  return { first, last, containsSignature };
 }
 
 /** A block above L that a quorum agrees on, from one node's list. A hole in the list makes it higher, never the proof shorter. */

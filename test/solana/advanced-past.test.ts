@@ -8,11 +8,17 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
+import type { Fault } from '../../src/localnet/faults.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { blockCache } from '../../src/solana/blocks.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { askNonces, investigateNonces } from '../../src/solana/nonce-investigation.ts';
+import {
+  askNonces,
+  investigateNonces,
+  type SignedNonceAttempt,
+} from '../../src/solana/nonce-investigation.ts';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 
@@ -30,6 +36,7 @@ beforeAll(async () => {
   chain = new Chain(pool);
   await send(signed(creation(await chain.rentMinimum(NONCE_ACCOUNT_SIZE)), await blockhash()));
 });
+afterEach(() => localnet.controls.clearFaults());
 afterAll(async () => {
   await pool?.close();
   await localnet?.close();
@@ -65,23 +72,102 @@ async function send(transaction: VersionedTransaction): Promise<string> {
   return base58.encode(transaction.signatures[0] ?? new Uint8Array());
 }
 
-it('an attempt whose nonce was advanced with a blockhash is not called dead, and the reason names what did it', async () => {
+/** A payment with the account's nonce of now, which nobody has sent. */
+async function attemptNow() {
   const { slot, accounts } = await chain.accounts([ADDRESS]);
   const { nonce } = NonceAccount.fromAccountData(accounts[0]?.data ?? new Uint8Array());
-  const transfer = SystemProgram.transfer({
-    fromPubkey: KEY.publicKey,
-    toPubkey: Keypair.generate().publicKey,
-    lamports: 2_000_000,
-  });
-  const attempt = signed([advanceNonce(ADDRESS, HOT), transfer], nonce);
-  const signature = base58.encode(attempt.signatures[0] ?? new Uint8Array());
-  const past = await send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
+  const toPubkey = Keypair.generate().publicKey;
+  const transfer = SystemProgram.transfer({ fromPubkey: KEY.publicKey, toPubkey, lamports: 2_000_000 });
+  const transaction = signed([advanceNonce(ADDRESS, HOT), transfer], nonce);
+  const signature = base58.encode(transaction.signatures[0] ?? new Uint8Array());
+  return { transaction, facts: { signature, nonceAccount: ADDRESS, nonce, nonceSlot: slot } };
+}
 
-  const facts = { signature, nonceAccount: ADDRESS, nonce, nonceSlot: slot };
-  const [found] = await investigateNonces(chain, [facts], await askNonces(pool, [ADDRESS]));
+/** What somebody with the key does past Sluice (`solana new-nonce`); the signature. */
+async function newNonce(): Promise<string> {
+  return send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
+}
+
+async function judged(facts: SignedNonceAttempt) {
+  const nonces = await askNonces(pool, [ADDRESS]);
+  const [found] = await investigateNonces(chain, [facts], nonces, blockCache());
   if (found === undefined) throw new Error('one attempt has one finding');
-  expect(found.evidence.finalizedNonces.map(({ answer }) => answer)).not.toContain(nonce);
-  expect(found.evidence.use).toBeNull();
-  expect(judgeNonceAttempt(facts, found.evidence)).toMatchObject({ kind: 'unknown' });
-  expect(found.obstacle).toContain(`${past} has advanced ${ADDRESS} past Sluice`);
+  return { ...found, verdict: judgeNonceAttempt(facts, found.evidence) };
+}
+
+const BOTH = [0, 1];
+
+function disturb(nodes: readonly number[], method: string, fault: Fault): void {
+  for (const node of nodes) localnet.controls.setFault(node, method, fault);
+}
+
+describe('an attempt whose nonce was advanced with a blockhash, past Sluice', () => {
+  it('is dead, by what did it and the linked blocks up to that', async () => {
+    const { facts } = await attemptNow();
+    const past = await newNonce();
+    const { verdict, evidence, obstacle } = await judged(facts);
+    expect(evidence.finalizedNonces.map(({ answer }) => answer)).not.toContain(facts.nonce);
+    expect(evidence).toMatchObject({
+      use: null,
+      bypass: { signature: past, shownBy: pool.nodes.map(({ name }) => name) },
+      coverage: { first: { slot: facts.nonceSlot }, containsSignature: false },
+    });
+    expect(evidence.coverage?.last.slot).toBe(evidence.bypass?.slot);
+    expect(obstacle).toBeNull();
+    expect(verdict).toEqual({ kind: 'dead' });
+  });
+
+  it('is dead although it was advanced twice more, and long after', async () => {
+    const { facts } = await attemptNow();
+    localnet.controls.produceSlots(1_100);
+    const past = await newNonce();
+    const second = await attemptNow();
+    await send(second.transaction);
+    await newNonce();
+    const { verdict, evidence } = await judged(facts);
+    expect(evidence.bypass?.signature).toBe(past);
+    expect(verdict).toEqual({ kind: 'dead' });
+    expect((await judged(second.facts)).verdict.kind).toBe('landed');
+  });
+
+  it('is not dead where it landed before that, and every node has lost it from its lists and statuses', async () => {
+    const { transaction, facts } = await attemptNow();
+    await send(transaction);
+    const past = await newNonce();
+    const { slot } = localnet.controls.chain.ledger.record(past) ?? { slot: 0 };
+    disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [{ signature: past, slot }] });
+    const lost = { context: { slot }, value: [null] };
+    disturb(BOTH, 'getSignatureStatuses', { kind: 'result', result: lost });
+    expect(await judged(facts)).toMatchObject({
+      verdict: { kind: 'landed' },
+      evidence: { use: null, bypass: { signature: past }, coverage: { containsSignature: true } },
+    });
+  });
+
+  it.each<[string, string, Fault]>([
+    ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
+    ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
+    ['no node shows what did it', 'getTransaction', { kind: 'null' }],
+    ['no node lists what did it', 'getSignaturesForAddress', { kind: 'result', result: [] }],
+    ['no node answers for its status', 'getSignatureStatuses', { kind: 'http', status: 503 }],
+  ])('is not dead while %s', async (_why, method, fault) => {
+    const { facts } = await attemptNow();
+    await newNonce();
+    disturb(BOTH, method, fault);
+    expect((await judged(facts)).verdict.kind).toBe('unknown');
+    localnet.controls.clearFaults();
+    expect((await judged(facts)).verdict).toEqual({ kind: 'dead' });
+  });
+
+  it.each<[string, Fault]>([
+    ['getBlock', { kind: 'null' }],
+    ['getTransaction', { kind: 'null' }],
+    ['getMultipleAccounts', { kind: 'http', status: 503 }],
+    ['getSignatureStatuses', { kind: 'http', status: 503 }],
+  ])('is not dead by one node of two, the other being without %s', async (method, fault) => {
+    const { facts } = await attemptNow();
+    await newNonce();
+    disturb([1], method, fault);
+    expect((await judged(facts)).verdict.kind).toBe('unknown');
+  });
 });

@@ -28,7 +28,7 @@ describe('an attempt that never arrives', () => {
     expect(verdict).toEqual({ kind: 'dead' });
     expect(feeLamports).toBeNull();
     expect(heard).toEqual([]);
-    if (!('coverage' in evidence)) throw new Error('the attempt has a blockhash');
+    if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
       first: { slot: sent.blockhashSlot, blockhash: sent.blockhash, height: sent.blockhashHeight },
       last: { height: sent.lastValidBlockHeight + 1n },

@@ -88,9 +88,9 @@ async function newNonce(): Promise<string> {
   return send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
 }
 
-async function judged(facts: SignedNonceAttempt) {
+async function judged(facts: SignedNonceAttempt, cache = blockCache()) {
   const nonces = await askNonces(pool, [ADDRESS]);
-  const [found] = await investigateNonces(chain, [facts], nonces, blockCache());
+  const [found] = await investigateNonces(chain, [facts], nonces, cache);
   if (found === undefined) throw new Error('one attempt has one finding');
   return { ...found, verdict: judgeNonceAttempt(facts, found.evidence) };
 }
@@ -117,15 +117,22 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect(verdict).toEqual({ kind: 'dead' });
   });
 
-  it('is dead although it was advanced twice more, and long after', async () => {
+  it('is dead although that was long after, at the second look, and it was advanced twice more', async () => {
     const { facts } = await attemptNow();
-    localnet.controls.produceSlots(1_100);
+    localnet.controls.produceSlots(2_200);
     const past = await newNonce();
     const second = await attemptNow();
     await send(second.transaction);
     await newNonce();
-    const { verdict, evidence } = await judged(facts);
-    expect(evidence.bypass?.signature).toBe(past);
+    const cache = blockCache();
+    const early = await judged(facts, cache);
+    expect(early).toMatchObject({ verdict: { kind: 'unknown' }, evidence: { coverage: null } });
+    expect(early.obstacle).toMatch(/^blocks are linked up to slot \d+ of \d+$/);
+    const { verdict, evidence } = await judged(facts, cache);
+    expect(evidence).toMatchObject({
+      bypass: { signature: past },
+      coverage: { first: { slot: facts.nonceSlot } },
+    });
     expect(verdict).toEqual({ kind: 'dead' });
     expect((await judged(second.facts)).verdict.kind).toBe('landed');
   });

@@ -88,6 +88,8 @@ export interface InvestigationTimes {
 /** Everything known at one moment about an attempt with a blockhash. */
 export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
+  /** Nodes whose finalized bank still takes the blockhash, whatever height they report. */
+  readonly stillTaking: readonly string[];
   /** The block of the attempt's blockhash; null where too few nodes agree on it, or none was asked. */
   readonly origin: AgreedBlock | null;
   /** Where a fork took the block of its blockhash. */

@@ -53,7 +53,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
- * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, the linked
+ * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these
+ *   nodes' finalized banks takes the blockhash any more; the linked
  *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
  *   answers null.
  *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
@@ -108,7 +109,7 @@ function judgeAbsence(
     return isDue(attempt, finalizedHeights)
       ? unknown('too few nodes agree on the block of its blockhash')
       : judgeUnexpired(evidence);
-  const past = firstPast(finalizedHeights, lastHeightOf(attempt, origin));
+  const past = firstPast(evidence, lastHeightOf(attempt, origin));
   const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
   if (pastAt === undefined) return judgeUnexpired(evidence);
   if (refuting === null)
@@ -157,7 +158,7 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
 
 /** The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain. */
 function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
-  const { displacement, quorum, finalizedHeights } = evidence;
+  const { displacement, quorum } = evidence;
   if (displacement === null || agreedOrigin(attempt, evidence) !== null) return null;
   const { slot, by, parentSlot } = displacement;
   const isGone =
@@ -165,18 +166,22 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
     parentSlot < slot &&
     slot <= by.slot &&
     by.blockhash !== attempt.blockhash;
-  const isOver = firstPast(finalizedHeights, claimedHeight(attempt)).size >= quorum;
+  const isOver = firstPast(evidence, claimedHeight(attempt)).size >= quorum;
   return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
 }
 
-/** For each node that reports a height above `lastHeight`, the sequence of its first such answer. */
+/**
+ * For each node that reports a height above `lastHeight`, the sequence of its first such answer. One whose finalized bank still takes
+ * the blockhash contradicts itself.
+ */
 function firstPast(
-  heights: readonly NodeTestimony<bigint>[],
+  { finalizedHeights, stillTaking }: Evidence,
   lastHeight: bigint,
 ): ReadonlyMap<string, number> {
   const first = new Map<string, number>();
-  for (const { node, sequence, answer } of heights) {
-    if (answer > lastHeight) first.set(node, Math.min(sequence, first.get(node) ?? sequence));
+  for (const { node, sequence, answer } of finalizedHeights) {
+    if (answer > lastHeight && !stillTaking.includes(node))
+      first.set(node, Math.min(sequence, first.get(node) ?? sequence));
   }
   return first;
 }

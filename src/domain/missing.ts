@@ -21,12 +21,14 @@ export function missingOf(
   evidence: Evidence,
   nodes: readonly string[],
 ): readonly Missing[] {
-  const { finalizedHeights, origin, displacement, coverage, quorum } = evidence;
+  const { finalizedHeights, stillTaking, origin, displacement, coverage, quorum } = evidence;
   const last = lastHeight(attempt, evidence);
   const heights = new Map(finalizedHeights.map(({ node, answer }) => [node, answer]));
   const behind = nodes.flatMap((node): Missing[] => {
     const height = heights.get(node);
     if (height === undefined) return [{ node, what: 'its finalized block height' }];
+    if (height > last && stillTaking.includes(node))
+      return [{ node, what: 'the end of its blockhash, which its finalized bank still takes' }];
     return height > last ? [] : [{ node, what: `finalized blocks above ${last}: it has come to ${height}` }];
   });
   const isPast = nodes.length - behind.length >= quorum;

@@ -58,6 +58,8 @@ const proof = z.union([
   z.object({
     ...outcome,
     finalizedHeights: saidBy(whole),
+    // Not on record before Sluice asked for it.
+    stillTaking: names.default([]),
     origin: block.nullable(),
     displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
     coverage: coverage.nullable(),

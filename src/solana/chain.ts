@@ -1,6 +1,6 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { Batcher } from './batcher.ts';
-import { type LatestBlockhash, latestBlockhash, readBaseFee, readExpiry } from './blockhash.ts';
+import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
 import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -104,9 +104,9 @@ export class Chain {
     return this.#baseFee.get('', () => this.pool.read((node) => readBaseFee(node, message, priority)));
   }
 
-  /** Which nodes' finalized banks do not take a blockhash any more, `slot` being that of its block; see {@link readExpiry}. */
-  async expired(carried: { readonly blockhash: string; readonly slot: bigint }): Promise<string[]> {
-    const answers = await this.pool.all((node) => readExpiry(node, carried));
+  /** The nodes whose finalized banks take a blockhash now; one that does not say is not among them. */
+  async stillTaking(blockhash: string): Promise<string[]> {
+    const answers = await this.pool.all((node) => takesBlockhash(node, blockhash));
     return answers.flatMap(({ node, result }) =>
       result.status === 'fulfilled' && result.value ? [node] : [],
     );

@@ -76,7 +76,8 @@ export function findOutcome(
     const evidence = { ...outcome, finalizedNonces: [], use: null, bypass: null, coverage: null };
     return { ...told, verdict: judgeNonceAttempt(attempt, evidence), evidence };
   }
-  const evidence = { ...outcome, finalizedHeights: [], origin: null, displacement: null, coverage: null };
+  const unread = { stillTaking: [], origin: null, displacement: null, coverage: null };
+  const evidence = { ...outcome, ...unread, finalizedHeights: [] };
   return { ...told, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 

@@ -108,13 +108,14 @@ export async function investigate(
     sequence + 1,
   );
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const { origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
+    const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const said = statuses[index] ?? [];
     const isIncluded = coverage?.containsSignature === true;
     const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
-    const evidence = { ...found, finalizedHeights: heights, origin, displacement, coverage };
+    const blocks = { stillTaking, origin, displacement, coverage };
+    const evidence = { ...found, ...blocks, finalizedHeights: heights };
     return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
@@ -174,13 +175,14 @@ async function shownFinal(
 }
 
 interface BlockReading {
+  readonly stillTaking: readonly string[];
   readonly origin: AgreedBlock | null;
   readonly gone: Omit<Displacement, 'sequence'> | null;
   readonly range: LinkedRange | null;
   readonly obstacle: string | null;
 }
 
-const NOT_READ: BlockReading = { origin: null, gone: null, range: null, obstacle: null };
+const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, range: null, obstacle: null };
 
 /** One reading for all attempts of the same blockhash and last height. */
 async function readBlocks(
@@ -197,25 +199,32 @@ async function readBlocks(
   return new Map(await pLimit(AT_ONCE).map(groups, read));
 }
 
-/** The block of the attempt's blockhash, and the range above it, or what displaced it, where a quorum of `heights` is above the last height. */
+/**
+ * The block of the attempt's blockhash; and where a quorum of `heights` is above the last height, who still takes the blockhash, and
+ * the range above it, or what displaced it.
+ */
 export async function readBlocksOf(
-  { pool }: Chain,
+  chain: Chain,
   attempt: AttemptFacts,
   heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
 ): Promise<BlockReading> {
   const { blockhash, blockhashSlot } = attempt;
+  const { pool } = chain;
   const isPast = (last: bigint) => heights.filter(({ answer }) => answer > last).length >= pool.quorum;
   const shown = await agreedBlock(pool, blockhashSlot);
   const origin = shown?.blockhash === blockhash ? shown : null;
   try {
     if (origin !== null) {
       const last = deathHeight(attempt, origin.height);
-      const range = isPast(last) ? await linkedRange(pool, origin, last, cache) : null;
-      return { ...NOT_READ, origin, range };
+      if (!isPast(last)) return { ...NOT_READ, origin };
+      const stillTaking = await chain.stillTaking(blockhash);
+      return { ...NOT_READ, stillTaking, origin, range: await linkedRange(pool, origin, last, cache) };
     }
-    if (isPast(claimedHeight(attempt)))
-      return { ...NOT_READ, gone: await findDisplacement(pool, blockhashSlot) };
+    if (isPast(claimedHeight(attempt))) {
+      const stillTaking = await chain.stillTaking(blockhash);
+      return { ...NOT_READ, stillTaking, gone: await findDisplacement(pool, blockhashSlot) };
+    }
     return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
   } catch (error) {
     return { ...NOT_READ, origin, obstacle: error instanceof Error ? error.message : String(error) };

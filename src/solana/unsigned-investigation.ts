@@ -43,7 +43,8 @@ export async function examineUnsigned(
   const finalizedHeights = await askHeights(pool, 'finalized');
   if (!isDue(facts, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const { origin, gone, range, obstacle } = await readBlocksOf(chain, facts, finalizedHeights, cache);
+  const read = await readBlocksOf(chain, facts, finalizedHeights, cache);
+  const { stillTaking, origin, gone, range, obstacle } = read;
   const hashOf = hashReader(pool, verify);
   const contains = range === null ? null : await holdsMessage(pool, range, attempt, hashOf);
   const coverage =
@@ -53,7 +54,7 @@ export async function examineUnsigned(
   const displacement = gone === null ? null : { ...gone, sequence };
   const statuses = await askHistories(chain, attempt, range?.last.slot ?? null, hashOf, sequence + 1);
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
-  const evidence = { ...outcome, finalizedHeights, origin, displacement, coverage };
+  const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   return { verdict: judgeUnsigned(attempt, evidence), evidence, times, feeLamports: null, obstacle };
 }

@@ -37,6 +37,10 @@ test('names the node that is behind, the one that cannot be read, and what no si
   expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
     { node: 'b', what: 'finalized blocks above 1150: it has come to 1150' },
   ]);
+  const taking = deathEvidence({ stillTaking: ['b'] });
+  expect(missingOf(ATTEMPT, taking, ['a', 'b'])).toEqual([
+    { node: 'b', what: 'the end of its blockhash, which its finalized bank still takes' },
+  ]);
   const mute = deathEvidence({ statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] });
   expect(missingOf(ATTEMPT, mute, ['a', 'b'])).toEqual([
     { node: 'b', what: 'the status of its signature: timeout' },

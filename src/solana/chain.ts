@@ -6,7 +6,7 @@ import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { readStatuses } from './statuses.ts';
+import { forgetfulNodes, readStatuses } from './statuses.ts';
 import type { TransactionError } from './transaction-error.ts';
 import { TtlCache } from './ttl-cache.ts';
 
@@ -132,9 +132,7 @@ export class Chain {
   /** What every node knows of these signatures, history included. A node that cannot say, or keeps none, is `unreadable`. */
   async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
-    const forgetful = new Set(
-      this.pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])),
-    );
+    const forgetful = forgetfulNodes(this.pool);
     return answers.map(({ node, result }) => {
       if (result.status === 'rejected') {
         return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };

@@ -15,6 +15,7 @@ import { readBlocksOf } from './investigation.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { forgetfulNodes } from './statuses.ts';
 import { listAbove, partiesOf, type Verify } from './wallet-history.ts';
 
 /** An attempt that is prepared, and of which no signature is on record. */
@@ -111,7 +112,7 @@ async function askHistories(
   from: number,
 ): Promise<readonly NodeTestimony<Sighting>[]> {
   const answers = await pool.all((node) => listAbove(node, wallet, blockhashSlot, () => false));
-  const forgetful = new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
+  const forgetful = forgetfulNodes(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
     if (result.status === 'rejected') return said({ kind: 'unreadable', why: String(result.reason) });

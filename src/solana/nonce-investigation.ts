@@ -48,9 +48,10 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
   return found;
 }
 
-/** True where any node's finalized nonce is another one: a reason to look closer, never a proof. */
+/** True where any node's finalized nonce is another one, or none shows any: a reason to look closer, never a proof. */
 export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
-  return (nonces.get(nonceAccount) ?? []).some(({ answer }) => answer !== nonce);
+  const said = nonces.get(nonceAccount) ?? [];
+  return said.length === 0 || said.some(({ answer }) => answer !== nonce);
 }
 
 /** Everything a verdict needs, asked in the order that a proof of death demands: after `nonces` what ended them, then the statuses. */

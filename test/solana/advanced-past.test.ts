@@ -14,6 +14,7 @@ import type { Fault } from '../../src/localnet/faults.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
 import { Chain } from '../../src/solana/chain.ts';
+import { findDue } from '../../src/solana/examination.ts';
 import {
   askNonces,
   investigateNonces,
@@ -34,7 +35,7 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = new Chain(pool);
-  await send(signed(creation(await chain.rentMinimum(NONCE_ACCOUNT_SIZE)), await blockhash()));
+  await create();
 });
 afterEach(() => localnet.controls.clearFaults());
 afterAll(async () => {
@@ -42,7 +43,8 @@ afterAll(async () => {
   await localnet?.close();
 });
 
-function creation(lamports: bigint): TransactionInstruction[] {
+async function create(): Promise<void> {
+  const lamports = await chain.rentMinimum(NONCE_ACCOUNT_SIZE);
   const { instructions } = SystemProgram.createNonceAccount({
     fromPubkey: KEY.publicKey,
     basePubkey: KEY.publicKey,
@@ -51,7 +53,19 @@ function creation(lamports: bigint): TransactionInstruction[] {
     authorizedPubkey: KEY.publicKey,
     lamports: Number(lamports),
   });
-  return instructions;
+  await send(signed(instructions, await blockhash()));
+}
+
+/** Takes all its lamports away (`solana withdraw-from-nonce-account`). */
+async function close(): Promise<void> {
+  const lamports = (await chain.accounts([ADDRESS])).accounts[0]?.lamports ?? 0n;
+  const all = SystemProgram.nonceWithdraw({
+    noncePubkey: new PublicKey(ADDRESS),
+    authorizedPubkey: KEY.publicKey,
+    toPubkey: KEY.publicKey,
+    lamports: Number(lamports),
+  });
+  await send(signed([all], await blockhash()));
 }
 
 /** A new one: the development chain takes what a nonce becomes from the blockhash that the transaction carries. */
@@ -148,6 +162,20 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect(await judged(facts)).toMatchObject({
       verdict: { kind: 'landed' },
       evidence: { use: null, bypass: { signature: past }, coverage: { containsSignature: true } },
+    });
+  });
+
+  it('is held where its account was closed, and dead once that is made again and advanced', async () => {
+    const { facts } = await attemptNow();
+    await close();
+    expect((await findDue(chain, [facts])).attempts).toEqual([facts]);
+    expect((await judged(facts)).verdict).toMatchObject({ kind: 'unknown' });
+    await create();
+    expect((await judged(facts)).verdict).toMatchObject({ kind: 'unknown' });
+    const past = await newNonce();
+    expect(await judged(facts)).toMatchObject({
+      verdict: { kind: 'dead' },
+      evidence: { bypass: { signature: past } },
     });
   });
 

@@ -1,0 +1,165 @@
+import { getAssociatedTokenAddressSync, TOKEN_PROGRAM_ID } from '@solana/spl-token';
+import {
+  AddressLookupTableProgram,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { findingOf, type Ours } from '../../src/domain/credits.ts';
+import type { BlockFinding, ScannedBlock, WatchKind } from '../../src/domain/deposit.ts';
+import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { SolanaNode } from '../../src/solana/rpc/node.ts';
+import { readBlock } from '../../src/solana/scan/block.ts';
+import { fetchBlockBytes } from '../../src/solana/scan/fetch.ts';
+import { Bench } from '../localnet/support.ts';
+
+/** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
+export class Exchange {
+  readonly bench: Bench;
+  readonly node: SolanaNode;
+  /** Deposit wallets of two users. */
+  readonly alice = Keypair.generate();
+  readonly bob = Keypair.generate();
+  readonly hot = Keypair.generate();
+  readonly assets: AssetTerms[];
+
+  private constructor(bench: Bench) {
+    this.bench = bench;
+    this.node = new SolanaNode(bench.localnet.rpcUrls[0] ?? '');
+    const { mint, feeMint } = bench.localnet;
+    const terms = { decimals: 6, minimumDeposit: 1n, depositsOn: true };
+    this.assets = [
+      { ...terms, asset: 'SOL', program: null, decimals: 9, minimumDeposit: 1_000_000n },
+      { ...terms, asset: mint.address, program: TOKEN_PROGRAM },
+      { ...terms, asset: feeMint.address, program: TOKEN_2022_PROGRAM },
+    ];
+  }
+
+  static async start(): Promise<Exchange> {
+    const exchange = new Exchange(await Bench.start({ finalityLag: 2 }));
+    for (const { publicKey } of [exchange.alice, exchange.bob, exchange.hot])
+      await exchange.bench.localnet.airdrop(publicKey.toBase58(), 1_000_000_000n);
+    return exchange;
+  }
+
+  async close(): Promise<void> {
+    await this.node.close();
+    await this.bench.localnet.close();
+  }
+
+  /** The stranger who pays the fees, and holds SOL and tokens. */
+  get stranger(): Keypair {
+    return this.bench.payer;
+  }
+
+  /** A version-0 transaction of the stranger in a block of its own, which becomes final; its slot. */
+  async land(
+    instructions: readonly TransactionInstruction[],
+    {
+      signers = [],
+      payer = this.stranger,
+      table,
+    }: {
+      readonly signers?: readonly Keypair[];
+      readonly payer?: Keypair;
+      readonly table?: readonly PublicKey[];
+    } = {},
+  ): Promise<bigint> {
+    const tables = table === undefined ? [] : [await this.#lookupTable(table)];
+    const { blockhash } = await this.bench.connection.getLatestBlockhash('processed');
+    const message = new TransactionMessage({
+      payerKey: payer.publicKey,
+      recentBlockhash: blockhash,
+      instructions: [...instructions],
+    }).compileToV0Message(tables);
+    const transaction = new VersionedTransaction(message);
+    transaction.sign([payer, ...signers]);
+    return this.landRaw(Buffer.from(transaction.serialize()));
+  }
+
+  /** {@link land} for a transaction as it is sent. */
+  async landRaw(raw: Buffer): Promise<bigint> {
+    await this.bench.connection.sendRawTransaction(raw, { skipPreflight: true });
+    const slot = this.bench.localnet.controls.produceSlot();
+    this.bench.localnet.controls.produceSlots(3);
+    return BigInt(slot);
+  }
+
+  /** The slot of a transaction that the chain's faucet made. */
+  slotOf(signature: string): bigint {
+    const record = this.bench.localnet.controls.chain.ledger.record(signature);
+    if (record === undefined) throw new Error(`${signature} is in no block`);
+    return BigInt(record.slot);
+  }
+
+  /** A finalized block as the scan reads it. */
+  async block(slot: bigint): Promise<ScannedBlock> {
+    const bytes = await fetchBlockBytes(this.node, slot, 'finalized');
+    if (bytes === null) throw new Error(`the node shows no block ${slot}`);
+    return readBlock(bytes, slot, { node: this.node.name });
+  }
+
+  /** What a finalized block means for the exchange. */
+  async finding(slot: bigint, policy: Partial<Ours> = {}): Promise<BlockFinding> {
+    return findingOf(await this.block(slot), { ...this.#ours(), ...policy });
+  }
+
+  /** What {@link finding} found to have arrived, without the signature. */
+  async inflows(slot: bigint, policy: Partial<Ours> = {}): Promise<readonly object[]> {
+    const { inflows } = await this.finding(slot, policy);
+    return inflows.map(({ account, wallet, asset, amount, reason }) => ({
+      account,
+      wallet,
+      asset,
+      amount,
+      reason,
+    }));
+  }
+
+  #ours(): Ours {
+    const kinds = new Map<string, WatchKind>([
+      [this.alice.publicKey.toBase58(), 'deposit'],
+      [this.bob.publicKey.toBase58(), 'deposit'],
+      [this.hot.publicKey.toBase58(), 'hot'],
+    ]);
+    return {
+      kindOf: (address) => kinds.get(address),
+      ataOf: deriveAta,
+      asset: (name) => this.assets.find(({ asset }) => asset === name),
+      isAttempt: () => false,
+    };
+  }
+
+  async #lookupTable(addresses: readonly PublicKey[]) {
+    const authority = this.stranger.publicKey;
+    const recentSlot = await this.bench.connection.getSlot('finalized');
+    const [create, table] = AddressLookupTableProgram.createLookupTable({
+      authority,
+      payer: authority,
+      recentSlot,
+    });
+    const extend = AddressLookupTableProgram.extendLookupTable({
+      lookupTable: table,
+      authority,
+      payer: authority,
+      addresses: [...addresses],
+    });
+    await this.land([create, extend]);
+    const { value } = await this.bench.connection.getAddressLookupTable(table, { commitment: 'confirmed' });
+    if (value === null) throw new Error('the table was not created');
+    return value;
+  }
+}
+
+export function pay(from: Keypair, to: PublicKey, lamports: bigint): TransactionInstruction {
+  return SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: to, lamports });
+}
+
+export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN_PROGRAM_ID): PublicKey {
+  return getAssociatedTokenAddressSync(new PublicKey(mint), owner, true, program);
+}

@@ -26,6 +26,8 @@ export class Exchange {
   readonly alice = Keypair.generate();
   readonly bob = Keypair.generate();
   readonly hot = Keypair.generate();
+  /** Has nothing to pay a fee with. */
+  readonly pauper = Keypair.generate();
   readonly assets: AssetTerms[];
 
   private constructor(bench: Bench) {
@@ -70,7 +72,7 @@ export class Exchange {
       readonly table?: readonly PublicKey[];
     } = {},
   ): Promise<bigint> {
-    const tables = table === undefined ? [] : [await this.#lookupTable(table)];
+    const tables = table === undefined ? [] : [await this.lookupTable(table)];
     const { blockhash } = await this.bench.connection.getLatestBlockhash('processed');
     const message = new TransactionMessage({
       payerKey: payer.publicKey,
@@ -135,7 +137,8 @@ export class Exchange {
     };
   }
 
-  async #lookupTable(addresses: readonly PublicKey[]) {
+  /** A table of these addresses that may be used now. */
+  async lookupTable(addresses: readonly PublicKey[]) {
     const authority = this.stranger.publicKey;
     const recentSlot = await this.bench.connection.getSlot('finalized');
     const [create, table] = AddressLookupTableProgram.createLookupTable({

@@ -196,9 +196,8 @@ describe('no deposit', () => {
 
   it('is a transaction that was included and never executed', async () => {
     exchange.bench.localnet.controls.includeUnpayable(true);
-    const poor = Keypair.generate();
-    const transfer = pay(poor, exchange.alice.publicKey, LAMPORTS);
-    const slot = await exchange.land([transfer], { payer: poor });
+    const transfer = pay(exchange.pauper, exchange.alice.publicKey, LAMPORTS);
+    const slot = await exchange.land([transfer], { payer: exchange.pauper });
     exchange.bench.localnet.controls.includeUnpayable(false);
     expect((await exchange.block(slot)).transactions).toMatchObject([
       { error: 'AccountNotFound', feeLamports: 0n },

@@ -1,0 +1,265 @@
+import { createTransferInstruction } from '@solana/spl-token';
+import { TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { readBlock, readTransactionsAt } from '../../../src/solana/scan/block.ts';
+import { fetchBlockBytes, fetchTransaction } from '../../../src/solana/scan/fetch.ts';
+import { signVersion1 } from '../../conformance/version-1.ts';
+import { ataOf, Exchange, pay } from '../../deposits/fakes-support.ts';
+
+let exchange: Exchange;
+let slot: bigint;
+beforeAll(async () => {
+  exchange = await Exchange.start();
+  slot = await landOfEveryKind();
+});
+afterAll(() => exchange.close());
+
+/** One block with a legacy, a version-0 with a lookup table, a version-1, a failed and an unexecuted transaction, and with tokens. */
+async function landOfEveryKind(): Promise<bigint> {
+  const { bench, stranger, alice, bob } = exchange;
+  const { mint, controls } = bench.localnet;
+  await bench.localnet.mintTo(mint.address, bob.publicKey.toBase58(), 1n);
+  const table = await exchange.lookupTable([alice.publicKey, bob.publicKey]);
+  const { blockhash } = await bench.connection.getLatestBlockhash('processed');
+  const transfer = pay(stranger, alice.publicKey, 5_000_000n);
+  const tokens = createTransferInstruction(
+    ataOf(mint.address, stranger.publicKey),
+    ataOf(mint.address, bob.publicKey),
+    stranger.publicKey,
+    7n,
+  );
+  const v0 = (payer: typeof stranger, lamports: bigint): Buffer => {
+    const instructions = [pay(payer, bob.publicKey, lamports), tokens];
+    const message = new TransactionMessage({
+      payerKey: payer.publicKey,
+      recentBlockhash: blockhash,
+      instructions,
+    });
+    const signed = new VersionedTransaction(message.compileToV0Message([table]));
+    signed.sign(payer === stranger ? [stranger] : [payer, stranger]);
+    return Buffer.from(signed.serialize());
+  };
+  controls.includeUnpayable(true);
+  const poor = signVersion1(exchange.pauper, blockhash, [pay(exchange.pauper, alice.publicKey, 1n)]);
+  const raws = [
+    (await bench.sign(transfer)).raw,
+    v0(stranger, 3n),
+    v0(stranger, 10n ** 18n),
+    Buffer.from(signVersion1(stranger, blockhash, [transfer]).raw, 'base64'),
+    Buffer.from(poor.raw, 'base64'),
+  ];
+  for (const raw of raws) await bench.connection.sendRawTransaction(raw, { skipPreflight: true });
+  const made = controls.produceSlot();
+  controls.includeUnpayable(false);
+  controls.produceSlots(3);
+  return BigInt(made);
+}
+
+/** The answer of getBlock with these options. */
+async function answer(options: object): Promise<Buffer> {
+  const params = [Number(slot), { commitment: 'finalized', maxSupportedTransactionVersion: 1, ...options }];
+  return Buffer.from(await (await exchange.bench.post(0, 'getBlock', params)).arrayBuffer());
+}
+
+const whole = () => fetchBlockBytes(exchange.node, slot, 'finalized');
+
+async function scanned() {
+  const bytes = await whole();
+  if (bytes === null) throw new Error('the node shows no block');
+  return readBlock(bytes, slot);
+}
+
+it('a block holds every transaction with its version, success, signers and changes', async () => {
+  const { header, transactions } = await scanned();
+  expect(header).toMatchObject({ slot, parentSlot: slot - 1n });
+  expect(transactions.map(({ version, error }) => [version, error?.slice(0, 19) ?? null])).toEqual([
+    ['legacy', null],
+    [0, null],
+    [0, '{"InstructionError"'],
+    [1, null],
+    [1, 'AccountNotFound'],
+  ]);
+  const [, looked, failed, , unexecuted] = transactions;
+  const stranger = exchange.stranger.publicKey.toBase58();
+  expect(looked?.accounts.filter(({ signer }) => signer).map(({ address }) => address)).toEqual([stranger]);
+  const bob = exchange.bob.publicKey.toBase58();
+  const held = looked?.tokens.find(({ after }) => after?.owner === bob);
+  expect((held?.after?.amount ?? 0n) - (held?.before?.amount ?? 0n)).toBe(7n);
+  expect(failed?.accounts[0]).toMatchObject({ address: stranger, signer: true });
+  expect((failed?.accounts[0]?.before ?? 0n) - (failed?.accounts[0]?.after ?? 0n)).toBe(5_000n);
+  expect(unexecuted?.feeLamports).toBe(0n);
+});
+
+it.each(['json', 'jsonParsed', 'base64', 'base58'])(
+  'encoding %s reads as the same block',
+  async (encoding) => {
+    const bytes = await answer({ transactionDetails: 'full', encoding, rewards: false });
+    expect(readBlock(bytes, slot)).toEqual(await scanned());
+  },
+);
+
+it('a second witness of each transaction shows what the block shows', async () => {
+  const { transactions } = await scanned();
+  const other = new SolanaNode(exchange.bench.localnet.rpcUrls[1] ?? '');
+  for (const transaction of transactions)
+    expect(await fetchTransaction(other, transaction.signature)).toMatchObject({ slot, transaction });
+  await other.close();
+});
+
+it('some transactions are read from where they stand in the bytes', async () => {
+  const bytes = Buffer.from((await whole()) ?? []);
+  const shown = (JSON.parse(bytes.toString()) as { result: { transactions: object[] } }).result.transactions;
+  const ranges = [shown[3], shown[1]].map((value) => {
+    const text = JSON.stringify(value);
+    const start = bytes.indexOf(text);
+    return { start, end: start + Buffer.byteLength(text) };
+  });
+  const { transactions } = await scanned();
+  expect(readTransactionsAt(bytes, ranges, slot)).toEqual([transactions[3], transactions[1]]);
+});
+
+describe('is refused', () => {
+  it.each(['signatures', 'none'])(
+    'a block with transactionDetails %s, which is never an empty one',
+    async (details) => {
+      const bytes = await answer({ transactionDetails: details, rewards: false });
+      expect(() => readBlock(bytes, slot, { node: 'n' })).toThrow(
+        /^n getBlock: block \d+: result.transactions/,
+      );
+    },
+  );
+
+  /** The real answer with one thing in its second transaction, which succeeded, or in the block made another. */
+  async function changed(change: (transaction: Shown, block: Shown) => void): Promise<() => unknown> {
+    const value = JSON.parse(Buffer.from((await whole()) ?? []).toString()) as { result: Shown };
+    const transaction = (value.result['transactions'] as Shown[])[1] ?? {};
+    change(transaction, value.result);
+    return () => readBlock(Buffer.from(JSON.stringify(value)), slot, { node: 'n' });
+  }
+  type Shown = Record<string, unknown>;
+  const meta = (transaction: Shown) => transaction['meta'] as Shown;
+  const balances = (transaction: Shown) => meta(transaction)['postTokenBalances'] as Shown[];
+
+  it.each<[string, RegExp, (transaction: Shown, block: Shown) => void]>([
+    ['no meta', /shows transaction \w+ without meta/, (one) => (one['meta'] = null)],
+    ['absent meta', /without meta/, (one) => delete one['meta']],
+    ['no word on success', /meta.err/, (one) => delete meta(one)['err']],
+    ['no token balances', /without token balances/, (one) => (meta(one)['postTokenBalances'] = null)],
+    ['absent token balances', /without token balances/, (one) => delete meta(one)['preTokenBalances']],
+    ['tokens of nobody', /without the owner/, (one) => delete balances(one)[0]?.['owner']],
+    [
+      'tokens of no account',
+      /of account 99/,
+      (one) => Object.assign(balances(one)[0] ?? {}, { accountIndex: 99 }),
+    ],
+    ['tokens twice', /two token balances/, (one) => balances(one).push(balances(one)[0] ?? {})],
+    [
+      'a balance too few',
+      /balances for \d+ accounts/,
+      (one) => (meta(one)['postBalances'] as number[]).pop(),
+    ],
+    [
+      'a negative balance',
+      /meta.preBalances.0/,
+      (one) => Object.assign(meta(one)['preBalances'] ?? [], [-1]),
+    ],
+    ['a fraction', /meta.fee/, (one) => (meta(one)['fee'] = 0.5)],
+    ['no signature', /without a name/, (one) => (one['transaction'] = { signatures: [], accountKeys: [] })],
+    ['no height', /result.blockHeight/, (_one, block) => (block['blockHeight'] = null)],
+    ['no hash', /result.blockhash/, (_one, block) => delete block['blockhash']],
+  ])('a block with %s', async (_name, message, change) => {
+    const read = await changed(change);
+    expect(read).toThrow(message);
+    expect(read).toThrow(expect.objectContaining({ code: 'NodeFault', node: 'n' }));
+  });
+
+  it('a version above the one that is read, as a node refuses it itself', async () => {
+    const newer = await changed((one) => (one['version'] = 2));
+    expect(newer).toThrow(expect.objectContaining({ code: -32015, reaction: 'stop' }));
+    const bytes = await answer({ transactionDetails: 'accounts' });
+    expect(() => readBlock(bytes, slot, { maxTransactionVersion: 0 })).toThrow(/version 1/);
+  });
+
+  it('json of a transaction with a lookup table, without the addresses that it loaded', async () => {
+    const bytes = await answer({ transactionDetails: 'full', encoding: 'json', rewards: false });
+    const text = bytes.toString().replaceAll('"loadedAddresses"', '"somethingElse"');
+    expect(() => readBlock(Buffer.from(text), slot)).toThrow(/balances for \d+ accounts/);
+  });
+
+  it('bytes that are no text, and no transaction', async () => {
+    const bytes = Buffer.from((await whole()) ?? []);
+    expect(() => readBlock(bytes.subarray(0, 500), slot)).toThrow('it is no JSON');
+    expect(() => readBlock(Buffer.concat([bytes, Buffer.from([0xff])]), slot)).toThrow('it is no JSON');
+    const binary = await answer({ transactionDetails: 'full', encoding: 'base64', rewards: false });
+    for (const text of ['AAAA', '!'])
+      expect(() =>
+        readBlock(Buffer.from(binary.toString().replace(/"[\w+/=]+","base64"/, `"${text}","base64"`)), slot),
+      ).toThrow(/shows transaction/);
+  });
+});
+
+describe('is read', () => {
+  const one = (meta: object, version?: unknown) =>
+    Buffer.from(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        result: {
+          blockhash: 'b',
+          previousBlockhash: 'a',
+          parentSlot: '6',
+          blockHeight: '5',
+          blockTime: '-1',
+          transactions: [
+            {
+              transaction: { signatures: ['s'], accountKeys: [{ pubkey: 'x', signer: true }] },
+              meta: { err: null, fee: '5000', preBalances: ['7'], postBalances: [2], ...meta },
+              ...(version === undefined ? {} : { version }),
+            },
+          ],
+        },
+      }),
+    );
+  const none = { preTokenBalances: [], postTokenBalances: [] };
+
+  it('a number as text, a time before 1970, and no status or version at all', () => {
+    expect(readBlock(one(none), 7n)).toEqual({
+      header: { slot: 7n, blockhash: 'b', previousBlockhash: 'a', parentSlot: 6n, height: 5n, time: -1n },
+      transactions: [
+        {
+          signature: 's',
+          version: 'legacy',
+          error: null,
+          feeLamports: 5_000n,
+          accounts: [{ address: 'x', signer: true, before: 7n, after: 2n }],
+          tokens: [],
+        },
+      ],
+    });
+  });
+
+  it.each([
+    [{ err: null, status: { Err: 'AccountInUse' } }, 'AccountInUse'],
+    [{ err: null, status: {} }, 'status is not Ok'],
+    [{ err: 'AccountInUse', status: { Ok: null } }, 'AccountInUse'],
+    [{ err: 'AccountInUse', preBalances: [], postBalances: [] }, 'AccountInUse'],
+    [{ err: { InstructionError: [0, { Custom: 1 }] } }, '{"InstructionError":[0,{"Custom":1}]}'],
+  ])('a transaction with %j as one that failed', (meta, error) => {
+    expect(readBlock(one(meta), 7n).transactions[0]?.error).toBe(error);
+  });
+
+  it('an early ledger, which tells no owners, where that is asked for', () => {
+    const balance = { accountIndex: 0, mint: 'm', uiTokenAmount: { amount: '18446744073709551615' } };
+    const early = { postTokenBalances: [balance] };
+    expect(() => readBlock(one({ ...none, ...early }), 7n)).toThrow('without the owner');
+    expect(readBlock(one(early), 7n, { early: true }).transactions[0]?.tokens).toEqual([
+      {
+        account: 'x',
+        mint: 'm',
+        before: null,
+        after: { owner: null, program: null, amount: 2n ** 64n - 1n },
+      },
+    ]);
+  });
+});

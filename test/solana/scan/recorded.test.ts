@@ -1,0 +1,193 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkRecorded } from '../../../conformance/check.ts';
+import { renderReport } from '../../../conformance/report.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recorded-'));
+  for (const name of ['blocks', 'transactions']) await mkdir(join(folder, name));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** A gives B 7 lamports and 30 of his tokens, and closes his token account; the rent of it is B's. */
+const gift = {
+  version: 0,
+  transaction: {
+    signatures: ['gift'],
+    message: { accountKeys: ['A', 'B'], header: { numRequiredSignatures: 1 } },
+  },
+  meta: {
+    err: null,
+    fee: 5,
+    preBalances: [100, 0, 20, 20],
+    postBalances: [88, 27, 0, 20],
+    loadedAddresses: { writable: ['a'], readonly: ['b'] },
+    preTokenBalances: [held(2, 'A', '30'), held(3, 'B', '1')],
+    postTokenBalances: [held(3, 'B', '31')],
+  },
+};
+const failed = {
+  transaction: {
+    signatures: ['failed'],
+    message: { accountKeys: ['A'], header: { numRequiredSignatures: 1 } },
+  },
+  meta: { err: 'AccountInUse', fee: 5, preBalances: [88], postBalances: [83] },
+};
+const block = {
+  blockhash: 'hash',
+  previousBlockhash: 'before',
+  parentSlot: 8,
+  blockHeight: 4,
+  blockTime: 1,
+  transactions: [gift, failed],
+};
+
+function held(accountIndex: number, owner: string, amount: string) {
+  return { accountIndex, mint: 'm', owner, programId: 'p', uiTokenAmount: { amount } };
+}
+
+const known = {
+  encoding: 'json',
+  parentSlot: 8,
+  blockHeight: 4,
+  blockTime: 1,
+  transactions: 2,
+  failed: 1,
+  v0: 1,
+  pre_token_entries: 2,
+  post_token_entries: 1,
+  fees: 10,
+  native_delta_sum: -10,
+  details: [
+    {
+      signature: 'gift',
+      err: null,
+      fee: 5,
+      fee_payer: 'A',
+      native_changes: { A: -12, B: 27, a: -20 },
+      token_changes: [
+        { account: 'a', mint: 'm', owner_before: 'A', owner_after: null, before: '30', after: null },
+        { account: 'b', mint: 'm', owner_before: 'B', owner_after: 'B', before: '1', after: '31' },
+      ],
+    },
+    {
+      signature: 'failed',
+      err: 'AccountInUse',
+      fee: 5,
+      fee_payer: 'A',
+      native_changes: { A: -5 },
+      token_changes: [],
+    },
+  ],
+};
+
+async function check(files: Record<string, unknown>, facts: Record<string, unknown>) {
+  for (const [name, value] of Object.entries(files)) {
+    const text = JSON.stringify(value);
+    await writeFile(join(folder, name), name.endsWith('.gz') ? gzipSync(text) : text);
+  }
+  await writeFile(join(folder, 'facts.json'), JSON.stringify(facts));
+  return checkRecorded(folder);
+}
+
+it('a folder that is read as it is known passes, in every form and packed', async () => {
+  const { parentSlot: _slot, blockHeight: _height, blockTime: _time, ...alone } = known;
+  const report = await check(
+    {
+      'blocks/one.json.gz': block,
+      'blocks/two.json': { jsonrpc: '2.0', result: block, id: 5 },
+      'blocks/names.json': [
+        { jsonrpc: '2.0', id: 1, result: { ...block, transactions: undefined, signatures: [] } },
+      ],
+      'transactions/both.json': [{ result: { slot: 9, ...gift } }, { result: { slot: 9, ...failed } }],
+    },
+    {
+      'blocks/one.json.gz': { ...known, form: 'result' },
+      'blocks/two.json': { ...known, form: 'envelope' },
+      'blocks/names.json': { form: 'list of envelopes', encoding: '(signatures only)', signatures: 0 },
+      'transactions/both.json': { ...alone, form: 'list of envelopes' },
+      'signatures/other.json': { form: 'list' },
+    },
+  );
+  expect(report).toMatchObject({ ok: true, transactions: 6, differences: 0 });
+  const counts = { transactions: 2, failed: 1, nativeDeltas: 4, tokenDeltas: 2 };
+  expect(report.files).toMatchObject([
+    { file: 'blocks/one.json.gz', versions: { '0': 1, legacy: 1 }, ...counts },
+    { file: 'blocks/two.json', ...counts },
+    { file: 'blocks/names.json', transactions: 0, refused: expect.stringContaining('result.transactions') },
+    { file: 'transactions/both.json', ...counts },
+  ]);
+  expect(renderReport(report).split('\n').at(-1)).toBe('4 files, 6 transactions, 1 refused, 0 differences');
+});
+
+describe('a difference is told, and fails the check', () => {
+  const facts = (changes: object) => ({ 'blocks/one.json': { ...known, form: 'result', ...changes } });
+  const [first, second] = known.details;
+  it.each<[string, object]>([
+    ['transactions: 3 by the facts, 2 read', { transactions: 3 }],
+    ['failed: 0 by the facts, 1 read', { failed: 0 }],
+    ['of version 0: 0', { v0: 0 }],
+    ['token balances before: 9', { pre_token_entries: 9 }],
+    ['token balances after: 9', { post_token_entries: 9 }],
+    ['fees: 11', { fees: 11 }],
+    ['sum of all lamports: -9', { native_delta_sum: -9 }],
+    ['parent slot: 9', { parentSlot: 9 }],
+    ['height: 5', { blockHeight: 5 }],
+    ['time: 2', { blockTime: 2 }],
+    ['gift: movements:', { details: [{ ...first, native_changes: { A: -12, B: 27 } }, second] }],
+    ['gift: movements:', { details: [{ ...first, token_changes: [] }, second] }],
+    ['failed: success:', { details: [first, { ...second, err: null }] }],
+    ['gift: fee payer:', { details: [{ ...first, fee_payer: 'B' }, second] }],
+  ])('%s', async (sentence, changes) => {
+    const report = await check({ 'blocks/one.json': block }, facts(changes));
+    expect(report.ok).toBe(false);
+    expect(report.files[0]?.differences.join('\n')).toContain(sentence);
+    expect(renderReport(report)).toContain(`blocks/one.json: ${report.files[0]?.differences[0]}`);
+  });
+
+  it('where a file cannot be read, is not there, or is not known', async () => {
+    const report = await check(
+      { 'blocks/one.json': { ...block, transactions: [{ ...gift, meta: null }] }, 'blocks/new.json': block },
+      { ...facts({}), 'blocks/gone.json': { ...known, form: 'result' } },
+    );
+    expect(report.files.map(({ file, differences }) => [file, differences.join('\n')])).toEqual([
+      ['blocks/one.json', 'not read: the file shows transaction gift without meta'],
+      ['blocks/gone.json', expect.stringContaining('not read: ENOENT')],
+      ['blocks/new.json', 'is not in facts.json'],
+    ]);
+    expect(report.ok).toBe(false);
+  });
+
+  it('where a block that must be refused is read', async () => {
+    const refused = { form: 'result', encoding: '(signatures only)' };
+    const report = await check({ 'blocks/one.json': block }, { 'blocks/one.json': refused });
+    expect(report.files).toMatchObject([{ differences: [expect.stringContaining('was read')] }]);
+  });
+
+  it('where other encodings of the same transactions are read differently, or claims do not hold', async () => {
+    const [plain, parsed] = [
+      'blocks/block-100000000-excerpt-json.json',
+      'blocks/block-100000000-excerpt-json-parsed.json',
+    ];
+    const claimed = 'transactions/tx-3oR9ryME-token-2022-transfer-fee.json';
+    const { parentSlot: _slot, blockHeight: _height, blockTime: _time, ...alone } = known;
+    const other = { ...block, blockhash: 'another' };
+    const report = await check(
+      { [plain]: block, [parsed]: other, [claimed]: [{ result: gift }, { result: failed }] },
+      {
+        [plain]: { ...known, form: 'result' },
+        [parsed]: { ...known, form: 'result' },
+        [claimed]: { ...alone, form: 'list of envelopes' },
+      },
+    );
+    expect(report.files.map(({ differences }) => differences)).toEqual([
+      [],
+      [`is not read as ${plain} is`],
+      [expect.stringContaining('does not show that a transfer fee')],
+    ]);
+  });
+});

@@ -5,10 +5,19 @@ import { readTransactionError } from '../transaction-error.ts';
 const U64_MAX = 2n ** 64n - 1n;
 
 /** An unsigned integer of 64 bits that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
-export const u64 = z
-  .union([z.number().int().nonnegative(), z.bigint().nonnegative(), z.string().regex(/^[0-9]{1,20}$/)])
-  .transform((value) => BigInt(value))
-  .refine((value) => value <= U64_MAX, 'larger than 64 bits');
+export const u64 = z.unknown().transform((value, context): bigint => {
+  const integer = integerOf(value);
+  if (integer !== null && integer >= 0n && integer <= U64_MAX) return integer;
+  context.addIssue({ code: 'custom', message: 'is no unsigned integer of 64 bits' });
+  return z.NEVER;
+});
+
+// Blocks hold tens of thousands of them: one look at the type of each is all that they get.
+function integerOf(value: unknown): bigint | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'string' && /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
+}
 
 /** A block's time, which some nodes send as text. Becomes bigint. */
 export const unixSeconds = z

@@ -189,6 +189,18 @@ describe('codes and numbers', () => {
     expect(u64.parse(parseJson('9007199254740993'))).toBe(9007199254740993n);
     expect(u64.parse(parseJson('0'))).toBe(0n);
     expect(parseJson('{"a":[1.5,9007199254740993]}')).toEqual({ a: [1.5, 9007199254740993n] });
+    for (const behind of ['[', '[1,', '[ ', '[\n\t', '{"a":', '[-'])
+      for (const digits of [
+        '9007199254740991',
+        '9007199254740993',
+        '10000000000000001',
+        '8999999999999999',
+      ]) {
+        const sign = behind.endsWith('-') ? '-' : '';
+        const text = `${behind}${digits}${behind.startsWith('{') ? '}' : ']'}`;
+        const values = Object.values(parseJson(text) as object) as (number | bigint)[];
+        expect(BigInt(values.at(-1) ?? 0)).toBe(BigInt(`${sign}${digits}`));
+      }
     for (const bad of ['-1', '1.5', '"0x1"', 'null', '""'])
       expect(u64.safeParse(parseJson(bad)).success).toBe(false);
   });

@@ -1,7 +1,8 @@
 import { parse } from 'lossless-json';
 
-// Every integer of up to 15 digits is safe in a double, so only longer digit runs need the slow parser.
-const LONG_DIGITS = /[0-9]{16}/;
+// Every integer below 9 * 10^15 is safe in a double, so only larger ones need the slow parser: those outside a text, which stand
+// first of all, or behind one of these.
+const LARGE_INTEGER = /(?:^|[\s:,[-])(?:[0-9]{17}|9[0-9]{15})/;
 
 function readNumber(text: string): number | bigint {
   if (!/^-?[0-9]+$/.test(text)) return Number(text);
@@ -11,5 +12,5 @@ function readNumber(text: string): number | bigint {
 
 /** JSON without loss: integers beyond 2^53 arrive as bigint, all others as number. Throws SyntaxError. */
 export function parseJson(text: string): unknown {
-  return LONG_DIGITS.test(text) ? parse(text, undefined, readNumber) : JSON.parse(text);
+  return LARGE_INTEGER.test(text) ? parse(text, undefined, readNumber) : JSON.parse(text);
 }

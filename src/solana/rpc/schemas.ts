@@ -4,19 +4,36 @@ import { readTransactionError } from '../transaction-error.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 
+const NO_U64 = { code: 'custom', message: 'is no unsigned integer of 64 bits' } as const;
+
 /** An unsigned integer of 64 bits that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
 export const u64 = z.unknown().transform((value, context): bigint => {
-  const integer = integerOf(value);
-  if (integer !== null && integer >= 0n && integer <= U64_MAX) return integer;
-  context.addIssue({ code: 'custom', message: 'is no unsigned integer of 64 bits' });
+  const integer = u64Of(value);
+  if (integer !== null) return integer;
+  context.addIssue({ ...NO_U64 });
   return z.NEVER;
 });
 
-// Blocks hold tens of thousands of them: one look at the type of each is all that they get.
-function integerOf(value: unknown): bigint | null {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
-  if (typeof value === 'bigint') return value;
-  return typeof value === 'string' && /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
+/** A list of {@link u64}, read at one go: a block has tens of thousands of them. */
+export const u64List = z.array(z.unknown()).transform((values, context): bigint[] => {
+  const integers: bigint[] = [];
+  for (const [index, value] of values.entries()) {
+    const integer = u64Of(value);
+    if (integer === null) {
+      context.addIssue({ ...NO_U64, path: [index] });
+      return z.NEVER;
+    }
+    integers.push(integer);
+  }
+  return integers;
+});
+
+function u64Of(value: unknown): bigint | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : null;
+  const digits = typeof value === 'string' && /^[0-9]{1,20}$/.test(value);
+  if (typeof value !== 'bigint' && !digits) return null;
+  const integer = BigInt(value);
+  return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
 /** A block's time, which some nodes send as text. Becomes bigint. */

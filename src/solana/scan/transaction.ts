@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ScannedTransaction, TokenChange, TokenHolding } from '../../domain/deposit.ts';
 import { NodeFault, RpcError, UNSUPPORTED_VERSION } from '../rpc/errors.ts';
-import { u64 } from '../rpc/schemas.ts';
+import { u64, u64List } from '../rpc/schemas.ts';
 import { readTransactionError } from '../transaction-error.ts';
 import { type TransactionBody, transactionBody } from './encodings.ts';
 
@@ -29,7 +29,7 @@ const tokenBalance = z.object({
 });
 
 const addresses = z.array(z.string());
-const lamports = z.array(u64).nullish();
+const lamports = u64List.nullish();
 const tokens = z.array(tokenBalance).nullish();
 
 const meta = z.object({

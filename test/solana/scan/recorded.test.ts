@@ -13,12 +13,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+const [A, B] = ['A'.repeat(44), 'B'.repeat(44)] as const;
+
 /** A gives B 7 lamports and 30 of his tokens, and closes his token account; the rent of it is B's. */
 const gift = {
   version: 0,
   transaction: {
     signatures: ['gift'],
-    message: { accountKeys: ['A', 'B'], header: { numRequiredSignatures: 1 } },
+    message: { accountKeys: [A, B], header: { numRequiredSignatures: 1 } },
   },
   meta: {
     err: null,
@@ -26,14 +28,14 @@ const gift = {
     preBalances: [100, 0, 20, 20],
     postBalances: [88, 27, 0, 20],
     loadedAddresses: { writable: ['a'], readonly: ['b'] },
-    preTokenBalances: [held(2, 'A', '30'), held(3, 'B', '1')],
-    postTokenBalances: [held(3, 'B', '31')],
+    preTokenBalances: [held(2, A, '30'), held(3, B, '1')],
+    postTokenBalances: [held(3, B, '31')],
   },
 };
 const failed = {
   transaction: {
     signatures: ['failed'],
-    message: { accountKeys: ['A'], header: { numRequiredSignatures: 1 } },
+    message: { accountKeys: [A], header: { numRequiredSignatures: 1 } },
   },
   meta: { err: 'AccountInUse', fee: 5, preBalances: [88], postBalances: [83] },
 };
@@ -67,19 +69,19 @@ const known = {
       signature: 'gift',
       err: null,
       fee: 5,
-      fee_payer: 'A',
-      native_changes: { A: -12, B: 27, a: -20 },
+      fee_payer: A,
+      native_changes: { [A]: -12, [B]: 27, a: -20 },
       token_changes: [
-        { account: 'a', mint: 'm', owner_before: 'A', owner_after: null, before: '30', after: null },
-        { account: 'b', mint: 'm', owner_before: 'B', owner_after: 'B', before: '1', after: '31' },
+        { account: 'a', mint: 'm', owner_before: A, owner_after: null, before: '30', after: null },
+        { account: 'b', mint: 'm', owner_before: B, owner_after: B, before: '1', after: '31' },
       ],
     },
     {
       signature: 'failed',
       err: 'AccountInUse',
       fee: 5,
-      fee_payer: 'A',
-      native_changes: { A: -5 },
+      fee_payer: A,
+      native_changes: { [A]: -5 },
       token_changes: [],
     },
   ],
@@ -138,10 +140,10 @@ describe('a difference is told, and fails the check', () => {
     ['parent slot: 9', { parentSlot: 9 }],
     ['height: 5', { blockHeight: 5 }],
     ['time: 2', { blockTime: 2 }],
-    ['gift: movements:', { details: [{ ...first, native_changes: { A: -12, B: 27 } }, second] }],
+    ['gift: movements:', { details: [{ ...first, native_changes: { [A]: -12, [B]: 27 } }, second] }],
     ['gift: movements:', { details: [{ ...first, token_changes: [] }, second] }],
     ['failed: success:', { details: [first, { ...second, err: null }] }],
-    ['gift: fee payer:', { details: [{ ...first, fee_payer: 'B' }, second] }],
+    ['gift: fee payer:', { details: [{ ...first, fee_payer: B }, second] }],
   ])('%s', async (sentence, changes) => {
     const report = await check({ 'blocks/one.json': block }, facts(changes));
     expect(report.ok).toBe(false);

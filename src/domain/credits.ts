@@ -14,7 +14,7 @@ import type { AssetTerms } from './deposit-asset.ts';
 export interface Ours {
   /** Why we watch a wallet; undefined for one that is nothing to us. */
   kindOf(address: string): WatchKind | undefined;
-  /** The associated token account of a wallet that we watch. */
+  /** The associated token account of a wallet that we watch, of any kind. Never throws: anybody may send anything to any wallet. */
   ataOf(wallet: string, mint: string, program: string): string;
   /** The terms of `SOL` or of a mint; undefined where it is not among the assets. */
   asset(asset: string): AssetTerms | undefined;

@@ -92,6 +92,8 @@ function balancesOf(
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
   const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
   const accounts = [...body.accounts, ...loaded.map((address) => ({ address, signer: false }))];
+  if (new Set(accounts.map(({ address }) => address)).size < accounts.length)
+    throw refuse('with an account that is there twice');
   const [before, after] = [preBalances ?? [], postBalances ?? []];
   if (before.length === accounts.length && after.length === accounts.length)
     return accounts.map((account, index) => ({

@@ -139,6 +139,7 @@ describe('is refused', () => {
   }
   type Shown = Record<string, unknown>;
   const meta = (transaction: Shown) => transaction['meta'] as Shown;
+  const keys = (one: Shown) => (one['transaction'] as Shown)['accountKeys'] as Shown[];
   const balances = (transaction: Shown) => meta(transaction)['postTokenBalances'] as Shown[];
 
   it.each<[string, RegExp, (transaction: Shown, block: Shown) => void]>([
@@ -159,6 +160,7 @@ describe('is refused', () => {
       /balances for \d+ accounts/,
       (one) => (meta(one)['postBalances'] as number[]).pop(),
     ],
+    ['an account twice', /account that is there twice/, (one) => keys(one).splice(1, 1, keys(one)[0] ?? {})],
     [
       'a negative balance',
       /meta.preBalances.0/,

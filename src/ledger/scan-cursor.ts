@@ -35,18 +35,29 @@ export function isSameBlock(a: Cursor, b: Cursor): boolean {
 export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
   let previous = cursor;
   for (const header of headers) {
-    if (header.parentSlot !== previous.slot || header.previousBlockhash !== previous.blockhash) {
-      const message = `block ${header.slot} does not follow block ${previous.slot}: its parent is ${header.parentSlot}`;
-      throw new DomainError('IllegalTransition', message, {
-        slot: header.slot.toString(),
-        after: previous.slot.toString(),
+    if (!isChild(header, previous)) {
+      const [slot, after] = [header.slot.toString(), previous.slot.toString()];
+      throw new DomainError('IllegalTransition', `block ${slot} is not the child of block ${after}`, {
+        slot,
+        after,
       });
     }
     previous = header;
   }
 }
 
-/** Moves the locked cursor. What was announced up to there and did not come is dropped; a gap before it is filled. */
+function isChild(header: BlockHeader, parent: Cursor): boolean {
+  return (
+    header.parentSlot === parent.slot &&
+    header.previousBlockhash === parent.blockhash &&
+    header.height === parent.height + 1n
+  );
+}
+
+/**
+ * Moves the locked cursor. What was announced up to there and did not come is dropped, a gap before it is filled, and what was staged
+ * from there or before is forgotten: it can never be joined.
+ */
 export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Promise<void> {
   await dropPassed(trx, cursor.slot);
   await trx
@@ -54,5 +65,6 @@ export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Prom
     .set({ state: 'filled', endedAt: sql<Date>`now()` })
     .where('state', '=', 'open')
     .execute();
+  await trx.deleteFrom('stagedRange').where('fromSlot', '<=', cursor.slot).execute();
   await trx.updateTable('scanCursor').set(cursor).execute();
 }

@@ -61,8 +61,7 @@ export class StagedRanges {
   }
 
   /**
-   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does, and forgets all that the cursor
-   * has passed. Throws IllegalTransition where its blocks are not linked among themselves.
+   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does. Throws IllegalTransition where its blocks are not linked among themselves.
    */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.#db.transaction().execute(async (trx) => {
@@ -77,7 +76,6 @@ export class StagedRanges {
         .executeTakeFirst();
       if (next === undefined) return { kind: 'nothing' };
       const joined = await appendBlocks(trx, cursor, stagedBlocks.parse(next.blocks));
-      await trx.deleteFrom('stagedRange').where('toSlot', '<=', joined.slot).execute();
       return { kind: 'committed', cursor: joined };
     });
   }

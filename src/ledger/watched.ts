@@ -56,8 +56,13 @@ export class Watched {
       for (const [address] of rows) yield address;
   }
 
+  /** Throws Unavailable for a version that the record has not reached: it is an older one, and the whole set must be read anew. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
+    if (newest < version) {
+      const message = `the watch set is at version ${newest} on record, and was at ${version}: it must be read anew`;
+      throw new DomainError('Unavailable', message, { version: newest.toString() });
+    }
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
   }
 

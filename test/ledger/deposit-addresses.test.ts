@@ -36,6 +36,14 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.freeCount(3)).toBe(3);
   });
 
+  it('is not waited for while somebody else is about to get it', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const slow = await use.other.db.startTransaction().execute();
+    await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
+    await slow.commit().execute();
+  });
+
   it('is known when it is imported again, and stays its user’s', async () => {
     const entries = [ANN, BEN, ANN].map((one) => ({ address: one, path: 'm' }));
     expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 2, known: 1 });
@@ -100,6 +108,7 @@ describe('the watch set', () => {
       { address: HOT, kind: 'hot' },
     ]);
     expect(await use.ledger.watched.since(newest)).toEqual({ version: newest, wallets: [] });
+    expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
   });
 
   it('is watched after all that is scanned, staged blocks too', async () => {

@@ -40,8 +40,11 @@ describe('a deposit address', () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
     await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
-    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
-    await slow.commit().execute();
+    try {
+      expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
+    } finally {
+      await slow.commit().execute();
+    }
   });
 
   it('is known when it is imported again, and stays its user’s', async () => {

@@ -13,29 +13,47 @@ export interface OutboxEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** As {@link writeEvents}, of one event. */
+export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): Promise<void> {
+  await writeEvents(trx, [event]);
+}
+
 /**
- * Puts an event out for every endpoint that asks for it, in the transaction of what it tells: both are there, or neither. Where no
- * endpoint asks, nothing is written. The transaction must hold a lock on the entity, so that its events are numbered as they commit.
+ * Puts events out, in their order, for every endpoint that asks for them, in the transaction of what they tell: both are there, or
+ * neither. Where no endpoint asks, nothing is written. The transaction must hold a lock on each entity, so that its events are
+ * numbered as they commit.
  */
-export async function writeEvent(
-  trx: Transaction<Tables>,
-  { type, entity, data }: OutboxEvent,
-): Promise<void> {
-  const id = `evt_${randomUUID()}`;
-  const body = toJson({ type, timestamp: new Date().toISOString(), data });
+export async function writeEvents(trx: Transaction<Tables>, events: readonly OutboxEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const timestamp = new Date().toISOString();
+  const given = events.map(({ type, entity, data }, position) => ({
+    position,
+    id: `evt_${randomUUID()}`,
+    type,
+    entity,
+    topics: topicsOf(type),
+    body: toJson({ type, timestamp, data }),
+  }));
+  const topics = [...new Set(given.flatMap((event) => event.topics))];
   // The lock on the endpoint's key waits for one who deletes it, who else would break this transaction.
   await sql`
-    with asking as (
-      select id from webhook_endpoint
-      where disabled_at is null and events && ${topicsOf(type)}::text[]
+    with given as materialized (
+      select * from jsonb_to_recordset(${toJson(given)}::jsonb)
+        as event(position int, id text, type text, entity text, topics text[], body text)
+    ), asking as materialized (
+      select id, events from webhook_endpoint
+      where disabled_at is null and events && ${topics}::text[]
       for key share
     ), event as (
       insert into webhook_event (id, type, entity, body)
-      select ${id}, ${type}, ${entity}, ${body} where exists (select from asking)
-      returning sequence
+      select id, type, entity, body from given
+      where exists (select from asking where asking.events && given.topics)
+      order by position
+      returning id, sequence
     )
     insert into webhook_delivery (endpoint, sequence, entity)
-    select asking.id, event.sequence, ${entity} from asking, event`.execute(trx);
+    select asking.id, event.sequence, given.entity
+    from event join given using (id) join asking on asking.events && given.topics`.execute(trx);
 }
 
 /** Tells that the withdrawal has come to where it is now. */

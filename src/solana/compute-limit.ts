@@ -123,7 +123,7 @@ function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: Dr
 /** True where the ATA program called others: it finds an account that is there already by itself. */
 function makesAta(logs: readonly string[]): boolean {
   const start = logs.findIndex((line) => line.startsWith(`Program ${ATA_PROGRAM} invoke [`));
-  return start !== -1 && / invoke \[2\]$/.test(logs.slice(start + 1).find(isFrame) ?? '');
+  return start !== -1 && logs.slice(start + 1).find(isFrame)?.endsWith(' invoke [2]') === true;
 }
 
 /** A line that says that a program begins or ends. */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, imported, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -40,11 +40,10 @@ describe('a deposit address', () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
     await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
-    try {
-      expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
-    } finally {
-      await slow.commit().execute();
-    }
+    const assigning = use.ledger.addresses.assign('user-1');
+    await Promise.race([lockWaits(use.ledger.db), assigning]);
+    await slow.commit().execute();
+    expect(await assigning).toMatchObject({ address: BEN });
   });
 
   it('is known when it is imported again, and stays its user’s', async () => {

@@ -1,10 +1,14 @@
 import type { NonceUpkeepRequest } from './steps.ts';
+import type { DeliveryLine } from './webhook.ts';
 
 /** Task queue of workflows and of every activity but signing. */
 export const WORKFLOW_TASK_QUEUE = 'sluice';
 
 /** Task queue of the only process that holds keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
+
+/** Task queue of the tries to tell webhooks, which may take their time. */
+export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';
 
 /** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
 export function withdrawalWorkflowId(id: string): string {
@@ -15,4 +19,9 @@ export function withdrawalWorkflowId(id: string): string {
 export function nonceUpkeepWorkflowId(request: NonceUpkeepRequest): string {
   const value = request.kind === 'advance' ? `/${request.nonce}` : '';
   return `nonce-${request.kind}/${request.address}${value}`;
+}
+
+/** One run at a time tells one endpoint of one thing, so that it hears the events in their order. */
+export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
+  return `webhook/${endpoint}/${entity}`;
 }

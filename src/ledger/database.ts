@@ -11,6 +11,7 @@ import pg from 'pg';
 import type { AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 import type { DepositTables } from './deposit-tables.ts';
+import type { WebhookTables } from './webhook-tables.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
 export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
@@ -157,7 +158,7 @@ interface LostNonceTable {
 }
 
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
-export interface Tables extends DepositTables {
+export interface Tables extends DepositTables, WebhookTables {
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;
   reservation: ReservationTable;

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
 import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
+import { Deliveries } from './deliveries.ts';
 import { DepositAddresses } from './deposit-addresses.ts';
 import { DepositFeed } from './deposit-feed.ts';
 import { Deposits } from './deposits.ts';
@@ -21,6 +23,7 @@ import { Scan } from './scan.ts';
 import { StagedRanges } from './staged-ranges.ts';
 import { WalletHistory } from './wallet-history.ts';
 import { Watched } from './watched.ts';
+import { Webhooks } from './webhooks.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
@@ -45,14 +48,19 @@ export interface Ledger {
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
   readonly movements: Movements;
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Connects and brings the schema up to date; safe from many processes at once. Throws DomainError Unavailable. */
-export async function openLedger(databaseUrl: string): Promise<Ledger> {
+/**
+ * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts the secrets of webhooks, which else
+ * stand there as they are. Throws DomainError Unavailable.
+ */
+export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
   const db = connect(databaseUrl);
   try {
     await migrate(db);
@@ -82,6 +90,8 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
     movements: new Movements(db),
+    webhooks: new Webhooks(db, seal),
+    deliveries: new Deliveries(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

@@ -5,6 +5,7 @@ import { watch } from './migrations/0002-watch.ts';
 import { nonces } from './migrations/0003-nonces.ts';
 import { lostNonces } from './migrations/0004-lost-nonces.ts';
 import { deposits } from './migrations/0005-deposits.ts';
+import { webhooks } from './migrations/0006-webhooks.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-nonces': nonces,
   '0004-lost-nonces': lostNonces,
   '0005-deposits': deposits,
+  '0006-webhooks': webhooks,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

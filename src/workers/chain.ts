@@ -6,6 +6,7 @@ import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
+import { createDeliverySteps } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
@@ -75,6 +76,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createDeliverySteps(ledger),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,

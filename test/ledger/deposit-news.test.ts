@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN] = [address('ann'), address('ben')];
+
+interface News {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What an endpoint hears, in order. */
+async function heard(endpoint: string): Promise<readonly News[]> {
+  const rows = await use.ledger.db
+    .selectFrom('webhookDelivery as delivery')
+    .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+    .select('event.body')
+    .where('delivery.endpoint', '=', endpoint)
+    .orderBy('delivery.sequence')
+    .execute();
+  return rows.map(({ body }) => JSON.parse(body) as News);
+}
+
+it('an endpoint hears of deposits in the order of the feed, and only of those that are credited', async () => {
+  const all = (await use.ledger.webhooks.put('https://all.example/', ['deposit.*'])).row.id;
+  const last = (await use.ledger.webhooks.put('https://final.example/', ['deposit.final'])).row.id;
+  await imported(use.ledger, ANN, BEN);
+  await use.ledger.addresses.assign('user-1');
+  const fork = { header: childOf(START, { fork: 'x' }), finding: { ...NOTHING, inflows: [inflow(BEN, 9n)] } };
+  await use.ledger.deposits.announce([fork]);
+  const low = inflow(BEN, 1n, { reason: 'below_minimum' });
+  await commit(use.ledger, chain(START, [inflow(ANN, 2n ** 63n), low, inflow(ANN, 6n)]));
+  const [first] = await use.ledger.deposits.unconfirmed(1);
+  if (first === undefined) throw new Error('one deposit');
+  await use.ledger.deposits.confirm([{ id: first.id, amount: first.amount, by: 'second' }]);
+
+  const final = {
+    type: 'deposit.final',
+    data: {
+      id: first.id.toString(),
+      sequence: '6',
+      signature: first.signature,
+      slot: '101',
+      blockhash: 'b101',
+      blockTime: '1970-01-01T00:16:41.000Z',
+      account: ANN,
+      wallet: ANN,
+      userRef: 'user-1',
+      asset: 'SOL',
+      amount: '9223372036854775808',
+      state: 'final',
+    },
+  };
+  expect(await heard(last)).toMatchObject([final]);
+  expect((await heard(all)).map(({ type, data }) => [data['sequence'], type, data['amount']])).toEqual([
+    ['1', 'deposit.pending', '9'],
+    ['2', 'deposit.pending', '9223372036854775808'],
+    ['4', 'deposit.pending', '6'],
+    ['5', 'deposit.dropped', '9'],
+    ['6', 'deposit.final', '9223372036854775808'],
+  ]);
+});

@@ -11,6 +11,7 @@ import { registerNonces } from './cli/nonces.ts';
 import { registerOneWithdrawal } from './cli/one-withdrawal.ts';
 import { registerPause } from './cli/pause.ts';
 import { createProgram, runProgram } from './cli/program.ts';
+import { registerWebhooks } from './cli/webhooks.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
 
 const program = createProgram('sluice', 'Durable withdrawals on Solana').addHelpText(
@@ -37,6 +38,7 @@ registerPause(program);
 registerKeys(program);
 registerNodes(program);
 registerNonces(program);
+registerWebhooks(program);
 registerDev(program);
 registerDemo(program);
 

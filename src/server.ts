@@ -6,6 +6,7 @@ import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
 import { createRegistry, serveMetrics } from './platform/metrics.ts';
 import { keepDoing } from './platform/rhythm.ts';
+import { sealOf } from './platform/seal.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
 import { Chain } from './solana/chain.ts';
@@ -33,7 +34,7 @@ try {
 
 /** Opens what the API needs, in the order in which it is closed again backwards, and listens. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
-  const ledger = await openLedger(settings.databaseUrl);
+  const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
   if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
 
@@ -56,6 +57,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     temporal: temporal.client,
     explorer: { explorerUrl, cluster, rpcUrls },
     ...(chain === null ? {} : { chain }),
+    allowPrivateWebhooks: settings.webhookAllowPrivate,
     logger: log,
     metrics,
   });

@@ -3,6 +3,7 @@ import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
 import { delay, Transport, type TransportOptions } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
+import { WebhookCalls } from './webhooks.ts';
 
 export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
@@ -17,6 +18,17 @@ export type {
   WithdrawalSummary,
   WithdrawalTerms,
 } from './types.ts';
+
+export { type ReceivedWebhook, verifyWebhook, type WebhookEvent } from './verify-webhook.ts';
+export type {
+  DeliveryState,
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryPage,
+  WebhookEventType,
+  WebhookTopic,
+  WebhookWithSecret,
+} from './webhooks.ts';
 
 export type SluiceClientOptions = TransportOptions;
 
@@ -42,10 +54,13 @@ const PAGE_SIZE = 100;
  * const paid = await sluice.waitForFinal('order-17');
  */
 export class SluiceClient {
+  /** Who is told of events. */
+  readonly webhooks: WebhookCalls;
   readonly #transport: Transport;
 
   constructor(options: SluiceClientOptions) {
     this.#transport = new Transport(options);
+    this.webhooks = new WebhookCalls(this.#transport);
   }
 
   /**

@@ -13,7 +13,7 @@ export interface TransportOptions {
 }
 
 export interface Call {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path and query from the root of the API. */
   readonly path: string;
   readonly body?: unknown;

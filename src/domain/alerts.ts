@@ -1,6 +1,6 @@
 /**
  * Everything that Sluice raises an alert for. Kinds are public: never rename or reuse one. The subject of an alert says what it is
- * about: a withdrawal's id, a signature, a wallet, a node's name, or `sluice` for all of it.
+ * about: a withdrawal's id, a signature, a wallet, a node's name, a webhook's id, or `sluice` for all of it.
  */
 export const ALERT_KINDS = [
   /** A signature that the hot wallet gave has no attempt: a restored record, or a leaked key. Subject: the signature. */
@@ -17,6 +17,10 @@ export const ALERT_KINDS = [
   'record_restored',
   /** The workflow of a withdrawal, or of nonce upkeep, ended red. Subject: the withdrawal, or the workflow id. */
   'workflow_failed',
+  /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */
+  'webhook_dead_letter',
+  /** A webhook is told nothing any more. Subject: the webhook. */
+  'webhook_disabled',
   'too_few_nodes',
   'node_history_off',
   'node_ledger_gap',

@@ -1,4 +1,5 @@
 import type { NonceUpkeepRequest } from './steps.ts';
+import type { DeliveryLine } from './webhook.ts';
 
 /** Task queue of workflows and of every activity but signing. */
 export const WORKFLOW_TASK_QUEUE = 'sluice';
@@ -15,4 +16,9 @@ export function withdrawalWorkflowId(id: string): string {
 export function nonceUpkeepWorkflowId(request: NonceUpkeepRequest): string {
   const value = request.kind === 'advance' ? `/${request.nonce}` : '';
   return `nonce-${request.kind}/${request.address}${value}`;
+}
+
+/** One run at a time tells one endpoint of one thing, so that it hears the events in their order. */
+export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
+  return `webhook/${endpoint}/${entity}`;
 }

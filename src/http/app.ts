@@ -18,9 +18,10 @@ import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
 import { meterRequests } from './request-metrics.ts';
+import { type WebhookRouteDeps, webhookRoutes } from './webhooks.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
-export interface AppDeps extends ExplanationDeps {
+export interface AppDeps extends ExplanationDeps, WebhookRouteDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
   /** Nothing is logged without one. */
@@ -57,6 +58,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
+    await typed.register(webhookRoutes(deps));
   });
   await app.ready();
   return app;

@@ -1,6 +1,14 @@
-import { type Selectable, sql } from 'kysely';
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Selectable,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from 'kysely';
 import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
+import { writeEvent } from './outbox.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
 export type AlertRow = Readonly<Selectable<Tables['alert']>>;
@@ -21,19 +29,17 @@ export class Alerts {
 
   /** Opens the alert, or counts that an open one was seen again, with its newest message and details. */
   raise(alarm: Alarm): Promise<AlertRow> {
-    return raiseAlert(this.#db, alarm);
+    return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
   /** Closes the alert where it is open. Answers whether it was. */
   async close(kind: AlertKind, subject: string): Promise<boolean> {
-    const closed = await this.#db
-      .updateTable('alert')
-      .set({ closedAt: sql<Date>`now()` })
-      .where('kind', '=', kind)
-      .where('subject', '=', subject)
-      .where('closedAt', 'is', null)
-      .executeTakeFirst();
-    return closed.numUpdatedRows > 0n;
+    return this.#db.transaction().execute(async (trx) => {
+      const closed = await closeAlerts(trx, (row) =>
+        row.and([row('kind', '=', kind), row('subject', '=', subject)]),
+      );
+      return closed > 0;
+    });
   }
 
   /** Makes these the only open alerts of their kinds. */
@@ -49,12 +55,7 @@ export class Alerts {
         (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
       );
       const positions = over.map((row) => row.position);
-      if (positions.length > 0)
-        await trx
-          .updateTable('alert')
-          .set({ closedAt: sql<Date>`now()` })
-          .where('position', 'in', positions)
-          .execute();
+      if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
       for (const alarm of alarms) await raiseAlert(trx, alarm);
     });
   }
@@ -93,25 +94,51 @@ export class Alerts {
   }
 }
 
-/** {@link Alerts.raise} inside a transaction of the caller. */
+/** {@link Alerts.raise} inside a transaction of the caller. Webhooks hear of it the first time. */
 export async function raiseAlert(
-  db: Database,
+  trx: Transaction<Tables>,
   { kind, subject, message, details = {} }: Alarm,
 ): Promise<AlertRow> {
-  return db
+  const row = await trx
     .insertInto('alert')
     .values({ kind, subject, message, details: JSON.stringify(details) })
     .onConflict((conflict) =>
       conflict
         .columns(['kind', 'subject'])
         .where('closedAt', 'is', null)
-        .doUpdateSet((row) => ({
-          message: row.ref('excluded.message'),
-          details: row.ref('excluded.details'),
+        .doUpdateSet((excluded) => ({
+          message: excluded.ref('excluded.message'),
+          details: excluded.ref('excluded.details'),
           lastSeenAt: sql<Date>`now()`,
           count: sql<number>`alert.count + 1`,
         })),
     )
     .returningAll()
     .executeTakeFirstOrThrow();
+  if (row.count === 1) await tellAlert(trx, 'alert.raised', row);
+  return row;
+}
+
+/** Closes those that are open and `match`; answers how many. */
+export async function closeAlerts(
+  trx: Transaction<Tables>,
+  match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
+): Promise<number> {
+  const closed = await trx
+    .updateTable('alert')
+    .set({ closedAt: sql<Date>`now()` })
+    .where('closedAt', 'is', null)
+    .where(match)
+    .returningAll()
+    .execute();
+  for (const row of closed) await tellAlert(trx, 'alert.closed', row);
+  return closed.length;
+}
+
+async function tellAlert(
+  trx: Transaction<Tables>,
+  type: 'alert.raised' | 'alert.closed',
+  { position, ...data }: AlertRow,
+): Promise<void> {
+  await writeEvent(trx, { type, entity: `alert/${position}`, data });
 }

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
 import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
+import { Deliveries } from './deliveries.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
@@ -12,6 +14,7 @@ import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 import { WalletHistory } from './wallet-history.ts';
+import { Webhooks } from './webhooks.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
@@ -27,14 +30,19 @@ export interface Ledger {
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
   readonly lostNonces: LostNonces;
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Connects and brings the schema up to date; safe from many processes at once. Throws DomainError Unavailable. */
-export async function openLedger(databaseUrl: string): Promise<Ledger> {
+/**
+ * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts the secrets of webhooks, which else
+ * stand there as they are. Throws DomainError Unavailable.
+ */
+export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
   const db = connect(databaseUrl);
   try {
     await migrate(db);
@@ -55,6 +63,8 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),
     lostNonces: new LostNonces(db),
+    webhooks: new Webhooks(db, seal),
+    deliveries: new Deliveries(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

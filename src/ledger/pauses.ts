@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
+import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
 import { mayFollow } from '../domain/withdrawal.ts';
-import { raiseAlert } from './alerts.ts';
+import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
 
@@ -51,7 +51,7 @@ export class Pauses {
         .returningAll()
         .execute();
       const kinds = ALERT_KINDS.filter((kind) => ended.some(({ cause }) => cause === kind));
-      if (kinds.length > 0) await closeAlerts(trx, kinds);
+      if (kinds.length > 0) await closeAlerts(trx, (row) => row('kind', 'in', kinds));
       return ended.toSorted((a, b) => Number(a.position - b.position));
     });
   }
@@ -92,15 +92,6 @@ async function pause(trx: Transaction<Tables>, cause: string, reason: string, wh
     .insertInto('pause')
     .values({ cause, reason, who })
     .onConflict((conflict) => conflict.column('cause').where('endedAt', 'is', null).doNothing())
-    .execute();
-}
-
-async function closeAlerts(trx: Transaction<Tables>, kinds: readonly AlertKind[]): Promise<void> {
-  await trx
-    .updateTable('alert')
-    .set({ closedAt: sql<Date>`now()` })
-    .where('kind', 'in', kinds)
-    .where('closedAt', 'is', null)
     .execute();
 }
 

@@ -1,7 +1,8 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { type StatusReason, statesBefore, type WithdrawalStatus } from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
+import { tellWithdrawal } from './outbox.ts';
 
 /** A withdrawal as it stands on record. */
 export interface WithdrawalRow {
@@ -45,7 +46,10 @@ export async function lockWithdrawal(trx: Transaction<Tables>, id: string): Prom
   return toWithdrawalRow(stored);
 }
 
-/** Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`. */
+/**
+ * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`. Where the status or the code of its
+ * reason differs from before, that is put out to webhooks. The caller holds the lock.
+ */
 export async function enterStatus(
   trx: Transaction<Tables>,
   id: string,
@@ -53,8 +57,15 @@ export async function enterStatus(
   reason: StatusReason | null = null,
   amountReceived?: bigint,
 ): Promise<WithdrawalRow> {
-  const stored = await trx
+  const entered = await trx
     .updateTable('withdrawal')
+    .from((row) =>
+      row
+        .selectFrom('withdrawal as old')
+        .select(['old.status as oldStatus', 'old.reasonCode as oldCode'])
+        .where('old.id', '=', id)
+        .as('before'),
+    )
     .set({
       status: to,
       reasonCode: reason?.code ?? null,
@@ -62,15 +73,26 @@ export async function enterStatus(
       updatedAt: sql<Date>`now()`,
       ...(amountReceived === undefined ? {} : { amountReceived }),
     })
-    .where('id', '=', id)
-    .where('status', 'in', statesBefore(to))
-    .returningAll()
+    .where('withdrawal.id', '=', id)
+    .where('withdrawal.status', 'in', statesBefore(to))
+    .returningAll('withdrawal')
+    .returning(['before.oldStatus', 'before.oldCode'])
+    .returning(newestSignatureOf(id).as('signature'))
     .executeTakeFirst();
-  if (stored !== undefined) return toWithdrawalRow(stored);
-  throw new DomainError('IllegalTransition', `withdrawal ${id} may not become ${to} from where it is`, {
-    id,
-    to,
-  });
+  if (entered === undefined)
+    throw new DomainError('IllegalTransition', `withdrawal ${id} may not become ${to} from where it is`, {
+      id,
+      to,
+    });
+  const { oldStatus, oldCode, signature, ...stored } = entered;
+  if (oldStatus !== stored.status || oldCode !== stored.reasonCode)
+    await tellWithdrawal(trx, stored, signature);
+  return toWithdrawalRow(stored);
+}
+
+/** Null where no attempt is signed yet, the newest not among them. */
+function newestSignatureOf(id: string): RawBuilder<string | null> {
+  return sql`(select signature from attempt where withdrawal_id = ${id} order by n desc limit 1)`;
 }
 
 /** The error for an id that was never reserved. */

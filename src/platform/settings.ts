@@ -121,6 +121,15 @@ export const SETTINGS = {
   confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
   tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
   payloadKeys: { name: 'SLUICE_PAYLOAD_KEY', schema: payloadKeys.default([]) },
+  webhookAllowPrivate: { name: 'SLUICE_WEBHOOK_ALLOW_PRIVATE', schema: flag.default(false) },
+  webhookAttempts: {
+    name: 'SLUICE_WEBHOOK_ATTEMPTS',
+    schema: z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, 'must be a whole number of tries, 1 to 9999')
+      .transform(Number)
+      .default(80),
+  },
   cacheDir: { name: 'SLUICE_CACHE_DIR', schema: z.string().optional() },
   temporalCliPath: { name: 'TEMPORAL_CLI_PATH', schema: z.string().optional() },
 } as const satisfies Record<string, { name: string; schema: z.ZodType }>;

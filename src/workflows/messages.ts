@@ -20,5 +20,8 @@ export const cancelWithdrawal = defineUpdate<WithdrawalView>('cancelWithdrawal')
 /** The activity that waits for the newest attempt says that it is held, or no longer. */
 export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 
+/** The outbox has more of a line. */
+export const wakeDelivery = defineSignal('wakeDelivery');
+
 /** Status, reason and newest signature. */
 export const withdrawalStatus = defineQuery<WithdrawalView>('status');

@@ -2,6 +2,7 @@ import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
 import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
+import type { Patience } from '../domain/webhook.ts';
 
 /** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
 const retry = {
@@ -47,3 +48,18 @@ export const WATCH: ActivityOptions = {
   scheduleToCloseTimeout: '5 minutes',
   retry,
 };
+
+/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. */
+export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patience): ActivityOptions {
+  return {
+    summary: 'tell the endpoint',
+    startToCloseTimeout: '1 minute',
+    retry: {
+      initialInterval: firstRetryMs,
+      backoffCoefficient: 2,
+      maximumInterval: longestRetryMs,
+      maximumAttempts: attempts,
+      nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import type { DeliveryKey, DeliveryLine } from '../domain/webhook.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Answer, WebhookSender } from '../webhooks/sender.ts';
+import { signedHeaders } from '../webhooks/signature.ts';
+
+export interface WebhookDeps {
+  readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries'>;
+  readonly sender: WebhookSender;
+}
+
+const GONE = 410;
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+/** What the delivery of events to one endpoint is made of. Every step may be repeated; a repeated `deliver` sends the same event id. */
+export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
+  const { webhooks, deliveries } = ledger;
+
+  async function send(endpoint: string, eventId: string, url: string, body: string): Promise<Answer> {
+    const headers = signedHeaders(eventId, new Date(), body, await webhooks.secretsOf(endpoint));
+    return sender.post(url, headers, body);
+  }
+
+  return {
+    /** The event of the line that is to be delivered now; null where all are over. */
+    async nextDelivery(line: DeliveryLine): Promise<DeliveryKey | null> {
+      const sequence = await deliveries.nextOf(line);
+      return sequence === null ? null : { endpoint: line.endpoint, sequence: sequence.toString() };
+    },
+
+    /** Tries once; throws where it must be tried again. Does nothing for one that is over. */
+    async deliver(key: DeliveryKey): Promise<void> {
+      const due = await deliveries.due(key);
+      if (due === null) return;
+      if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
+      let answer: Answer;
+      try {
+        answer = await send(key.endpoint, due.id, due.url, due.body);
+      } catch (error) {
+        throw await missed(key, error instanceof Error ? error.message : String(error), null);
+      }
+      const { status, retryAfterMs } = answer;
+      if (status >= 200 && status < 300) return deliveries.delivered(key);
+      if (status !== GONE) throw await missed(key, `the receiver answered ${status}`, retryAfterMs);
+      await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
+      await deliveries.giveUp(key, 'the receiver answered 410 Gone');
+    },
+
+    /** Its tries are over: it is a dead letter, unless it was delivered after all. */
+    giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
+  };
+
+  async function missed(
+    key: DeliveryKey,
+    why: string,
+    retryAfterMs: number | null,
+  ): Promise<ApplicationFailure> {
+    await deliveries.failed(key, why);
+    return ApplicationFailure.create({
+      message: why,
+      type: 'WebhookNotDelivered',
+      category: ApplicationFailureCategory.BENIGN,
+      ...(retryAfterMs === null ? {} : { nextRetryDelay: Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS) }),
+    });
+  }
+}
+
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;

@@ -1,0 +1,66 @@
+import type { WebhookEventType } from '../domain/webhook.ts';
+import { SluiceError } from './errors.ts';
+
+/** What a webhook is told. `data` depends on `type`; amounts are base units as decimal strings. */
+export interface WebhookEvent {
+  readonly type: WebhookEventType;
+  /** When it happened, ISO-8601. */
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface ReceivedWebhook {
+  /** Header names in lower case, as Node gives them, or a `Headers`. */
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The body as it came, before any parsing. */
+  readonly body: string;
+}
+
+const TOLERANCE_SECONDS = 300;
+const PREFIX = 'whsec_';
+
+/**
+ * Checks a request by the secret of the webhook, and gives its event with the id by which a repeated one is known: an event may come
+ * more than once. Standard Webhooks; works wherever WebCrypto does.
+ *
+ * @throws SluiceError `WebhookRefused` (answer 401) for a signature that does not match, and for a request that is older or newer than 5 minutes
+ */
+export async function verifyWebhook(
+  { headers, body }: ReceivedWebhook,
+  secret: string,
+): Promise<WebhookEvent & { readonly id: string }> {
+  const read = (name: string): string => headerOf(headers, name) ?? refuse(`the header ${name} is missing`);
+  const [id, timestamp, signatures] = [
+    read('webhook-id'),
+    read('webhook-timestamp'),
+    read('webhook-signature'),
+  ];
+  const age = /^\d{1,12}$/.test(timestamp) ? Date.now() / 1_000 - Number(timestamp) : Number.NaN;
+  if (!(Math.abs(age) <= TOLERANCE_SECONDS)) refuse('the timestamp is not of the last 5 minutes');
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const key = await keyOf(secret);
+  for (const [version, signature = ''] of signatures.split(' ').map((one) => one.split(',', 2)))
+    if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signed)))
+      return { id, ...(JSON.parse(body) as WebhookEvent) };
+  return refuse('no signature matches');
+}
+
+function headerOf(headers: ReceivedWebhook['headers'], name: string): string | null {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  return typeof value === 'string' ? value : null;
+}
+
+function keyOf(secret: string) {
+  const bytes = bytesOf(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+/** No bytes for what is not base64. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const isBase64 = /^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0;
+  return Uint8Array.from(isBase64 ? atob(base64) : '', (character) => character.charCodeAt(0));
+}
+
+function refuse(why: string): never {
+  throw new SluiceError('WebhookRefused', 401, why);
+}

@@ -1,0 +1,103 @@
+import type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
+import type { Transport } from './transport.ts';
+
+export type { DeliveryState, WebhookEventType, WebhookTopic };
+
+/** An endpoint that is told of events. Times are ISO-8601. */
+export interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly WebhookTopic[];
+  /** Why it is told nothing any more; null where it is told. */
+  readonly disabledBecause: string | null;
+  /** Until then the secret before the newest signs, too; null where only the newest was ever given, or kept. */
+  readonly previousSecretUntil: string | null;
+  readonly createdAt: string;
+}
+
+/** `secret` is shown this once; null where nothing new was made. */
+export interface WebhookWithSecret extends Webhook {
+  readonly secret: string | null;
+}
+
+/** One event on its way to one endpoint. */
+export interface WebhookDelivery {
+  /** Id of the event, the `webhook-id` of each try. */
+  readonly event: string;
+  readonly type: WebhookEventType;
+  readonly entity: string;
+  readonly state: DeliveryState;
+  /** Tries that were counted. */
+  readonly attempts: number;
+  readonly lastError: string | null;
+  readonly createdAt: string;
+  readonly settledAt: string | null;
+}
+
+export interface WebhookDeliveryPage {
+  readonly deliveries: readonly WebhookDelivery[];
+  readonly nextCursor: string | null;
+}
+
+/** The webhooks of a Sluice: `sluice.webhooks`. Each call throws SluiceError, `NotFound` (404) for an id that is not there. */
+export class WebhookCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Adds an endpoint, or gives the one of that URL these events; only a new one comes with its secret. */
+  put(url: string, events: readonly WebhookTopic[]): Promise<WebhookWithSecret> {
+    return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } });
+  }
+
+  async list(): Promise<readonly Webhook[]> {
+    const path = '/v1/webhooks';
+    const answer = await this.#transport.call<{ webhooks: readonly Webhook[] }>({ method: 'GET', path });
+    return answer.webhooks;
+  }
+
+  /** Deletes it with all that it was not told; answers what it was. */
+  remove(id: string): Promise<Webhook> {
+    return this.#transport.call({ method: 'DELETE', path: pathOf(id) });
+  }
+
+  /** A new secret; the one before signs along for `keepPreviousHours` (0-168). @default 24 */
+  rotate(id: string, keepPreviousHours = 24): Promise<WebhookWithSecret> {
+    return this.#transport.call({
+      method: 'POST',
+      path: `${pathOf(id)}/rotate`,
+      body: { keepPreviousHours },
+    });
+  }
+
+  /** Tells it again, from now on. */
+  enable(id: string): Promise<Webhook> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/enable` });
+  }
+
+  /** One page, newest first; dead letters are those in state `dead`. */
+  deliveries(
+    id: string,
+    filter: { readonly state?: DeliveryState; readonly cursor?: string; readonly limit?: number } = {},
+  ): Promise<WebhookDeliveryPage> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(filter))
+      if (value !== undefined) query.set(name, String(value));
+    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/deliveries?${query.toString()}` });
+  }
+
+  /** Has its dead letters tried again, or one event of them. */
+  replay(id: string, event?: string): Promise<{ readonly replayed: number }> {
+    return this.#transport.call({
+      method: 'POST',
+      path: `${pathOf(id)}/replay`,
+      body: event === undefined ? {} : { event },
+    });
+  }
+}
+
+function pathOf(id: string): string {
+  return `/v1/webhooks/${encodeURIComponent(id)}`;
+}

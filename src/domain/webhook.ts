@@ -1,0 +1,85 @@
+import type { WithdrawalStatus } from './withdrawal.ts';
+
+/** Everything that is told. Words are public: never rename or reuse one. */
+export const WEBHOOK_EVENTS = [
+  'deposit.pending',
+  'deposit.final',
+  'deposit.dropped',
+  'withdrawal.awaiting_confirmation',
+  'withdrawal.awaiting_funds',
+  'withdrawal.sending',
+  'withdrawal.confirmed',
+  'withdrawal.finalized',
+  'withdrawal.rejected',
+  'withdrawal.cancelled',
+  'withdrawal.failed',
+  'withdrawal.held',
+  'alert.raised',
+  'alert.closed',
+] as const;
+
+export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
+
+/** What an endpoint may ask for: one event, all of a family, or everything. */
+export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;
+
+export type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
+
+/** Where the delivery of an event to an endpoint is; `dead` is tried no more until it is replayed. */
+export const DELIVERY_STATES = ['waiting', 'delivered', 'dead'] as const;
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** How long an event is tried, so that it can enter a history. */
+export interface Patience {
+  readonly firstRetryMs: number;
+  /** Each wait is twice the one before, up to this. */
+  readonly longestRetryMs: number;
+  /** Tries of one event before it is dead. */
+  readonly attempts: number;
+}
+
+/** The events of one thing, in the order in which they happened, for one endpoint. */
+export interface DeliveryLine {
+  readonly endpoint: string;
+  /** `withdrawal/<id>`, `deposit/<id>` or `alert/<number>`. */
+  readonly entity: string;
+}
+
+/** One event for one endpoint. */
+export interface DeliveryKey {
+  readonly endpoint: string;
+  /** Where the event stands among all: later ones have greater numbers. Decimal. */
+  readonly sequence: string;
+}
+
+/** Encrypts what must be read again; `of` says what it belongs to, and must be the same both times. */
+export interface Seal {
+  seal(text: string, of: string): string;
+  /** Throws where it was sealed with a key that is not here, or for something else. */
+  open(sealed: string, of: string): string;
+}
+
+/** Where no key is set: secrets stand as they are, and one that was sealed with a key is refused. */
+export const PLAIN_SEAL: Seal = {
+  seal: (text) => text,
+  open: (text, of) => {
+    if (text.startsWith('whsec_')) return text;
+    throw new Error(`the secret of ${of} is encrypted, and SLUICE_PAYLOAD_KEY is not set`);
+  },
+};
+
+/** What a customer hears of a withdrawal: not that it was asked for or is composed, which is nobody's news. */
+export function eventOfStatus(status: WithdrawalStatus): WebhookEventType | null {
+  return status === 'requested' || status === 'preparing' ? null : `withdrawal.${status}`;
+}
+
+/** The topics under which an event is asked for. */
+export function topicsOf(type: WebhookEventType): readonly WebhookTopic[] {
+  return [type, `${familyOf(type)}.*`, '*'];
+}
+
+function familyOf(type: WebhookEventType): 'deposit' | 'withdrawal' | 'alert' {
+  if (type.startsWith('deposit.')) return 'deposit';
+  return type.startsWith('alert.') ? 'alert' : 'withdrawal';
+}

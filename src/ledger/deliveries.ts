@@ -1,0 +1,230 @@
+import { type Selectable, sql } from 'kysely';
+import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
+import { raiseAlert } from './alerts.ts';
+import type { Database, Tables } from './database.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+
+/** An event on its way to an endpoint. */
+export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
+  Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
+
+/** A delivery that waits, with what must be sent where. */
+export interface Due {
+  readonly id: string;
+  readonly url: string;
+  readonly body: string;
+  /** Why the endpoint is told nothing any more; null where it is told. */
+  readonly disabledBecause: string | null;
+}
+
+/** A line with events that its workflow was not told of, `upTo` the newest of them. */
+export interface Unhanded extends DeliveryLine {
+  readonly upTo: bigint;
+}
+
+export interface DeliveryFilter extends PageRequest {
+  readonly endpoint: string;
+  readonly state?: DeliveryState | undefined;
+}
+
+const HANDED_AT_ONCE = 500;
+/** No workflow that lives lets so much time pass between two tries. */
+const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
+
+/** How far each endpoint has heard each event. */
+export class Deliveries {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Some of the lines whose workflow must be woken, the oldest first: nobody told it, or it was lost with all that Temporal knew.
+   * They are answered again until {@link markHanded}.
+   */
+  async unhanded(): Promise<readonly Unhanded[]> {
+    const waiting = this.#db
+      .selectFrom('webhookDelivery')
+      .select(['endpoint', 'entity', 'sequence'])
+      .where('state', '=', 'waiting');
+    const untold = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
+    const lost = waiting.where('handedAt', '<', LOST_AFTER).orderBy('handedAt').limit(HANDED_AT_ONCE);
+    const lines = new Map<string, Unhanded>();
+    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await untold.execute())]) {
+      const name = JSON.stringify([endpoint, entity]);
+      const upTo = lines.get(name)?.upTo ?? sequence;
+      lines.set(name, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
+    }
+    return [...lines.values()];
+  }
+
+  /** Its workflow knows of the events up to that one. */
+  async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
+    await this.#db
+      .updateTable('webhookDelivery')
+      .set({ handedAt: sql<Date>`now()` })
+      .where('endpoint', '=', endpoint)
+      .where('entity', '=', entity)
+      .where('state', '=', 'waiting')
+      .where('sequence', '<=', upTo)
+      .execute();
+  }
+
+  /** The oldest event of the line that was neither delivered nor given up; null where there is none. */
+  async nextOf({ endpoint, entity }: DeliveryLine): Promise<bigint | null> {
+    const row = await this.#db
+      .selectFrom('webhookDelivery')
+      .select('sequence')
+      .where('endpoint', '=', endpoint)
+      .where('entity', '=', entity)
+      .where('state', '=', 'waiting')
+      .orderBy('sequence')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.sequence ?? null;
+  }
+
+  /** What to send; null where it waits no more, or its endpoint is gone. */
+  async due({ endpoint, sequence }: DeliveryKey): Promise<Due | null> {
+    const row = await this.#db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'delivery.endpoint')
+      .select(['event.id', 'event.body', 'endpoint.url', 'endpoint.disabledBecause'])
+      .where('delivery.endpoint', '=', endpoint)
+      .where('delivery.sequence', '=', BigInt(sequence))
+      .where('delivery.state', '=', 'waiting')
+      .executeTakeFirst();
+    return row ?? null;
+  }
+
+  async delivered({ endpoint, sequence }: DeliveryKey): Promise<void> {
+    await this.#db
+      .updateTable('webhookDelivery')
+      .set((row) => ({
+        state: 'delivered',
+        settledAt: sql<Date>`now()`,
+        lastError: null,
+        attempts: sql<number>`${row.ref('attempts')} + 1`,
+      }))
+      .where('endpoint', '=', endpoint)
+      .where('sequence', '=', BigInt(sequence))
+      .where('state', '=', 'waiting')
+      .execute();
+  }
+
+  /** Counts a try that failed. Whoever tries is a workflow that lives: it has all events of the line that were handed over. */
+  async failed({ endpoint, sequence }: DeliveryKey, error: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const tried = await trx
+        .updateTable('webhookDelivery')
+        .set((row) => ({ lastError: error, attempts: sql<number>`${row.ref('attempts')} + 1` }))
+        .where('endpoint', '=', endpoint)
+        .where('sequence', '=', BigInt(sequence))
+        .where('state', '=', 'waiting')
+        .returning('entity')
+        .executeTakeFirst();
+      if (tried === undefined) return;
+      await trx
+        .updateTable('webhookDelivery')
+        .set({ handedAt: sql<Date>`now()` })
+        .where('endpoint', '=', endpoint)
+        .where('entity', '=', tried.entity)
+        .where('state', '=', 'waiting')
+        .where('handedAt', 'is not', null)
+        .execute();
+    });
+  }
+
+  /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
+  async giveUp({ endpoint, sequence }: DeliveryKey, error?: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const dead = await trx
+        .updateTable('webhookDelivery')
+        .set({
+          state: 'dead',
+          settledAt: sql<Date>`now()`,
+          ...(error === undefined ? {} : { lastError: error }),
+        })
+        .where('endpoint', '=', endpoint)
+        .where('sequence', '=', BigInt(sequence))
+        .where('state', '=', 'waiting')
+        .returning(['entity', 'lastError'])
+        .executeTakeFirst();
+      if (dead === undefined) return;
+      const why = dead.lastError ?? 'no try came to an end';
+      const message = `a webhook was not told of ${dead.entity}: ${why}`;
+      await raiseAlert(trx, {
+        kind: 'webhook_dead_letter',
+        subject: endpoint,
+        message,
+        details: { sequence },
+      });
+    });
+  }
+
+  /** Dead ones wait again: all of the endpoint, or one event. Answers how many. */
+  async replay(endpoint: string, eventId?: string): Promise<number> {
+    let query = this.#db
+      .updateTable('webhookDelivery')
+      .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
+      .where('endpoint', '=', endpoint)
+      .where('state', '=', 'dead');
+    if (eventId !== undefined)
+      query = query.where((row) =>
+        row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
+      );
+    return Number((await query.executeTakeFirst()).numUpdatedRows);
+  }
+
+  /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: DeliveryFilter): Promise<Page<DeliveryRow>> {
+    let query = this.#db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .selectAll('delivery')
+      .select(['event.id', 'event.type', 'event.createdAt', 'event.sequence as position'])
+      .where('delivery.endpoint', '=', filter.endpoint)
+      .where('delivery.sequence', '<', positionBefore(filter));
+    if (filter.state !== undefined) query = query.where('delivery.state', '=', filter.state);
+    return pageOf(
+      await query
+        .orderBy('delivery.sequence', 'desc')
+        .limit(filter.limit + 1)
+        .execute(),
+      filter,
+    );
+  }
+
+  /** Forgets events that are older than `days` and that nobody waits for. Answers how many. */
+  async forget(days: number): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const old = await trx
+        .selectFrom('webhookEvent as event')
+        .select('event.sequence')
+        .where('event.createdAt', '<', sql<Date>`now() - make_interval(days => ${days})`)
+        .where((row) =>
+          row.not(
+            row.exists(
+              row
+                .selectFrom('webhookDelivery as delivery')
+                .select('delivery.sequence')
+                .whereRef('delivery.sequence', '=', 'event.sequence')
+                .where('delivery.state', '<>', 'delivered'),
+            ),
+          ),
+        )
+        .orderBy('event.sequence')
+        .limit(FORGOTTEN_AT_ONCE)
+        .execute();
+      const sequences = old.map(({ sequence }) => sequence);
+      if (sequences.length === 0) return 0;
+      await trx.deleteFrom('webhookDelivery').where('sequence', 'in', sequences).execute();
+      await trx.deleteFrom('webhookEvent').where('sequence', 'in', sequences).execute();
+      return sequences.length;
+    });
+  }
+}
+
+const FORGOTTEN_AT_ONCE = 1_000;

@@ -1,0 +1,50 @@
+import { type Kysely, sql } from 'kysely';
+
+/** Endpoints that are told, what they are told (the outbox), and how far each of them has heard it. */
+export const webhooks = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const statement of STATEMENTS) await statement.execute(db);
+  },
+};
+
+const STATEMENTS = [
+  sql`create table webhook_endpoint (
+    id text primary key,
+    position bigint generated always as identity unique,
+    url text not null unique,
+    events text[] not null check (cardinality(events) > 0),
+    secret text not null,
+    previous_secret text,
+    previous_secret_until timestamptz,
+    disabled_at timestamptz,
+    disabled_because text,
+    created_at timestamptz not null default now(),
+    check ((previous_secret is null) = (previous_secret_until is null)),
+    check ((disabled_at is null) = (disabled_because is null))
+  )`,
+  sql`create table webhook_event (
+    sequence bigint generated always as identity primary key,
+    id text not null unique,
+    type text not null,
+    entity text not null,
+    body text not null,
+    created_at timestamptz not null default now()
+  )`,
+  sql`create table webhook_delivery (
+    endpoint text not null references webhook_endpoint (id) on delete cascade,
+    sequence bigint not null references webhook_event (sequence),
+    entity text not null,
+    state text not null default 'waiting' check (state in ('waiting', 'delivered', 'dead')),
+    attempts integer not null default 0,
+    last_error text,
+    handed_at timestamptz,
+    settled_at timestamptz,
+    primary key (endpoint, sequence),
+    check ((state = 'waiting') = (settled_at is null))
+  )`,
+  sql`create index webhook_delivery_next on webhook_delivery (endpoint, entity, sequence) where state = 'waiting'`,
+  sql`create index webhook_delivery_unhanded on webhook_delivery (sequence) where state = 'waiting' and handed_at is null`,
+  sql`create index webhook_delivery_handed on webhook_delivery (handed_at) where state = 'waiting'`,
+  sql`create index webhook_delivery_dead on webhook_delivery (endpoint, sequence) where state = 'dead'`,
+  sql`create index webhook_delivery_of_event on webhook_delivery (sequence)`,
+];

@@ -1,0 +1,31 @@
+import ipaddr from 'ipaddr.js';
+
+/**
+ * True for an IP address of the public Internet: a globally routed unicast address, and none by which a translator or tunnel reaches
+ * another one (NAT64, 6to4, Teredo). An IPv4-mapped IPv6 address is judged as the IPv4 address that it is.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const read = ipaddr.process(address);
+  if (read.range() !== 'unicast') return false;
+  // All that is global so far is 2000::/3; ::a.b.c.d and whatever else is outside of it is not.
+  return read.kind() === 'ipv4' || (read.toByteArray()[0] ?? 0) >> 5 === 1;
+}
+
+/** Why nothing may be sent to `url`; null where it may, as far as its text tells: a name is judged when it is resolved. */
+export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
+  if (!URL.canParse(url)) return 'is not a URL';
+  const { protocol, username, password, hostname, hash } = new URL(url);
+  if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'must be an https URL';
+  if (username !== '' || password !== '') return 'must not carry a user or password';
+  if (hash !== '') return 'must not carry a fragment';
+  const literal = literalOf(hostname);
+  if (allowPrivate || literal === null || isPublicAddress(literal)) return null;
+  return `must not be the address ${literal}, which is not public`;
+}
+
+/** The IP address that a hostname of a URL is; null for a name. */
+export function literalOf(hostname: string): string | null {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return ipaddr.isValid(bare) ? bare : null;
+}

@@ -1,0 +1,110 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { callbackify } from 'node:util';
+import { Agent, request } from 'undici';
+import { faultOfUrl, isPublicAddress } from './public-address.ts';
+
+/** All addresses of a name, as `dns.lookup` gives them. */
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+export interface SenderOptions {
+  /** Also to private addresses and by plain http. @default false */
+  readonly allowPrivate?: boolean;
+  /** From the first look at the name to the last header of the answer. @default 15_000 */
+  readonly timeoutMs?: number;
+  /** @default the system's */
+  readonly resolve?: Resolve;
+  /** Which addresses may be reached. @default all where `allowPrivate`, else those that are public */
+  readonly mayReach?: (address: string) => boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** What the receiver asks for by Retry-After, in seconds; null where it does not. */
+  readonly retryAfterMs: number | null;
+}
+
+const TIMEOUT_MS = 15_000;
+/** An answer is not read, only drained so that its connection can serve again; what is longer costs the connection. */
+const DRAINED_BYTES = 16 * 1024;
+const MOST_HEADER_BYTES = 16 * 1024;
+
+/**
+ * Posts to URLs that somebody else chose. A name is resolved once, every address is judged, and the connection goes to one of those
+ * very addresses: a name that means another address a moment later reaches nothing. Redirects are answers, not followed.
+ */
+export class WebhookSender {
+  readonly #allowPrivate: boolean;
+  readonly #timeoutMs: number;
+  readonly #agent: Agent;
+
+  constructor(options: SenderOptions = {}) {
+    const { allowPrivate = false, timeoutMs = TIMEOUT_MS, resolve = resolveBySystem } = options;
+    const { mayReach = allowPrivate ? () => true : isPublicAddress } = options;
+    this.#allowPrivate = allowPrivate;
+    this.#timeoutMs = timeoutMs;
+    this.#agent = new Agent({
+      maxHeaderSize: MOST_HEADER_BYTES,
+      // Whoever selects the family asks for all addresses, the form in which they are answered.
+      autoSelectFamily: true,
+      connect: {
+        lookup: (hostname, _options, done) =>
+          callbackify(() => judged(hostname, resolve, mayReach))((error, found) => done(error, found)),
+      },
+    });
+  }
+
+  /** The answer, whatever its status. Throws an Error with one sentence where none came in time, or where nothing may be sent. */
+  async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
+    const fault = faultOfUrl(url, this.#allowPrivate);
+    if (fault !== null) throw new Error(`the URL ${fault}`);
+    const deadline = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      const answer = await request(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'sluice' },
+        body,
+        dispatcher: this.#agent,
+        signal: deadline,
+      });
+      await answer.body.dump({ limit: DRAINED_BYTES, signal: deadline }).catch(() => undefined);
+      return { status: answer.statusCode, retryAfterMs: retryAfterOf(answer.headers['retry-after']) };
+    } catch (error) {
+      if (deadline.aborted) throw new Error(`no answer in ${this.#timeoutMs} ms`, { cause: error });
+      throw new Error(sentenceOf(error), { cause: error });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+/** The addresses of a name, at least one, all of them fit to be reached. */
+async function judged(
+  hostname: string,
+  resolve: Resolve,
+  mayReach: (address: string) => boolean,
+): Promise<LookupAddress[]> {
+  const found = await resolve(hostname);
+  if (found.length === 0) throw new Error(`${hostname} has no address`);
+  const refused = found.find(({ address }) => !mayReach(address));
+  if (refused !== undefined)
+    throw new Error(`${hostname} has the address ${refused.address}, which is not public`);
+  return [...found];
+}
+
+function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
+  return systemLookup(hostname, { all: true });
+}
+
+function retryAfterOf(header: string | string[] | undefined): number | null {
+  const seconds = typeof header === 'string' && /^\d{1,9}$/.test(header) ? Number(header) : Number.NaN;
+  return Number.isNaN(seconds) ? null : seconds * 1_000;
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}

@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type SenderOptions, WebhookSender } from '../../src/webhooks/sender.ts';
+import { answering, type Behaviour, type Receiver, startReceiver } from './receiver.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await one.close();
+});
+
+async function receiver(behaviour?: Behaviour, host?: string): Promise<Receiver> {
+  const started = await startReceiver(behaviour, host);
+  open.push(started);
+  return started;
+}
+
+function sender(options: SenderOptions = {}): WebhookSender {
+  const made = new WebhookSender({ allowPrivate: true, ...options });
+  open.push(made);
+  return made;
+}
+
+const addresses =
+  (...answers: readonly string[]) =>
+  (asked: string[]) =>
+  async (hostname: string) => {
+    const address = answers[asked.length] ?? answers.at(-1) ?? '';
+    asked.push(hostname);
+    return [{ address, family: 4 }];
+  };
+
+describe('a webhook is sent', () => {
+  it('with its headers and body, and its status is the answer', async () => {
+    const { port, received } = await receiver(answering(202));
+    const answer = await sender().post(
+      `http://127.0.0.1:${port}/a?b=c`,
+      { 'webhook-id': 'evt_1' },
+      '{"x":"ü"}',
+    );
+    expect(answer).toEqual({ status: 202, retryAfterMs: null });
+    expect(received).toMatchObject([
+      { body: '{"x":"ü"}', headers: { 'webhook-id': 'evt_1', 'content-type': 'application/json' } },
+    ]);
+  });
+
+  it('and not on to where a redirect points', async () => {
+    const target = await receiver();
+    const { port } = await receiver((response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
+    );
+    expect(await sender().post(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 307 });
+    expect(target.received).toEqual([]);
+  });
+
+  it('and a receiver may ask for patience', async () => {
+    const { port } = await receiver((response) => response.writeHead(429, { 'retry-after': '7' }).end());
+    const answer = await sender().post(`http://127.0.0.1:${port}/`, {}, '{}');
+    expect(answer).toEqual({ status: 429, retryAfterMs: 7_000 });
+  });
+
+  it('and an answer is not read on: one of 3 MB, one without an end', async () => {
+    const { port } = await receiver((response, _received, n) => {
+      if (n === 1) return response.writeHead(200).end(Buffer.alloc(3 * 1024 * 1024));
+      const fill = (): void => {
+        while (response.write(Buffer.alloc(64 * 1024)));
+      };
+      response.writeHead(200).on('drain', fill);
+      fill();
+    });
+    const patient = sender({ timeoutMs: 3_600_000 });
+    for (const _kind of ['3 MB', 'endless'])
+      expect(await patient.post(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200 });
+  });
+
+  it('and a receiver that drips its headers, or says nothing, has its time and no more', async () => {
+    const { port } = await receiver((response, _received, n) => {
+      if (n > 1) return;
+      response.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
+      const drip = setInterval(() => response.socket?.write('.'), 20);
+      response.on('close', () => clearInterval(drip));
+    });
+    const impatient = sender({ timeoutMs: 200 });
+    for (const _kind of ['drips', 'silent'])
+      await expect(impatient.post(`http://127.0.0.1:${port}/`, {}, '{}')).rejects.toThrow(
+        'no answer in 200 ms',
+      );
+  });
+
+  it('and a receiver that never ends its answer has answered', async () => {
+    const { port } = await receiver((response) => void response.writeHead(200).write('.'));
+    const impatient = sender({ timeoutMs: 200 });
+    expect(await impatient.post(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200 });
+  });
+
+  it('and a receiver that is not there is named', async () => {
+    const { port, close } = await startReceiver();
+    await close();
+    await expect(sender().post(`http://127.0.0.1:${port}/`, {}, '{}')).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('a webhook reaches no private address', () => {
+  it.each(['127.0.0.1', '::1', '169.254.169.254', '::ffff:10.0.0.1', '100.64.0.1'])(
+    'that a public name has: %s',
+    async (address) => {
+      const resolve = async () => [
+        { address: '93.184.216.34', family: 4 },
+        { address, family: address.includes(':') ? 6 : 4 },
+      ];
+      const strict = sender({ allowPrivate: false, resolve });
+      await expect(strict.post('https://exchange.example/', {}, '{}')).rejects.toThrow(
+        `exchange.example has the address ${address}, which is not public`,
+      );
+    },
+  );
+
+  it('that stands in the URL itself', async () => {
+    const { port, received } = await receiver();
+    const strict = sender({ allowPrivate: false });
+    for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]'])
+      await expect(strict.post(`https://${host}:${port}/`, {}, '{}')).rejects.toThrow(/not public/);
+    await expect(strict.post(`http://exchange.example:${port}/`, {}, '{}')).rejects.toThrow(/https/);
+    expect(received).toEqual([]);
+  });
+
+  it('that the name means a moment later: the address that was judged is the one that is reached', async () => {
+    const judged = await receiver();
+    const rebound = await startReceiver(answering(204), '127.0.0.2');
+    open.push(rebound);
+    const asked: string[] = [];
+    const made = sender({
+      resolve: addresses('127.0.0.1', '127.0.0.2')(asked),
+      mayReach: (address) => address === '127.0.0.1',
+    });
+    expect(await made.post(`http://exchange.example:${judged.port}/`, {}, '{}')).toMatchObject({
+      status: 204,
+    });
+    expect(asked).toEqual(['exchange.example']);
+    await expect(made.post(`http://exchange.example:${rebound.port}/`, {}, '{}')).rejects.toThrow(
+      'exchange.example has the address 127.0.0.2, which is not public',
+    );
+    expect([judged.received.length, rebound.received.length]).toEqual([1, 0]);
+  });
+
+  it('nor anything where a name has no address', async () => {
+    await expect(
+      sender({ resolve: async () => [] }).post('http://exchange.example/', {}, '{}'),
+    ).rejects.toThrow('exchange.example has no address');
+  });
+});

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
-import { buildApp } from '../../src/http/app.ts';
+import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { connectTemporal, registerSearchAttributes } from '../../src/platform/temporal.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -12,17 +12,20 @@ export const API_KEY = 'key-of-the-http-tests';
 export const authorization = `Bearer ${API_KEY}`;
 export const EXPLORER = { explorerUrl: 'https://explorer.example', cluster: 'devnet', rpcUrls: [] };
 
+type WebhookSettings = Pick<AppDeps, 'allowPrivateWebhooks'>;
+
 /** The API over a database and a Temporal namespace of its own. */
 export interface Service {
   readonly app: FastifyInstance;
   readonly ledger: Ledger;
   readonly temporal: Client;
+  readonly databaseUrl: string;
   readonly address: string;
   readonly namespace: string;
   close(): Promise<void>;
 }
 
-export async function openService(): Promise<Service> {
+export async function openService(settings: WebhookSettings = {}): Promise<Service> {
   const database = await freshDatabase();
   const { address } = await testTemporal();
   const ledger = await openLedger(database.url);
@@ -30,11 +33,12 @@ export async function openService(): Promise<Service> {
   const { connection, client: temporal } = await connectTemporal({ address, namespace });
   await openNamespace(connection, namespace);
   await ledger.apiKeys.add('tests', API_KEY);
-  const app = await buildApp({ ledger, temporal, explorer: EXPLORER });
+  const app = await buildApp({ ledger, temporal, explorer: EXPLORER, ...settings });
   return {
     app,
     ledger,
     temporal,
+    databaseUrl: database.url,
     address,
     namespace,
     async close() {

@@ -1,0 +1,174 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { writeEvent } from '../../src/ledger/outbox.ts';
+import { Webhooks } from '../../src/ledger/webhooks.ts';
+import { sealOf } from '../../src/platform/seal.ts';
+import { codeOf, newId, useLedger } from './support.ts';
+
+const use = useLedger();
+
+afterEach(async () => {
+  for (const { id } of await use.ledger.webhooks.list()) await use.ledger.webhooks.remove(id);
+});
+
+function url(): string {
+  return `https://${newId('receiver')}.example/`;
+}
+
+async function told(entity: string): Promise<void> {
+  await use.ledger.db
+    .transaction()
+    .execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
+}
+
+/** Moves what the database keeps of times into the past. */
+async function hoursPass(hours: number): Promise<void> {
+  const past = sql`make_interval(hours => ${hours})`;
+  const { db } = use.ledger;
+  await sql`update webhook_endpoint set previous_secret_until = previous_secret_until - ${past}`.execute(db);
+  await sql`update webhook_delivery set handed_at = handed_at - ${past}`.execute(db);
+  await sql`update webhook_event set created_at = created_at - ${past}`.execute(db);
+}
+
+describe('the secrets of an endpoint', () => {
+  it('are shown once: the same URL again changes its events only', async () => {
+    const there = url();
+    const first = await use.ledger.webhooks.put(there, ['*']);
+    const again = await use.ledger.webhooks.put(there, ['deposit.*']);
+    expect(first.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(again).toMatchObject({ secret: null, row: { id: first.row.id, events: ['deposit.*'] } });
+    expect(await use.ledger.webhooks.secretsOf(first.row.id)).toEqual([first.secret]);
+    expect(JSON.stringify(await use.ledger.webhooks.list(), bigintToo)).not.toContain('whsec_');
+  });
+
+  it('are two while one takes the place of the other, the one that the receiver has among them', async () => {
+    const { webhooks } = use.ledger;
+    const { row, secret: first } = await webhooks.put(url(), ['*']);
+    await webhooks.rotate(row.id, 24);
+    const { secret: second } = await webhooks.rotate(row.id, 24);
+    expect(await webhooks.secretsOf(row.id)).toEqual([second, first]);
+    await hoursPass(25);
+    expect(await webhooks.secretsOf(row.id)).toEqual([second]);
+    const { secret: third } = await webhooks.rotate(row.id, 24);
+    expect(await webhooks.secretsOf(row.id)).toEqual([third, second]);
+    const { secret: only } = await webhooks.rotate(row.id, 0);
+    expect(await webhooks.secretsOf(row.id)).toEqual([only]);
+  });
+
+  it('stand encrypted where there is a key, and open for no other endpoint and with no other key', async () => {
+    const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const sealed = new Webhooks(use.ledger.db, sealOf([key]));
+    const [a, b] = [await sealed.put(url(), ['*']), await sealed.put(url(), ['*'])];
+    const stored = use.ledger.db.selectFrom('webhookEndpoint').select('secret');
+    expect((await stored.execute()).every(({ secret }) => secret.startsWith('sealed:'))).toBe(true);
+    const changed = new Webhooks(use.ledger.db, sealOf([other, key]));
+    expect(await changed.secretsOf(a.row.id)).toEqual([a.secret]);
+    await expect(use.ledger.webhooks.secretsOf(a.row.id)).rejects.toThrow('SLUICE_PAYLOAD_KEY is not set');
+    await expect(new Webhooks(use.ledger.db, sealOf([other])).secretsOf(a.row.id)).rejects.toThrow(/lacks/);
+    await sql`update webhook_endpoint set secret =
+      (select secret from webhook_endpoint where id = ${b.row.id}) where id = ${a.row.id}`.execute(
+      use.ledger.db,
+    );
+    await expect(sealed.secretsOf(a.row.id)).rejects.toThrow();
+  });
+
+  it('that were stored before there was a key are still read', async () => {
+    const { row, secret } = await use.ledger.webhooks.put(url(), ['*']);
+    const now = new Webhooks(use.ledger.db, sealOf([Buffer.alloc(32, 1)]));
+    expect(await now.secretsOf(row.id)).toEqual([secret]);
+  });
+});
+
+const bigintToo = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
+
+describe('the deliveries', () => {
+  it('are handed over by line, up to what was seen', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['*']);
+    for (const entity of ['deposit/a', 'deposit/b', 'deposit/a']) await told(entity);
+    const lines = await deliveries.unhanded();
+    expect(lines.map(({ endpoint, entity }) => [endpoint, entity])).toEqual([
+      [row.id, 'deposit/a'],
+      [row.id, 'deposit/b'],
+    ]);
+    await told('deposit/a');
+    for (const line of lines) await deliveries.markHanded(line);
+    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/a' }]);
+  });
+
+  it('are handed over again where no workflow has tried them for long', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['*']);
+    for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await told(entity);
+    for (const line of await deliveries.unhanded()) await deliveries.markHanded(line);
+    await hoursPass(3);
+    const sequence = await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/tried' });
+    await deliveries.failed({ endpoint: row.id, sequence: String(sequence) }, 'the receiver answered 500');
+    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/lost' }]);
+  });
+
+  it('are dead with an alert, in one step, and wait again when they are replayed', async () => {
+    const { deliveries, webhooks, alerts } = use.ledger;
+    const { row } = await webhooks.put(url(), ['deposit.*']);
+    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    for (const entity of ['deposit/x', 'deposit/y']) {
+      const key = {
+        endpoint: row.id,
+        sequence: String(await deliveries.nextOf({ endpoint: row.id, entity })),
+      };
+      await deliveries.failed(key, 'the receiver answered 500');
+      await deliveries.giveUp(key);
+      await deliveries.giveUp(key, 'again');
+      await deliveries.delivered(key);
+    }
+    const { rows } = await deliveries.list({ endpoint: row.id, state: 'dead', limit: 9 });
+    expect(rows).toMatchObject([
+      { entity: 'deposit/y', attempts: 1, lastError: 'the receiver answered 500' },
+      { entity: 'deposit/x' },
+    ]);
+    const open = (await alerts.list({ open: true, limit: 9 })).rows.filter(
+      ({ subject }) => subject === row.id,
+    );
+    expect(open).toMatchObject([{ kind: 'webhook_dead_letter', count: 2 }]);
+    expect(await deliveries.replay(row.id, rows[0]?.id)).toBe(1);
+    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/y' }]);
+    expect(await deliveries.replay(row.id)).toBe(1);
+    expect(await deliveries.replay(row.id)).toBe(0);
+  });
+
+  it('are forgotten when they are old and over, and only then', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['*']);
+    for (const entity of ['deposit/old', 'deposit/waits']) await told(entity);
+    const key = {
+      endpoint: row.id,
+      sequence: String(await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/old' })),
+    };
+    await deliveries.delivered(key);
+    expect(await deliveries.forget(1)).toBe(0);
+    await hoursPass(25);
+    await deliveries.forget(1);
+    const { rows } = await deliveries.list({ endpoint: row.id, limit: 9 });
+    expect(rows.map(({ entity }) => entity)).toEqual(['deposit/waits']);
+  });
+
+  it('of an endpoint that is told nothing any more say why, and people hear it', async () => {
+    const { deliveries, webhooks, alerts } = use.ledger;
+    const { row } = await webhooks.put(url(), ['*']);
+    await told('deposit/z');
+    await webhooks.disable(row.id, 'the receiver answered 410 Gone');
+    const sequence = String(await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/z' }));
+    expect(await deliveries.due({ endpoint: row.id, sequence })).toMatchObject({
+      disabledBecause: 'the receiver answered 410 Gone',
+    });
+    expect(await alerts.everRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));
+    expect(await webhooks.enable(row.id)).toMatchObject({ disabledBecause: null });
+  });
+
+  it('are refused for what is not there', async () => {
+    const { webhooks } = use.ledger;
+    for (const call of ['get', 'remove', 'enable', 'secretsOf'] as const)
+      expect(await codeOf(webhooks[call]('wh_none'))).toBe('NotFound');
+    expect(await codeOf(webhooks.rotate('wh_none', 1))).toBe('NotFound');
+  });
+});

@@ -1,0 +1,23 @@
+import { writeSync } from 'node:fs';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { readConfigOrExit } from '../../src/platform/config.ts';
+import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
+import { connectTemporal } from '../../src/platform/temporal.ts';
+import { handOver } from '../../src/workers/outbox.ts';
+import { lastWords } from './last-words.ts';
+
+/** Hands the outbox over, and ends itself by SIGKILL at CRASH_AT: before the workflow was started, or before that is marked. */
+const { databaseUrl, temporalAddress, temporalNamespace } = readConfigOrExit(process.env, 'api');
+const at = process.env['CRASH_AT'] ?? '';
+const ledger = await openLedger(databaseUrl);
+const { client } = await connectTemporal({ address: temporalAddress, namespace: temporalNamespace });
+await handOver(ledger.deliveries, async (line) => {
+  if (at === 'before start') die();
+  await startWebhookDelivery(client, line, { firstRetryMs: 20, longestRetryMs: 50, attempts: 3 });
+  if (at === 'before mark') die();
+});
+
+function die(): void {
+  writeSync(2, `${lastWords(at)}\n`);
+  process.kill(process.pid, 'SIGKILL');
+}

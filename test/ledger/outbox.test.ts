@@ -70,16 +70,17 @@ describe('the outbox', () => {
     expect(await stored.select('id').execute()).toEqual([]);
   });
 
-  it('lets an endpoint be deleted under a transaction that tells it', async () => {
-    const id = await endpoint('*');
-    let removed: Promise<unknown> | undefined;
+  it('breaks nobody who tells an endpoint while it is deleted', async () => {
+    const gone = await endpoint('*');
+    const stays = await endpoint('*');
+    let written: Promise<void> | undefined;
     await use.ledger.db.transaction().execute(async (trx) => {
-      await writeEvent(trx, FINAL);
-      removed = use.ledger.webhooks.remove(id);
+      await trx.deleteFrom('webhookEndpoint').where('id', '=', gone).execute();
+      written = write(FINAL);
       await waitsForLock();
     });
-    await removed;
-    expect(await use.ledger.webhooks.list()).toEqual([]);
+    await written;
+    expect(typesOf(await heard(stays))).toEqual(['deposit.final']);
   });
 });
 

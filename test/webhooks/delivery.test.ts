@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failureInterceptor } from '../../src/activities/failures.ts';
-import { createWebhookActivities } from '../../src/activities/webhooks.ts';
+import { createWebhookActivities, type WebhookActivities } from '../../src/activities/webhooks.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
@@ -38,7 +39,7 @@ beforeAll(async () => {
     namespace: service.namespace,
     taskQueue: WORKFLOW_TASK_QUEUE,
     workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
-    activities: createWebhookActivities({ ledger: service.ledger, sender }),
+    activities: activitiesWithPause(),
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
   });
   running = worker.run();
@@ -62,6 +63,23 @@ afterEach(async () => {
   await service.ledger.webhooks.remove(endpoint);
   await receiver.close();
 });
+
+/** What happens once, right after the run has seen that nothing waits any more, and before it has ended. */
+let atTheEnd: (() => Promise<unknown>) | null = null;
+
+function activitiesWithPause(): WebhookActivities {
+  const activities = createWebhookActivities({ ledger: service.ledger, sender });
+  return {
+    ...activities,
+    async nextDelivery(line) {
+      const key = await activities.nextDelivery(line);
+      const happening = key === null ? atTheEnd : null;
+      if (happening !== null) atTheEnd = null;
+      await happening?.();
+      return key;
+    },
+  };
+}
 
 async function happens(
   entity: string,
@@ -88,6 +106,22 @@ function runOf(entity: string) {
 async function tell(...entities: readonly string[]): Promise<void> {
   await round();
   await Promise.all(entities.map((entity) => runOf(entity).result()));
+}
+
+/** Resolves once a workflow task began after the run was signalled, so that it knows. */
+async function signalIsInHistory(entity: string): Promise<void> {
+  for (;;) {
+    const { events } = await runOf(entity).fetchHistory();
+    const kinds = (events ?? []).map((event) =>
+      event.workflowTaskCompletedEventAttributes
+        ? 'task'
+        : event.workflowExecutionSignaledEventAttributes
+          ? 'signal'
+          : '',
+    );
+    if (kinds.lastIndexOf('task') > kinds.indexOf('signal') && kinds.includes('signal')) return;
+    await sleep(100);
+  }
 }
 
 async function statesOf(entity: string): Promise<readonly string[]> {
@@ -155,6 +189,25 @@ describe('an event is delivered', () => {
     release();
     await runOf('deposit/late').result();
     expect((await runOf('deposit/late').describe()).runId).toBe(runId);
+    expect(receiver.types()).toEqual(told('pending', 'final'));
+  });
+
+  it('by the run that was told of it after it had seen the last one', async () => {
+    const line = { endpoint, entity: 'deposit/end' };
+    atTheEnd = async () => {
+      await happens(line.entity, 'final');
+      await round();
+      await signalIsInHistory(line.entity);
+    };
+    await happens(line.entity, 'pending');
+    // While its first look goes on, a run with so short a task begins another one, which brings it the signal.
+    await service.temporal.workflow.start('webhookDelivery', {
+      workflowId: webhookWorkflowId(line),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [{ ...line, patience: PATIENCE }],
+      workflowTaskTimeout: '1 second',
+    });
+    await runOf(line.entity).result();
     expect(receiver.types()).toEqual(told('pending', 'final'));
   });
 

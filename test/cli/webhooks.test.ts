@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { writeEvent } from '../../src/ledger/outbox.ts';
+import { API_KEY, openService, type Service } from '../http/service.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+
+let service: Service;
+let apiUrl: string;
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+beforeAll(async () => {
+  service = await openService();
+  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(async () => service?.close());
+
+async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
+  const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
+  const ended = await runSluice(['webhooks', ...args, '--json'], { env });
+  return { json: lastWord(ended), code: ended.code };
+}
+
+describe('sluice webhooks', () => {
+  it('adds, lists, rotates, enables and removes an endpoint', async () => {
+    const url = 'https://exchange.example/hooks';
+    const added = await sluice('add', url, 'deposit.*', 'withdrawal.finalized');
+    expect(added).toMatchObject({
+      json: { url, events: ['withdrawal.finalized', 'deposit.*'], secret: expect.stringMatching(/^whsec_/) },
+      code: 0,
+    });
+    const { id } = added.json as { id: string };
+    const rotated = await sluice('rotate', id, '--keep-hours', '0');
+    expect(rotated).toMatchObject({ json: { secret: expect.stringMatching(/^whsec_/) }, code: 0 });
+    await service.ledger.webhooks.disable(id, 'of a test');
+    expect((await sluice()).json).toMatchObject({ webhooks: [{ id, disabledBecause: 'of a test' }] });
+    expect((await sluice('enable', id)).json).toMatchObject({ disabledBecause: null });
+    expect((await sluice('remove', id)).code).toBe(0);
+    expect((await sluice('remove', id)).code).toBe(3);
+    expect((await sluice('add', url, 'withdrawal.requested')).code).toBe(2);
+    expect((await sluice('add', 'http://127.0.0.1/')).code).toBe(2);
+  });
+
+  it('lists dead letters and replays them', async () => {
+    const { row } = await service.ledger.webhooks.put('https://dead.example/', ['deposit.*']);
+    const event = { type: 'deposit.final', entity: 'deposit/1', data: {} } as const;
+    await service.ledger.db.transaction().execute((trx) => writeEvent(trx, event));
+    const sequence = String(
+      await service.ledger.deliveries.nextOf({ endpoint: row.id, entity: 'deposit/1' }),
+    );
+    await service.ledger.deliveries.giveUp({ endpoint: row.id, sequence }, 'the receiver answered 500');
+    expect(await sluice('dead', row.id)).toMatchObject({
+      json: { deliveries: [{ entity: 'deposit/1', lastError: 'the receiver answered 500' }] },
+      code: 0,
+    });
+    expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 1 }, code: 0 });
+    expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
+    expect((await service.ledger.deliveries.unhanded()).map(({ entity }) => entity)).toEqual(['deposit/1']);
+  });
+});

@@ -6,6 +6,7 @@ import { shutdownSignal } from './platform/shutdown.ts';
 import { chainWorker } from './workers/chain.ts';
 import { runWorkers, type Staff } from './workers/run.ts';
 import { signerWorker } from './workers/signer.ts';
+import { webhookWorker } from './workers/webhooks.ts';
 
 const { config, staff } = staffOf(process.env);
 const logger = createLogger({ level: config.logLevel, name: 'worker' });
@@ -28,11 +29,15 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
   }
   if (workerRole === 'chain') {
     const config = readConfigOrExit(env, 'chain');
-    return { config, staff: async (...rooms) => [await chainWorker(config, ...rooms)] };
+    return {
+      config,
+      staff: async (...rooms) => [await chainWorker(config, ...rooms), await webhookWorker(config, ...rooms)],
+    };
   }
   const config = readConfigOrExit(env, 'all');
   const staff: Staff = async (connection, closers) => [
     await chainWorker(config, connection, closers),
+    await webhookWorker(config, connection, closers),
     await signerWorker(config, connection),
   ];
   return { config, staff };

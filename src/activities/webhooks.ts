@@ -12,7 +12,21 @@ export interface WebhookDeps {
 const GONE = 410;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** What the delivery of events to one endpoint is made of. Every step may be repeated; a repeated `deliver` sends the same event id. */
+/** What the workflow asks of the record. Every step may be repeated. */
+export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
+  return {
+    /** The event of the line that is to be delivered now; null where all are over. */
+    async nextDelivery(line: DeliveryLine): Promise<DeliveryKey | null> {
+      const sequence = await deliveries.nextOf(line);
+      return sequence === null ? null : { endpoint: line.endpoint, sequence: sequence.toString() };
+    },
+
+    /** Its tries are over: it is a dead letter, unless it was delivered after all. */
+    giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
+  };
+}
+
+/** The tries themselves. A repeated one sends the same event id. */
 export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
   const { webhooks, deliveries } = ledger;
 
@@ -22,12 +36,6 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
   }
 
   return {
-    /** The event of the line that is to be delivered now; null where all are over. */
-    async nextDelivery(line: DeliveryLine): Promise<DeliveryKey | null> {
-      const sequence = await deliveries.nextOf(line);
-      return sequence === null ? null : { endpoint: line.endpoint, sequence: sequence.toString() };
-    },
-
     /** Tries once; throws where it must be tried again. Does nothing for one that is over. */
     async deliver(key: DeliveryKey): Promise<void> {
       const due = await deliveries.due(key);
@@ -45,9 +53,6 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
       await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
       await deliveries.giveUp(key, 'the receiver answered 410 Gone');
     },
-
-    /** Its tries are over: it is a dead letter, unless it was delivered after all. */
-    giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
   };
 
   async function missed(
@@ -65,4 +70,5 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
   }
 }
 
+export type DeliverySteps = ReturnType<typeof createDeliverySteps>;
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;

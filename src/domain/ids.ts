@@ -7,6 +7,9 @@ export const WORKFLOW_TASK_QUEUE = 'sluice';
 /** Task queue of the only process that holds keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 
+/** Task queue of the tries to tell webhooks, which may take their time. */
+export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';
+
 /** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
 export function withdrawalWorkflowId(id: string): string {
   return `withdrawal/${id}`;

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
-import { raiseAlert } from './alerts.ts';
+import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
@@ -140,6 +140,8 @@ export class Deliveries {
   /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
   async giveUp({ endpoint, sequence }: DeliveryKey, error?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
+      // Before the delivery, as whoever deletes the endpoint does: telling the alert takes this lock, too.
+      await trx.selectFrom('webhookEndpoint').select('id').where('id', '=', endpoint).forKeyShare().execute();
       const dead = await trx
         .updateTable('webhookDelivery')
         .set({
@@ -164,18 +166,24 @@ export class Deliveries {
     });
   }
 
-  /** Dead ones wait again: all of the endpoint, or one event. Answers how many. */
+  /** Dead ones wait again: all of the endpoint, which closes the alert, or one event. Answers how many. */
   async replay(endpoint: string, eventId?: string): Promise<number> {
-    let query = this.#db
-      .updateTable('webhookDelivery')
-      .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
-      .where('endpoint', '=', endpoint)
-      .where('state', '=', 'dead');
-    if (eventId !== undefined)
-      query = query.where((row) =>
-        row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
-      );
-    return Number((await query.executeTakeFirst()).numUpdatedRows);
+    return this.#db.transaction().execute(async (trx) => {
+      let query = trx
+        .updateTable('webhookDelivery')
+        .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
+        .where('endpoint', '=', endpoint)
+        .where('state', '=', 'dead');
+      if (eventId !== undefined)
+        query = query.where((row) =>
+          row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
+        );
+      else
+        await closeAlerts(trx, (row) =>
+          row.and([row('kind', '=', 'webhook_dead_letter'), row('subject', '=', endpoint)]),
+        );
+      return Number((await query.executeTakeFirst()).numUpdatedRows);
+    });
   }
 
   /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */

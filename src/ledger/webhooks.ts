@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Seal, WebhookTopic } from '../domain/webhook.ts';
-import { raiseAlert } from './alerts.ts';
+import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 
 /** An endpoint without its secrets. */
@@ -16,6 +16,7 @@ export interface FreshSecret {
 }
 
 const SECRET_BYTES = 32;
+const ALERTS = ['webhook_dead_letter', 'webhook_disabled'] as const;
 const SHOWN = [
   'id',
   'position',
@@ -61,10 +62,17 @@ export class Webhooks {
     return (await query.executeTakeFirst()) ?? refuse(id);
   }
 
-  /** With all that it was not told. Throws NotFound. */
+  /** With all that it was not told, and its alerts. Throws NotFound. */
   async remove(id: string): Promise<WebhookRow> {
     const query = this.#db.deleteFrom('webhookEndpoint').where('id', '=', id).returning(SHOWN);
-    return (await query.executeTakeFirst()) ?? refuse(id);
+    const removed = (await query.executeTakeFirst()) ?? refuse(id);
+    // In a transaction of its own: whoever raises one holds the alert, and waits for endpoints that are being deleted.
+    await this.#db
+      .transaction()
+      .execute((trx) =>
+        closeAlerts(trx, (row) => row.and([row('kind', 'in', ALERTS), row('subject', '=', id)])),
+      );
+    return removed;
   }
 
   /**
@@ -89,14 +97,20 @@ export class Webhooks {
     return { row: row ?? refuse(id), secret };
   }
 
-  /** Told again from now on. Throws NotFound. */
+  /** Told again from now on; the alert is closed. Throws NotFound. */
   async enable(id: string): Promise<WebhookRow> {
-    const query = this.#db
-      .updateTable('webhookEndpoint')
-      .set({ disabledAt: null, disabledBecause: null })
-      .where('id', '=', id)
-      .returning(SHOWN);
-    return (await query.executeTakeFirst()) ?? refuse(id);
+    return this.#db.transaction().execute(async (trx) => {
+      const query = trx
+        .updateTable('webhookEndpoint')
+        .set({ disabledAt: null, disabledBecause: null })
+        .where('id', '=', id)
+        .returning(SHOWN);
+      const enabled = (await query.executeTakeFirst()) ?? refuse(id);
+      await closeAlerts(trx, (row) =>
+        row.and([row('kind', '=', 'webhook_disabled'), row('subject', '=', id)]),
+      );
+      return enabled;
+    });
   }
 
   /** Told nothing any more, and people hear why. Does nothing where it is so already, or gone. */

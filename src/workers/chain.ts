@@ -6,17 +6,14 @@ import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
-import { createWebhookActivities } from '../activities/webhooks.ts';
+import { createDeliverySteps } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-import type { DeliveryLine } from '../domain/webhook.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
 import { keepSchedules } from '../platform/schedules.ts';
-import { sealOf } from '../platform/seal.ts';
 import type { Closers } from '../platform/shutdown.ts';
-import { startWebhookDelivery } from '../platform/start-webhook-delivery.ts';
 import { registerSearchAttributes } from '../platform/temporal.ts';
 import { TemporalRuns } from '../platform/temporal-runs.ts';
 import { Chain } from '../solana/chain.ts';
@@ -24,9 +21,7 @@ import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
 import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
-import { WebhookSender } from '../webhooks/sender.ts';
 import { NodeMetrics } from './node-metrics.ts';
-import { keepHandingOver } from './outbox.ts';
 import { workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 
@@ -47,7 +42,7 @@ export async function chainWorker(
 ): Promise<Worker> {
   const { temporalNamespace: namespace, payloadKeys } = config;
   await registerSearchAttributes(connection, namespace);
-  const ledger = await openLedger(config.databaseUrl, sealOf(payloadKeys));
+  const ledger = await openLedger(config.databaseUrl);
   closers.add('ledger', () => ledger.close());
   const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
   closers.add('nodes', () => pool.close());
@@ -56,10 +51,7 @@ export async function chainWorker(
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
     ...workflowSource(),
-    activities: {
-      ...chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
-      ...webhookActivities(config, ledger, client, closers),
-    },
+    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
     maxConcurrentActivityTaskExecutions: 1_000,
   });
 }
@@ -84,6 +76,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createDeliverySteps(ledger),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,
@@ -94,17 +87,6 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       hotWallet,
     }),
   };
-}
-
-/** Tells the webhooks, and hands the outbox to the workflows that do. */
-function webhookActivities(config: Config<'chain'>, ledger: Ledger, client: Client, closers: Closers) {
-  const { webhookAllowPrivate: allowPrivate, webhookAttempts: attempts } = config;
-  const sender = new WebhookSender({ allowPrivate });
-  closers.add('webhook connections', () => sender.close());
-  const patience = { firstRetryMs: 5_000, longestRetryMs: 3_600_000, attempts };
-  const wake = (line: DeliveryLine) => startWebhookDelivery(client, line, patience);
-  closers.add('outbox', keepHandingOver(ledger.deliveries, wake));
-  return createWebhookActivities({ ledger, sender });
 }
 
 /** What the pool tells goes to the log and the metrics of this process. */

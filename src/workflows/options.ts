@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
-import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
+import { SIGNER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../domain/ids.ts';
 import type { Patience } from '../domain/webhook.ts';
 
 /** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
@@ -53,7 +53,8 @@ export const WATCH: ActivityOptions = {
 export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patience): ActivityOptions {
   return {
     summary: 'tell the endpoint',
-    startToCloseTimeout: '1 minute',
+    taskQueue: WEBHOOK_TASK_QUEUE,
+    startToCloseTimeout: '30 seconds',
     retry: {
       initialInterval: firstRetryMs,
       backoffCoefficient: 2,

@@ -7,12 +7,15 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WebhookActivities } from '../activities/webhooks.ts';
+import type { DeliverySteps, WebhookActivities } from '../activities/webhooks.ts';
 import type { DeliveryLine, Patience } from '../domain/webhook.ts';
 import { wakeDelivery } from './messages.ts';
 import { deliverOptions, RECORD } from './options.ts';
 
-const { nextDelivery, giveUpDelivery } = proxyLocalActivities<WebhookActivities>(RECORD);
+const onRecord = (summary: string) => proxyLocalActivities<DeliverySteps>({ ...RECORD, summary });
+
+const { nextDelivery } = onRecord('find what waits');
+const { giveUpDelivery } = onRecord('make it a dead letter');
 
 export interface WebhookDeliveryInput extends DeliveryLine {
   readonly patience: Patience;

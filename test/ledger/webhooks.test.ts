@@ -133,7 +133,24 @@ describe('the deliveries', () => {
     expect(await deliveries.replay(row.id, rows[0]?.id)).toBe(1);
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/y' }]);
     expect(await deliveries.replay(row.id)).toBe(1);
+    expect(
+      (await alerts.list({ open: true, limit: 9 })).rows.filter(({ subject }) => subject === row.id),
+    ).toEqual([]);
     expect(await deliveries.replay(row.id)).toBe(0);
+  });
+
+  it('are given up and deleted at the same time, and neither breaks the other', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const made = await Promise.all(Array.from({ length: 12 }, () => webhooks.put(url(), ['*'])));
+    await told('deposit/both');
+    const sequence = await deliveries.nextOf({ endpoint: made[0]?.row.id ?? '', entity: 'deposit/both' });
+    await Promise.all(
+      made.flatMap(({ row: { id } }) => [
+        deliveries.giveUp({ endpoint: id, sequence: String(sequence) }),
+        webhooks.remove(id),
+      ]),
+    );
+    expect(await webhooks.list()).toEqual([]);
   });
 
   it('are forgotten when they are old and over, and only then', async () => {
@@ -163,6 +180,10 @@ describe('the deliveries', () => {
     });
     expect(await alerts.everRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));
     expect(await webhooks.enable(row.id)).toMatchObject({ disabledBecause: null });
+    expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
+    await webhooks.disable(row.id, 'again');
+    await webhooks.remove(row.id);
+    expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
   });
 
   it('are refused for what is not there', async () => {

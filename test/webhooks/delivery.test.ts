@@ -6,9 +6,13 @@ import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failureInterceptor } from '../../src/activities/failures.ts';
-import { createWebhookActivities, type WebhookActivities } from '../../src/activities/webhooks.ts';
+import {
+  createDeliverySteps,
+  createWebhookActivities,
+  type DeliverySteps,
+} from '../../src/activities/webhooks.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
-import { WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
+import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
@@ -24,7 +28,8 @@ const PATIENCE = { firstRetryMs: 20, longestRetryMs: 50, attempts: 3 };
 let service: Service;
 let connection: NativeConnection;
 let worker: Worker;
-let running: Promise<void>;
+let teller: Worker;
+let running: Promise<unknown>;
 let sender: WebhookSender;
 let receiver: Receiver;
 let endpoint: string;
@@ -39,13 +44,21 @@ beforeAll(async () => {
     namespace: service.namespace,
     taskQueue: WORKFLOW_TASK_QUEUE,
     workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
-    activities: activitiesWithPause(),
+    activities: stepsWithPause(),
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
   });
-  running = worker.run();
+  teller = await Worker.create({
+    connection,
+    namespace: service.namespace,
+    taskQueue: WEBHOOK_TASK_QUEUE,
+    activities: createWebhookActivities({ ledger: service.ledger, sender }),
+    interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+  });
+  running = Promise.all([worker.run(), teller.run()]);
 });
 afterAll(async () => {
   worker?.shutdown();
+  teller?.shutdown();
   await running;
   await sender?.close();
   await connection?.close();
@@ -67,12 +80,12 @@ afterEach(async () => {
 /** What happens once, right after the run has seen that nothing waits any more, and before it has ended. */
 let atTheEnd: (() => Promise<unknown>) | null = null;
 
-function activitiesWithPause(): WebhookActivities {
-  const activities = createWebhookActivities({ ledger: service.ledger, sender });
+function stepsWithPause(): DeliverySteps {
+  const steps = createDeliverySteps(service.ledger);
   return {
-    ...activities,
+    ...steps,
     async nextDelivery(line) {
-      const key = await activities.nextDelivery(line);
+      const key = await steps.nextDelivery(line);
       const happening = key === null ? atTheEnd : null;
       if (happening !== null) atTheEnd = null;
       await happening?.();
@@ -255,8 +268,9 @@ describe('an event that no try delivers', () => {
 
   it('because its address is private, reaches nobody', async () => {
     const strict = createWebhookActivities({ ledger: service.ledger, sender: new WebhookSender() });
+    const steps = createDeliverySteps(service.ledger);
     await happens('deposit/private', 'final');
-    const key = await strict.nextDelivery({ endpoint, entity: 'deposit/private' });
+    const key = await steps.nextDelivery({ endpoint, entity: 'deposit/private' });
     if (key === null) throw new Error('nothing waits');
     await expect(strict.deliver(key)).rejects.toThrow('the URL must be an https URL');
     expect(receiver.received).toEqual([]);

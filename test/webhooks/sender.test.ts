@@ -92,9 +92,9 @@ describe('a webhook is sent', () => {
   });
 
   it('and a receiver that is not there is named', async () => {
-    const { port, close } = await startReceiver();
-    await close();
-    await expect(sender().post(`http://127.0.0.1:${port}/`, {}, '{}')).rejects.toThrow(/ECONNREFUSED/);
+    const gone = await startReceiver();
+    await gone.close();
+    await expect(sender().post(`http://127.0.0.1:${gone.port}/`, {}, '{}')).rejects.toThrow(/ECONNREFUSED/);
   });
 });
 

@@ -1,0 +1,48 @@
+import { Client } from '@temporalio/client';
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import { createWebhookActivities } from '../activities/webhooks.ts';
+import { WEBHOOK_TASK_QUEUE } from '../domain/ids.ts';
+import { openLedger } from '../ledger/ledger.ts';
+import { dataConverter } from '../platform/codec.ts';
+import type { Config } from '../platform/config.ts';
+import { sealOf } from '../platform/seal.ts';
+import type { Closers } from '../platform/shutdown.ts';
+import { startWebhookDelivery } from '../platform/start-webhook-delivery.ts';
+import { WebhookSender } from '../webhooks/sender.ts';
+import { keepHandingOver } from './outbox.ts';
+import { workerOptions } from './run.ts';
+
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 3_600_000;
+const TRIES_AT_ONCE = 100;
+
+/**
+ * Hands the outbox to its workflows, and tells the endpoints. It shares no slot and no database connection with payments: receivers
+ * that let everybody wait hold up each other and nothing else.
+ */
+export async function webhookWorker(
+  config: Config<'chain'>,
+  connection: NativeConnection,
+  closers: Closers,
+): Promise<Worker> {
+  const { temporalNamespace: namespace, payloadKeys, webhookAllowPrivate, webhookAttempts } = config;
+  const ledger = await openLedger(config.databaseUrl, sealOf(payloadKeys));
+  closers.add('ledger of webhooks', () => ledger.close());
+  const sender = new WebhookSender({ allowPrivate: webhookAllowPrivate });
+  closers.add('connections to webhooks', () => sender.close());
+  const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
+  const patience = {
+    firstRetryMs: FIRST_RETRY_MS,
+    longestRetryMs: LONGEST_RETRY_MS,
+    attempts: webhookAttempts,
+  };
+  closers.add(
+    'outbox',
+    keepHandingOver(ledger.deliveries, (line) => startWebhookDelivery(client, line, patience)),
+  );
+  return Worker.create({
+    ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
+    activities: createWebhookActivities({ ledger, sender }),
+    maxConcurrentActivityTaskExecutions: TRIES_AT_ONCE,
+  });
+}

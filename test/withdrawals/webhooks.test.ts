@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { verifyWebhook } from '../../src/client/client.ts';
+import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+const FINALIZED = 'withdrawal.finalized';
+
+let running: TestStack;
+let receiver: Receiver;
+let finalized: Promise<void>;
+
+beforeAll(async () => {
+  running = await testStack(100, { SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  let done: () => void = () => undefined;
+  finalized = new Promise((resolve) => (done = resolve));
+  receiver = await startReceiver((response, { body }) => {
+    response.writeHead(204).end();
+    if (body.includes(FINALIZED)) done();
+  });
+});
+afterAll(async () => {
+  await running?.close();
+  await receiver?.close();
+});
+
+test('a receiver hears how a payment goes, in order, signed, with the signature that the chain shows', async () => {
+  const { webhooks } = running.sluice;
+  const { secret } = await webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
+  const wish = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };
+  await running.sluice.withdraw({ id: 'told', ...wish });
+  const paid = await running.sluice.waitForFinal('told');
+  await finalized;
+  const events = await Promise.all(receiver.received.map((one) => verifyWebhook(one, String(secret))));
+  const types = events.map(({ type }) => type);
+  expect([types[0], types.at(-1)]).toEqual(['withdrawal.sending', FINALIZED]);
+  const { acceptEmptyWallet: _accepted, ...terms } = wish;
+  expect(events.at(-1)?.data).toMatchObject({
+    ...terms,
+    id: 'told',
+    status: 'finalized',
+    signature: paid.attempts[0]?.signature,
+  });
+});

@@ -28,6 +28,8 @@ export interface DeliveryFilter extends PageRequest {
 }
 
 const HANDED_AT_ONCE = 500;
+/** No statement may come near the time-out, nor hold its locks for long. */
+const MOST_AT_ONCE = 2_000;
 /** No workflow that lives lets so much time pass between two tries. */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
@@ -140,8 +142,6 @@ export class Deliveries {
   /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
   async giveUp({ endpoint, sequence }: DeliveryKey, error?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      // Before the delivery, as whoever deletes the endpoint does: telling the alert takes this lock, too.
-      await trx.selectFrom('webhookEndpoint').select('id').where('id', '=', endpoint).forKeyShare().execute();
       const dead = await trx
         .updateTable('webhookDelivery')
         .set({
@@ -168,22 +168,70 @@ export class Deliveries {
 
   /** Dead ones wait again: all of the endpoint, which closes the alert, or one event. Answers how many. */
   async replay(endpoint: string, eventId?: string): Promise<number> {
-    return this.#db.transaction().execute(async (trx) => {
-      let query = trx
-        .updateTable('webhookDelivery')
-        .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
+    if (eventId === undefined)
+      await this.#db
+        .transaction()
+        .execute((trx) =>
+          closeAlerts(trx, (row) =>
+            row.and([row('kind', '=', 'webhook_dead_letter'), row('subject', '=', endpoint)]),
+          ),
+        );
+    let replayed = 0;
+    for (let after = 0n; ; ) {
+      const dead = await this.#deadOf(endpoint, after, eventId);
+      const last = dead.at(-1);
+      if (last === undefined) return replayed;
+      replayed += await this.#revive(endpoint, dead);
+      after = last;
+    }
+  }
+
+  async #deadOf(endpoint: string, after: bigint, eventId: string | undefined): Promise<readonly bigint[]> {
+    let query = this.#db
+      .selectFrom('webhookDelivery')
+      .select('sequence')
+      .where('endpoint', '=', endpoint)
+      .where('state', '=', 'dead')
+      .where('sequence', '>', after);
+    if (eventId !== undefined)
+      query = query.where((row) =>
+        row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
+      );
+    const rows = await query.orderBy('sequence').limit(MOST_AT_ONCE).execute();
+    return rows.map(({ sequence }) => sequence);
+  }
+
+  async #revive(endpoint: string, sequences: readonly bigint[]): Promise<number> {
+    const revived = await this.#db
+      .updateTable('webhookDelivery')
+      .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
+      .where('endpoint', '=', endpoint)
+      .where('sequence', 'in', sequences)
+      .where('state', '=', 'dead')
+      .executeTakeFirst();
+    return Number(revived.numUpdatedRows);
+  }
+
+  /** Deletes all of the endpoint, some at a time, so that none of them is locked for long. */
+  async dropAll(endpoint: string): Promise<void> {
+    for (let dropped = MOST_AT_ONCE; dropped === MOST_AT_ONCE; ) {
+      const { numDeletedRows } = await this.#db
+        .deleteFrom('webhookDelivery')
         .where('endpoint', '=', endpoint)
-        .where('state', '=', 'dead');
-      if (eventId !== undefined)
-        query = query.where((row) =>
-          row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
-        );
-      else
-        await closeAlerts(trx, (row) =>
-          row.and([row('kind', '=', 'webhook_dead_letter'), row('subject', '=', endpoint)]),
-        );
-      return Number((await query.executeTakeFirst()).numUpdatedRows);
-    });
+        .where((row) =>
+          row(
+            'sequence',
+            'in',
+            row
+              .selectFrom('webhookDelivery')
+              .select('sequence')
+              .where('endpoint', '=', endpoint)
+              .limit(MOST_AT_ONCE),
+          ),
+        )
+        .executeTakeFirst();
+      dropped = Number(numDeletedRows);
+    }
   }
 
   /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */
@@ -224,7 +272,7 @@ export class Deliveries {
           ),
         )
         .orderBy('event.sequence')
-        .limit(FORGOTTEN_AT_ONCE)
+        .limit(MOST_AT_ONCE)
         .execute();
       const sequences = old.map(({ sequence }) => sequence);
       if (sequences.length === 0) return 0;
@@ -234,5 +282,3 @@ export class Deliveries {
     });
   }
 }
-
-const FORGOTTEN_AT_ONCE = 1_000;

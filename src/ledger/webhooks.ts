@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Seal, WebhookTopic } from '../domain/webhook.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
+import { Deliveries } from './deliveries.ts';
 
 /** An endpoint without its secrets. */
 export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
@@ -62,11 +63,15 @@ export class Webhooks {
     return (await query.executeTakeFirst()) ?? refuse(id);
   }
 
-  /** With all that it was not told, and its alerts. Throws NotFound. */
+  /**
+   * With all that it was not told, and its alerts. Told nothing any more first: whoever tells the others must not wait until what may
+   * be a million deliveries are deleted. Throws NotFound.
+   */
   async remove(id: string): Promise<WebhookRow> {
-    const query = this.#db.deleteFrom('webhookEndpoint').where('id', '=', id).returning(SHOWN);
-    const removed = (await query.executeTakeFirst()) ?? refuse(id);
-    // In a transaction of its own: whoever raises one holds the alert, and waits for endpoints that are being deleted.
+    const removed = await this.get(id);
+    await turnOff(this.#db, id, 'it is being deleted');
+    await new Deliveries(this.#db).dropAll(id);
+    await this.#db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
     await this.#db
       .transaction()
       .execute((trx) =>
@@ -116,15 +121,9 @@ export class Webhooks {
   /** Told nothing any more, and people hear why. Does nothing where it is so already, or gone. */
   async disable(id: string, because: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      const disabled = await trx
-        .updateTable('webhookEndpoint')
-        .set({ disabledAt: sql<Date>`now()`, disabledBecause: because })
-        .where('id', '=', id)
-        .where('disabledAt', 'is', null)
-        .returning('url')
-        .executeTakeFirst();
-      if (disabled === undefined) return;
-      const message = `the webhook ${disabled.url} is told nothing any more: ${because}`;
+      const url = await turnOff(trx, id, because);
+      if (url === null) return;
+      const message = `the webhook ${url} is told nothing any more: ${because}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });
   }
@@ -142,6 +141,18 @@ export class Webhooks {
     const { secret, previous } = row ?? refuse(id);
     return [secret, ...(previous === null ? [] : [previous])].map((sealed) => this.#seal.open(sealed, id));
   }
+}
+
+/** The URL of the one that was on; null where none was. */
+async function turnOff(db: Database, id: string, because: string): Promise<string | null> {
+  const off = await db
+    .updateTable('webhookEndpoint')
+    .set({ disabledAt: sql<Date>`now()`, disabledBecause: because })
+    .where('id', '=', id)
+    .where('disabledAt', 'is', null)
+    .returning('url')
+    .executeTakeFirst();
+  return off?.url ?? null;
 }
 
 function newSecret(): string {

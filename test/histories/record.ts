@@ -3,11 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
 import proto from '@temporalio/proto';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
-import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { webhookWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { newWallet, testStack } from '../support/stack.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
 
-const { stack, sluice, close } = await testStack();
+const { stack, sluice, close } = await testStack(100, {
+  SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true',
+  SLUICE_WEBHOOK_ATTEMPTS: '1',
+});
 const hand = new ChainHand(stack);
 
 function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
@@ -16,13 +20,18 @@ function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerm
 
 async function ends(id: string): Promise<void> {
   await sluice.waitForFinal(id);
+  await save(id, withdrawalWorkflowId(id));
+}
+
+/** Waits for the end of the run, and keeps its history under that name. */
+async function save(name: string, workflowId: string): Promise<void> {
   await asOperator(stack, async (client) => {
-    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
+    const handle = client.workflow.getHandle(workflowId);
     await handle.result();
     const history = await handle.fetchHistory();
     forgetStacks(history);
     const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
-    writeFileSync(new URL(`${id}.bin`, import.meta.url), bytes);
+    writeFileSync(new URL(`${name}.bin`, import.meta.url), bytes);
   });
 }
 
@@ -87,8 +96,21 @@ async function failure(): Promise<void> {
   await ends('failed');
 }
 
+/** A webhook whose receiver refuses the first event, so that it is a dead letter, and takes the second one. */
+async function webhook(): Promise<void> {
+  const receiver = await startReceiver((response, _received, n) => response.writeHead(n === 1 ? 500 : 204).end());
+  const { id: endpoint } = await sluice.webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
+  await sluice.withdraw(sol('told', { acceptEmptyWallet: false }));
+  await reaches(sluice, 'told', 'awaiting_confirmation');
+  await sluice.cancel('told');
+  await until(async () => receiver.received.length === 2);
+  await save('webhook', webhookWorkflowId({ endpoint, entity: 'withdrawal/told' }));
+  await sluice.webhooks.remove(endpoint);
+  await receiver.close();
+}
+
 try {
-  for (const record of [payments, customers, deaths, funding, failure]) await record();
+  for (const record of [payments, customers, deaths, funding, failure, webhook]) await record();
 } finally {
   await close();
 }

@@ -84,6 +84,27 @@ describe('the outbox', () => {
   });
 });
 
+describe('an endpoint that takes long to delete', () => {
+  it('makes nobody wait who tells others', async () => {
+    const [gone, stays] = [await endpoint('*'), await endpoint('*')];
+    await write(FINAL);
+    let removed: Promise<unknown> | undefined;
+    await use.ledger.db.transaction().execute(async (trx) => {
+      await trx
+        .selectFrom('webhookDelivery')
+        .select('entity')
+        .where('endpoint', '=', gone)
+        .forUpdate()
+        .execute();
+      removed = use.ledger.webhooks.remove(gone);
+      await waitsForLock();
+      await write({ ...FINAL, entity: 'deposit/meanwhile' });
+    });
+    await removed;
+    expect(await heard(stays, 'deposit/meanwhile')).toHaveLength(1);
+  });
+});
+
 /** Resolves once some statement of this database waits for a lock. */
 async function waitsForLock(): Promise<void> {
   for (;;) {

@@ -26,6 +26,7 @@ describe('a saved history', () => {
       'second-attempt.bin',
       'token.bin',
       'waited-for-funds.bin',
+      'webhook.bin',
     ]);
   });
 

@@ -26,8 +26,13 @@ export class Fingerprint {
     const length = end - start;
     let one = Math.imul(length, key(keys, 2 * WORDS));
     let other = Math.imul(length, key(keys, 2 * WORDS + 1));
-    for (let word = 0; word < WORDS; word += 1) {
-      const at = (word < FRONT_WORDS ? start : end - LONGEST_ADDRESS) + word * WORD_BYTES;
+    for (let word = 0; word < FRONT_WORDS; word += 1) {
+      const at = start + word * WORD_BYTES;
+      one = (one + Math.imul(view.getInt32(at, true), key(keys, word))) | 0;
+      other = (other + Math.imul(view.getInt32(at, false), key(keys, WORDS + word))) | 0;
+    }
+    for (let word = FRONT_WORDS; word < WORDS; word += 1) {
+      const at = end - LONGEST_ADDRESS + word * WORD_BYTES;
       one = (one + Math.imul(view.getInt32(at, true), key(keys, word))) | 0;
       other = (other + Math.imul(view.getInt32(at, false), key(keys, WORDS + word))) | 0;
     }

@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { JsonBytes, Unreadable } from './json-bytes.ts';
 import { type ByteRange, Lookups } from './lookups.ts';
-import { readTransaction } from './transaction-bytes.ts';
+import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
 
 /** What the bytes of a block tell without a parse. */
@@ -46,6 +46,7 @@ class AnswerScan {
   readonly #bytes: Uint8Array;
   readonly #lookups: Lookups;
   readonly #json: JsonBytes;
+  readonly #reader: TransactionBytes;
   readonly #transactions: ByteRange[] = [];
   readonly #fields = new Map<string, string | null>();
 
@@ -54,7 +55,8 @@ class AnswerScan {
     const lookups = new Lookups(watched, view);
     this.#bytes = bytes;
     this.#lookups = lookups;
-    this.#json = new JsonBytes(view, (start, end) => lookups.ask(start, end));
+    this.#json = new JsonBytes(view);
+    this.#reader = new TransactionBytes(this.#json, (start, end) => lookups.ask(start, end));
   }
 
   scan(): BlockScan {
@@ -87,7 +89,7 @@ class AnswerScan {
   }
 
   #transaction(start: number): number {
-    const end = readTransaction(this.#json, start);
+    const end = this.#reader.transaction(start);
     this.#transactions.push({ start, end });
     return end;
   }

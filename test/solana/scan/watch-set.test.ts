@@ -46,8 +46,8 @@ test('texts that differ in one character only are told apart', () => {
   const [wallet] = [base58.encode(new Uint8Array(32).fill(200))];
   const watched = new WatchSet(1);
   watched.add(wallet);
-  const namesakes = [...wallet].flatMap((was, at) =>
-    [...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz']
+  const namesakes = Array.from(wallet).flatMap((was, at) =>
+    Array.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
       .filter((character) => character !== was)
       .map((character) => wallet.slice(0, at) + character + wallet.slice(at + 1)),
   );

@@ -11,6 +11,7 @@ const CLOSE = 0x7d;
 const OPEN_SQUARE = 0x5b;
 const CLOSE_SQUARE = 0x5d;
 const COMMA = 0x2c;
+const PLUS = 0x2b;
 const COLON = 0x3a;
 
 /** A word of quotes. */
@@ -165,7 +166,7 @@ export function isScalarStart(byte: number): boolean {
   return byte !== QUOTE && (byte | SQUARE) !== OPEN;
 }
 
-/** White space, `,`, `]` or `}`. */
+/** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */
 export function isAfterScalar(byte: number): boolean {
-  return byte <= SPACE || byte === COMMA || byte === CLOSE_SQUARE || byte === CLOSE;
+  return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
 }

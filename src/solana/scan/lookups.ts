@@ -15,12 +15,11 @@ export class Lookups {
   readonly #view: DataView;
   readonly #prints = new Int32Array(TOGETHER);
   readonly #spreads = new Int32Array(TOGETHER);
+  readonly #sifted = new Uint8Array(TOGETHER);
   readonly #starts = new Int32Array(TOGETHER);
   readonly #ends = new Int32Array(TOGETHER);
   readonly #found: ByteRange[] = [];
   #waiting = 0;
-  /** Keeps what {@link WatchSet.touch} reads alive, lest the reading be optimized away. */
-  #touched = 0;
 
   constructor(watched: WatchSet, view: DataView) {
     this.#watched = watched;
@@ -46,12 +45,15 @@ export class Lookups {
   }
 
   #settle(): void {
-    const [watched, prints, spreads] = [this.#watched, this.#prints, this.#spreads];
+    const watched = this.#watched;
+    const prints = this.#prints;
+    const spreads = this.#spreads;
+    const sifted = this.#sifted;
     for (let index = 0; index < this.#waiting; index += 1) {
-      this.#touched ^= watched.touch(spreads[index] as number, prints[index] as number);
+      sifted[index] = watched.sift(spreads[index] as number, prints[index] as number);
     }
     for (let index = 0; index < this.#waiting; index += 1) {
-      if (watched.holds(spreads[index] as number, prints[index] as number)) {
+      if (sifted[index] === 1 && watched.holds(spreads[index] as number, prints[index] as number)) {
         this.#found.push({ start: this.#starts[index] as number, end: this.#ends[index] as number });
       }
     }

@@ -62,31 +62,28 @@ export class WatchSet {
   /** {@link has} for the text that lies in `view` from `start` to `end`. */
   hasBytes(view: DataView, start: number, end: number): boolean {
     if (end - start < SHORTEST_ADDRESS || end - start > LONGEST_ADDRESS) return false;
-    const print = this.#fingerprint.take(view, start, end);
-    return this.holds(this.#fingerprint.spread, print);
+    const print = this.take(view, start, end);
+    return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
   }
 
-  /** Hashes 32 to 44 bytes of `view` for {@link touch} and {@link holds}: the print is returned, `spread` stays in the set. */
+  /** Hashes 32 to 44 bytes of `view` for {@link sift} and {@link holds}: the print is given back, the spread kept until the next. */
   take(view: DataView, start: number, end: number): number {
     return this.#fingerprint.take(view, start, end);
   }
 
-  /** The second half of the last hash. */
   get spread(): number {
     return this.#fingerprint.spread;
   }
 
-  /** Reads what {@link holds} will need of far memory, and decides nothing by it: so it is fetched for many hashes at once. */
-  touch(spread: number, print: number): number {
-    return this.#sieve[this.#meshOf(segmentOf(spread), print) >>> 5] as number;
+  /** 1 where a member may have this hash, else 0. Branches on nothing, so that memory is read for many hashes at once. */
+  sift(spread: number, print: number): number {
+    const mesh = this.#meshOf(segmentOf(spread), print);
+    return ((this.#sieve[mesh >>> 5] as number) >>> (mesh & 31)) & 1;
   }
 
   /** Whether a member has this hash. */
   holds(spread: number, print: number): boolean {
-    const segment = segmentOf(spread);
-    const mesh = this.#meshOf(segment, print);
-    if ((((this.#sieve[mesh >>> 5] as number) >>> (mesh & 31)) & 1) === 0) return false;
-    return this.#slots[this.#slotOf(segment, print)] === print;
+    return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
   }
 
   #put(segment: number, print: number): boolean {

@@ -36,6 +36,11 @@ function ourWallets(transaction: Json): readonly string[] {
   return OURS.filter((wallet) => named.includes(wallet));
 }
 
+function integer(value: Json | undefined): bigint {
+  if (typeof value !== 'number' && typeof value !== 'string') throw new Error('no integer');
+  return BigInt(value);
+}
+
 function transactionsOf(text: string): readonly Json[] {
   return list(object(object(JSON.parse(text))['result'])['transactions']);
 }
@@ -55,9 +60,9 @@ function check(text: string): void {
   expect(scan.header).toEqual({
     blockhash,
     previousBlockhash,
-    parentSlot: BigInt(String(parentSlot)),
-    height: BigInt(String(blockHeight)),
-    time: blockTime === null ? null : BigInt(String(blockTime)),
+    parentSlot: integer(parentSlot),
+    height: integer(blockHeight),
+    time: blockTime === null ? null : integer(blockTime),
   });
 }
 

@@ -57,4 +57,13 @@ describe('a block', () => {
     expect(seen.candidates).toEqual([OURS]);
     expect(seen.hitTransactions.map(({ start, end }) => JSON.parse(text.slice(start, end)))).toEqual(named);
   });
+
+  test('is read where an object stands in place of a scalar, and repeats what came after that', () => {
+    const accountKeys = [
+      { writable: true, pubkey: STRANGER },
+      { writable: { a: 1, pubkey: STRANGER }, pubkey: OURS },
+    ];
+    const { seen } = scan([{ ...transactionOf(STRANGER), transaction: { accountKeys } }]);
+    expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+  });
 });

@@ -7,6 +7,7 @@ import { CLAIMS, SAME } from './claims.ts';
 import { differencesFrom, EVERYBODY } from './differences.ts';
 import { factsOfFiles, type RecordForm } from './facts.ts';
 import { type Reading, readRecorded } from './recorded.ts';
+import { type ScanReport, scanRecorded } from './scan.ts';
 
 /** What was read in one file; `refused` holds the reason where it is one that must be, and then nothing was read. */
 export interface FileReport {
@@ -19,6 +20,8 @@ export interface FileReport {
   /** Movements found when every wallet is watched. */
   readonly nativeDeltas: number;
   readonly tokenDeltas: number;
+  /** Null for a file of transactions. */
+  readonly scan: Omit<ScanReport, 'differences'> | null;
   readonly differences: readonly string[];
 }
 
@@ -63,6 +66,7 @@ const EMPTY = {
   versions: {},
   nativeDeltas: 0,
   tokenDeltas: 0,
+  scan: null,
   differences: [],
 } as const;
 
@@ -72,6 +76,7 @@ function reportOf(file: string, reading: Reading, differences: readonly string[]
   const native = [...inflows, ...outflows].filter(({ asset }) => asset === 'SOL').length;
   const versions: Record<string, number> = {};
   for (const { version } of transactions) versions[version] = (versions[version] ?? 0) + 1;
+  const scan = reading.header === null ? null : scanRecorded({ header: reading.header, transactions });
   return {
     file,
     refused: null,
@@ -80,7 +85,8 @@ function reportOf(file: string, reading: Reading, differences: readonly string[]
     versions,
     nativeDeltas: native,
     tokenDeltas: inflows.length + outflows.length - native,
-    differences,
+    scan: scan === null ? null : { watched: scan.watched, parsed: scan.parsed },
+    differences: [...differences, ...(scan?.differences ?? [])],
   };
 }
 

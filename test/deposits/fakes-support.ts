@@ -14,8 +14,10 @@ import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { SolanaNode } from '../../src/solana/rpc/node.ts';
-import { readBlock } from '../../src/solana/scan/block.ts';
+import { readBlock, readTransactionsAt } from '../../src/solana/scan/block.ts';
 import { fetchBlockBytes } from '../../src/solana/scan/fetch.ts';
+import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
+import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { Bench } from '../localnet/support.ts';
 
 /** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
@@ -29,10 +31,12 @@ export class Exchange {
   /** Has nothing to pay a fee with. */
   readonly pauper = Keypair.generate();
   readonly assets: AssetTerms[];
+  readonly #watched = new WatchSet(3);
 
   private constructor(bench: Bench) {
     this.bench = bench;
     this.node = new SolanaNode(bench.localnet.rpcUrls[0] ?? '');
+    for (const { publicKey } of [this.alice, this.bob, this.hot]) this.#watched.add(publicKey.toBase58());
     const { mint, feeMint } = bench.localnet;
     const terms = { decimals: 6, minimumDeposit: 1n, depositsOn: true };
     this.assets = [
@@ -99,16 +103,18 @@ export class Exchange {
     return BigInt(record.slot);
   }
 
-  /** A finalized block as the scan reads it. */
+  /** A finalized block, parsed as a whole. */
   async block(slot: bigint): Promise<ScannedBlock> {
-    const bytes = await fetchBlockBytes(this.node, slot, 'finalized');
-    if (bytes === null) throw new Error(`the node shows no block ${slot}`);
-    return readBlock(bytes, slot, { node: this.node.name });
+    return readBlock(await this.#bytes(slot), slot, { node: this.node.name });
   }
 
-  /** What a finalized block means for the exchange. */
+  /** What a finalized block means for the exchange, by the transactions that the scan of its bytes hit. */
   async finding(slot: bigint, policy: Partial<Ours> = {}): Promise<BlockFinding> {
-    return findingOf(await this.block(slot), { ...this.#ours(), ...policy });
+    const bytes = await this.#bytes(slot);
+    const scan = scanBlockBytes(bytes, this.#watched);
+    if (scan.mustParse) throw new Error(`the bytes of block ${slot} do not tell what it holds`);
+    const transactions = readTransactionsAt(bytes, scan.hitTransactions, slot, { node: this.node.name });
+    return findingOf({ transactions }, { ...this.#ours(), ...policy });
   }
 
   /** What {@link finding} found to have arrived, without the signature. */
@@ -121,6 +127,12 @@ export class Exchange {
       amount,
       reason,
     }));
+  }
+
+  async #bytes(slot: bigint): Promise<Uint8Array> {
+    const bytes = await fetchBlockBytes(this.node, slot, 'finalized');
+    if (bytes === null) throw new Error(`the node shows no block ${slot}`);
+    return bytes;
   }
 
   #ours(): Ours {

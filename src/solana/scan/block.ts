@@ -3,13 +3,8 @@ import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
 import { u64, unixSeconds } from '../rpc/schemas.ts';
+import type { ByteRange } from './lookups.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
-
-/** Where something stands in the bytes of an answer; `end` is the first byte behind it. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
 
 const answer = z.object({
   result: z.object({

@@ -54,6 +54,10 @@ export const getBlockAccounts = (node: SolanaNode, slot: bigint) =>
     shape.blockAccountsAnswer,
   );
 
+/** Slots of a range, both ends included, that have a finalized block; a slot that is not among them may have one. */
+export const getBlocks = (node: SolanaNode, first: bigint, last: bigint) =>
+  node.call('getBlocks', [Number(first), Number(last), FINALIZED], shape.slotsAnswer);
+
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);

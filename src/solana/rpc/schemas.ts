@@ -97,6 +97,9 @@ export const transactionAnswer = z
   .object({ slot: u64, meta: z.object({ err, fee: u64 }).nullable() })
   .nullable();
 
+/** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
+export const transactionAccountsAnswer = z.looseObject({ slot: u64 }).nullable();
+
 const addresses = z.array(z.string());
 
 /** A finalized transaction as it was signed, and what its meta adds to the accounts that it names. `meta: null` hides those. */

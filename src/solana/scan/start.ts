@@ -22,7 +22,11 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   if (first === undefined || first > tip) return agreed(tip);
   // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
   const from = first > 0n ? first : 1n;
-  const [slot] = await listedSlots(pool, from, from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip);
+  const [slot] = await listedSlots(
+    pool,
+    from,
+    from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip,
+  );
   const next = await agreed(slot ?? tip);
   if (next.parentSlot < from) return agreed(next.parentSlot);
   const message = `the scan cannot begin at slot ${first}: no node lists the blocks from there to ${next.parentSlot}`;

@@ -109,5 +109,3 @@ async function keepConfirming(deps: DepositScanDeps, end: AbortSignal): Promise<
 async function rest(ms: number, end: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: end }).catch(() => undefined);
 }
-
-export type DepositScanActivities = ReturnType<typeof createDepositScan>;

@@ -2,7 +2,7 @@ import type { ScanView } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { ChainReader, type Reading } from '../solana/scan/chain-reader.ts';
+import { ChainReader, type Reading, type ShowBlock } from '../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
 import { showBlock } from '../solana/scan/searched-block.ts';
 import { startBlock } from '../solana/scan/start.ts';
@@ -15,6 +15,8 @@ export interface ScannerDeps {
   /** Where a scan that was never begun begins; the newest finalized block where it is not set. */
   readonly startSlot?: bigint | undefined;
 }
+
+export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
 /** How far one step brought the scan. */
 export interface Step {
@@ -82,16 +84,17 @@ export class DepositScanner {
 }
 
 /** A reader of blocks that are searched as they come. */
-export function openReader(
-  { pool, matcher }: Pick<ScannerDeps, 'pool' | 'matcher'>,
-  budgetBytes: number,
-): ChainReader<WatchedBlock> {
-  const show = async (slot: bigint, expected?: WatchedBlock['header']): Promise<WatchedBlock> => {
+export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<WatchedBlock> {
+  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes });
+}
+
+/** Finalized blocks from any node, searched for all wallets that are on record. */
+export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
+  return async (slot, expected) => {
     const { set, version: watchVersion } = await matcher.watch();
     const block = await pool.read((node) => showBlock(node, slot, 'finalized', set, expected));
     return { ...block, watchVersion };
   };
-  return new ChainReader(pool, show, { batch: BATCH, atOnce: AT_ONCE, budgetBytes });
 }
 
 /** The cursor; before the first block, the one behind which the scan begins. */

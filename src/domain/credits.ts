@@ -34,7 +34,7 @@ const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
  * hot wallets signed. Source: exchange-interface "Deposit detection rules" 3-5; DESIGN "Deposits".
  */
 export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, ours: Ours): BlockFinding {
-  const findings = transactions.map((transaction) => transactionFinding(transaction, ours));
+  const findings = transactions.map((transaction) => findingOfTransaction(transaction, ours));
   return {
     inflows: findings.flatMap(({ inflows }) => inflows),
     outflows: findings.flatMap(({ outflows }) => outflows),
@@ -46,7 +46,7 @@ export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, 
  * {@link findingOf} for one transaction. One that failed moves no more than its fee, which is an outflow: nothing that a node says it
  * brought is believed.
  */
-export function transactionFinding(transaction: ScannedTransaction, ours: Ours): BlockFinding {
+export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours): BlockFinding {
   const changes = changesOf(transaction).filter(
     ({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined,
   );

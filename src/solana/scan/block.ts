@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
-import { u64 } from '../rpc/schemas.ts';
+import { u64, unixSeconds } from '../rpc/schemas.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
 /** Where something stands in the bytes of an answer; `end` is the first byte behind it. */
@@ -10,10 +10,6 @@ export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
-
-const unixSeconds = z
-  .union([z.number().int(), z.bigint(), z.string().regex(/^-?[0-9]{1,19}$/)])
-  .transform((seconds) => BigInt(seconds));
 
 const answer = z.object({
   result: z.object({

@@ -3,9 +3,10 @@ import { getBlockBytes, getTransactionAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readTransaction } from './transaction.ts';
 
-/** A finalized transaction as one node shows it, and the slot of its block. */
+/** A finalized transaction as one node shows it, and the slot and time (Unix seconds) of its block. */
 export interface ShownTransaction {
   readonly slot: bigint;
+  readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
 }
 
@@ -32,5 +33,6 @@ export async function fetchTransaction(
   const shown = await getTransactionAccounts(node, signature);
   if (shown === null) return null;
   const { name, maxTransactionVersion } = node;
-  return { slot: shown.slot, transaction: readTransaction(shown, { node: name, maxTransactionVersion }) };
+  const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  return { slot: shown.slot, time: shown.blockTime ?? null, transaction };
 }

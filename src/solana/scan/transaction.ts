@@ -69,8 +69,10 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   if (found === null || found === undefined) throw refuse('without meta');
   const error = errorOf(found);
   const balances = balancesOf(body, found, error === null, refuse);
-  const holdings = error === null ? tokensOf(found, balances, options.early === true, refuse) : [];
-  return { signature, version, error, feeLamports: found.fee, accounts: balances, tokens: holdings };
+  // Nothing arrives by a failed one, so it cannot hide a deposit either.
+  const lenient = options.early === true || error !== null;
+  const changes = tokensOf(found, balances, lenient, refuse);
+  return { signature, version, error, feeLamports: found.fee, accounts: balances, tokens: changes };
 }
 
 /** Success is shown by both words, where there are two. */
@@ -107,17 +109,17 @@ function balancesOf(
 function tokensOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
-  early: boolean,
+  lenient: boolean,
   refuse: Refuse,
 ): readonly TokenChange[] {
-  if (!early && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
+  if (!lenient && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
   const changes = new Map<string, TokenChange>();
   const put = (entry: TokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
     const account = accounts[accountIndex]?.address;
     if (account === undefined)
       throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
-    if (owner === null && !early) throw refuse(`without the owner of the tokens of ${account}`);
+    if (owner === null && !lenient) throw refuse(`without the owner of the tokens of ${account}`);
     const key = `${accountIndex} ${mint}`;
     const change = changes.get(key) ?? { account, mint, before: null, after: null };
     if (change[side] !== null) throw refuse(`with two token balances of ${account}`);

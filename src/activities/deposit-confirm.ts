@@ -65,7 +65,8 @@ export class DepositConfirmer {
     const deny: string[] = [];
     for (const { node, result } of await this.#deps.pool.all((one) => fetchTransaction(one, row.signature))) {
       if (result.status === 'rejected' || result.value === null) continue;
-      (await this.#isShown(row, result.value)) ? agree.push(node) : deny.push(node);
+      const told = (await this.#isShown(row, result.value)) ? agree : deny;
+      told.push(node);
     }
     return { agree, deny };
   }

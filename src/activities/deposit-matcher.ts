@@ -1,6 +1,7 @@
 import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
+import type { AssetTerms } from '../domain/deposit-asset.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched } from '../ledger/watched.ts';
@@ -13,6 +14,8 @@ export interface MatcherOptions {
   /** See `Ours.ownerChangeAllowed`. */
   readonly ownerChangeAllowed: boolean;
   readonly maxTransactionVersion: number;
+  /** The least deposit of SOL where no operator has said another, in lamports. */
+  readonly minimumLamports: () => Promise<bigint>;
 }
 
 /** The watch set in memory; it holds all that came in up to `version`, at least. */
@@ -107,7 +110,7 @@ export class DepositMatcher {
     kinds: ReadonlyMap<string, WatchKind>,
     transactions: readonly ScannedTransaction[],
   ): Promise<Ours> {
-    const assets = new Map((await this.#ledger.assets.list()).map((row) => [row.asset, row]));
+    const assets = await this.#assets();
     const attempts = await this.#ledger.walletHistory.recordOf(
       transactions.map(({ signature }) => signature),
     );
@@ -118,6 +121,16 @@ export class DepositMatcher {
       isAttempt: (signature) => attempts.has(signature),
       ownerChangeAllowed: this.#options.ownerChangeAllowed,
     };
+  }
+
+  /** SOL is among them from the first day. */
+  async #assets(): Promise<ReadonlyMap<string, AssetTerms>> {
+    const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
+    const assets = new Map(rows.map((row) => [row.asset, row]));
+    if (assets.has('SOL')) return assets;
+    const minimumDeposit = await this.#options.minimumLamports();
+    const sol = { asset: 'SOL', program: null, decimals: 9, minimumDeposit, depositsOn: true };
+    return assets.set('SOL', sol);
   }
 
   async #load(): Promise<WatchSet> {

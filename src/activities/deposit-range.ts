@@ -5,6 +5,7 @@ import type { CatchUpRange, ScanView } from '../domain/scan.ts';
 import { NO_PACE, paceAfter, scanView } from '../domain/scan-pace.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Cursor } from '../ledger/scan-cursor.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { begin, openReader, type ScannerDeps } from './deposit-scanner.ts';
@@ -31,21 +32,7 @@ export function createDepositRanges(deps: RangeDeps) {
   return {
     /** The ranges that are to be read ahead; none where the scan is near the tip. */
     async planCatchUp(): Promise<{ readonly ranges: readonly CatchUpRange[] }> {
-      const { pool, catchUpSlots = CATCH_UP_SLOTS, rangeBlocks = RANGE_BLOCKS } = deps;
-      const cursor = await begin(deps);
-      const tip = await finalizedTip(pool);
-      if (tip - cursor.slot <= catchUpSlots) return { ranges: [] };
-      const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
-      const listed = await listedSlots(pool, cursor.slot + 1n, to);
-      const ends = listed.filter(
-        (_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1,
-      );
-      const headers = new HeaderBook(pool);
-      await headers.learn(ends);
-      const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
-      const names: readonly BlockName[] = [cursor, ...agreed];
-      const ranges = agreed.flatMap((end, index) => rangeAfter(names[index], end.slot));
-      return { ranges: await unstaged(deps.ledger, ranges) };
+      return { ranges: await unstaged(deps.ledger, await rangesAhead(deps)) };
     },
 
     /**
@@ -64,27 +51,41 @@ export function createDepositRanges(deps: RangeDeps) {
     /** Commits what is staged after the cursor, in order; how many blocks that were, and how the scan stands then. */
     async joinRanges(): Promise<{ readonly joined: number; readonly view: ScanView }> {
       const began = performance.now();
-      const { ledger, pool } = deps;
       const first = await begin(deps);
-      let cursor = first;
-      for (;;) {
-        heartbeat(cursor.slot.toString());
-        const join = await ledger.stagedRanges.join(cursor);
-        if (join.kind === 'nothing') break;
-        cursor = join.kind === 'committed' ? join.cursor : await begin(deps);
-      }
+      const cursor = await join(deps, first);
       const joined = Number(cursor.height - first.height);
       const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
-      const stand = {
-        state: 'catch-up',
-        cursor,
-        tip: await finalizedTip(pool),
-        gap: null,
-        why: null,
-      } as const;
-      return { joined, view: scanView(stand, pace, new Date()) };
+      const tip = await finalizedTip(deps.pool);
+      return {
+        joined,
+        view: scanView({ state: 'catch-up', cursor, tip, gap: null, why: null }, pace, new Date()),
+      };
     },
   };
+}
+
+async function rangesAhead(deps: RangeDeps): Promise<readonly CatchUpRange[]> {
+  const { pool, catchUpSlots = CATCH_UP_SLOTS, rangeBlocks = RANGE_BLOCKS } = deps;
+  const cursor = await begin(deps);
+  const tip = await finalizedTip(pool);
+  if (tip - cursor.slot <= catchUpSlots) return [];
+  const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
+  const listed = await listedSlots(pool, cursor.slot + 1n, to);
+  const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
+  const headers = new HeaderBook(pool);
+  await headers.learn(ends);
+  const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
+  const starts: readonly BlockName[] = [cursor, ...agreed];
+  return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
+}
+
+async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
+  for (let cursor = from; ; ) {
+    heartbeat(cursor.slot.toString());
+    const joined = await deps.ledger.stagedRanges.join(cursor);
+    if (joined.kind === 'nothing') return cursor;
+    cursor = joined.kind === 'committed' ? joined.cursor : await begin(deps);
+  }
 }
 
 function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {

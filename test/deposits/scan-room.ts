@@ -40,7 +40,6 @@ export class ScanRoom {
   async start(nodes: number): Promise<void> {
     this.#localnet = await startLocalnet({ slotMs: 0, finalityLag: FINALITY_LAG, nodes });
     this.#pool = await openNodePool(this.#localnet.rpcUrls);
-    await this.list('SOL', null, 9);
     await this.list(this.#localnet.mint.address, TOKEN_PROGRAM, this.#localnet.mint.decimals);
   }
 
@@ -60,7 +59,8 @@ export class ScanRoom {
   }
 
   deps() {
-    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1 };
+    const minimumLamports = async () => 890_880n;
+    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports };
     return { ledger: this.ledger, pool: this.pool, matcher: new DepositMatcher(this.ledger, options) };
   }
 

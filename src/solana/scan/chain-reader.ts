@@ -89,7 +89,7 @@ export class ChainReader<Block extends ShownBlock> {
   ): Promise<BlockHeader | undefined> {
     const near = batch.findLast((slot) => this.#headers.agreed(slot) !== undefined);
     if (near !== undefined) return this.#headers.agreed(near);
-    for (const far of [...new Set([listed.at(-1) ?? to, to])]) {
+    for (const far of new Set([listed.at(-1) ?? to, to])) {
       await this.#headers.learn([far]);
       const agreed = this.#headers.agreed(far);
       if (agreed === undefined) continue;

@@ -67,7 +67,7 @@ export class HeaderBook {
   }
 
   dropTo(slot: bigint): void {
-    for (const known of [...this.#pages.keys()]) if (known <= slot) this.#pages.delete(known);
+    for (const known of this.#pages.keys()) if (known <= slot) this.#pages.delete(known);
   }
 
   async #ask(slot: bigint): Promise<Testimony> {

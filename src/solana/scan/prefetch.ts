@@ -58,7 +58,7 @@ export class Prefetch<Block extends Sized> {
 
   /** Forgets every block up to `slot`. */
   dropTo(slot: bigint): void {
-    for (const held of [...this.#blocks.keys()]) if (held <= slot) this.#forget(held);
+    for (const held of this.#blocks.keys()) if (held <= slot) this.#forget(held);
   }
 
   /** Forgets one block: what is wanted next is loaded anew. */

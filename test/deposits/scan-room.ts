@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
+import { isParent } from '../../src/domain/scan-walk.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
@@ -58,10 +59,10 @@ export class ScanRoom {
     return new DepositScanner({ ...this.deps(), startSlot });
   }
 
-  deps() {
+  deps(pool = this.pool) {
     const minimumLamports = async () => 890_880n;
     const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports };
-    return { ledger: this.ledger, pool: this.pool, matcher: new DepositMatcher(this.ledger, options) };
+    return { ledger: this.ledger, pool, matcher: new DepositMatcher(this.ledger, options) };
   }
 
   /** A wallet that is watched from now on. */
@@ -93,14 +94,16 @@ export class ScanRoom {
     return (await this.ledger.deposits.list({ address, limit: 1_000 })).rows;
   }
 
-  /** Every block behind the cursor is the parent of the next; how many they are. */
+  /** Every block behind the cursor is the parent of the next, or of a gap that was closed by hand; how many they are. */
   async chainLength(): Promise<number> {
     const cursor = await this.ledger.scan.cursor();
     const headers = await this.ledger.scan.headersBetween(0n, cursor?.slot ?? 0n);
+    const closed = (await this.ledger.gaps.list(100)).filter(({ state }) => state === 'closed');
     for (const [index, header] of headers.entries()) {
       const before = headers[index - 1];
-      if (before === undefined) continue;
-      if (header.parentSlot !== before.slot || header.previousBlockhash !== before.blockhash)
+      if (before === undefined || isParent(before, header)) continue;
+      const gap = closed.find(({ fromSlot }) => fromSlot === before.slot + 1n);
+      if (gap?.blockhash !== header.previousBlockhash)
         throw new Error(`block ${header.slot} does not follow block ${before.slot}`);
     }
     if (headers.at(-1)?.slot !== cursor?.slot) throw new Error('the cursor is not the last block');

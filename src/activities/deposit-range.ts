@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { CatchUpRange, ScanView } from '../domain/scan.ts';
@@ -111,9 +110,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: Abo
   };
   while (cursor.slot < last && !end.aborted) {
     const reading = await reader.after(cursor, last);
-    if (reading.kind === 'idle') await sleep(BEAT_MS, undefined, { signal: end }).catch(() => undefined);
-    if (reading.kind === 'gap' || reading.kind === 'contradicted') return;
-    if (reading.kind !== 'linked') continue;
+    if (reading.kind !== 'linked') return;
     const newest = reading.blocks.at(-1);
     if (newest === undefined) continue;
     const range = { from: cursor.slot + 1n, to: newest.header.slot };

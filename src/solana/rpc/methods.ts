@@ -97,6 +97,14 @@ export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string
     shape.accountsAnswer,
   );
 
+/** The finalized token accounts of a wallet under one token program, each whole: with extensions they exceed 165 bytes. */
+export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, programId: string) =>
+  node.call(
+    'getTokenAccountsByOwner',
+    [wallet, { programId }, { encoding: 'base64', ...FINALIZED }],
+    shape.tokenAccountsAnswer,
+  );
+
 /** What recent blocks took from transactions that lock these accounts (at most 128). */
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);

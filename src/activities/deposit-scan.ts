@@ -13,6 +13,8 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly pollMs?: number;
   /** Whether deposits are told as soon as their block is confirmed. Default: no. */
   readonly announces?: boolean;
+  /** Aborted when this process is to end: the scan is then left to others at once. */
+  readonly stop?: AbortSignal;
 }
 
 const POLL_MS = 400;
@@ -32,6 +34,7 @@ export function createDepositScan(deps: DepositScanDeps) {
         cancellationSignal(),
         AbortSignal.timeout(seconds * 1_000),
         failed.signal,
+        ...(deps.stop === undefined ? [] : [deps.stop]),
       ]);
       try {
         const confirmer = new DepositConfirmer(deps);

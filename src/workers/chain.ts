@@ -34,11 +34,12 @@ export interface ChainRooms {
 
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
-/** Workflows and every step but signing. `decorate` wraps the rooms. */
+/** Workflows and every step but signing; what would go on for ever ends when `stop` is aborted. `decorate` wraps the rooms. */
 export async function chainWorker(
   config: Config<'chain'>,
   connection: NativeConnection,
   closers: Closers,
+  stop: AbortSignal,
   decorate: Decorate = (rooms) => rooms,
 ): Promise<Worker> {
   const { temporalNamespace: namespace, payloadKeys } = config;
@@ -53,12 +54,17 @@ export async function chainWorker(
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
     ...workflowSource(),
-    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
+    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop),
     maxConcurrentActivityTaskExecutions: 1_000,
   });
 }
 
-function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, client: Client) {
+function chainActivities(
+  config: Config<'chain'>,
+  { ledger, chain }: ChainRooms,
+  client: Client,
+  stop: AbortSignal,
+) {
   const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
@@ -76,12 +82,6 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   });
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
-  const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
-  const matcher = new DepositMatcher(ledger, {
-    ownerChangeAllowed,
-    maxTransactionVersion,
-    minimumLamports: () => chain.rentMinimum(0),
-  });
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
@@ -93,14 +93,21 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       runs: new TemporalRuns(client),
       hotWallet,
     }),
-    ...createDepositActivities({
-      ledger,
-      pool: chain.pool,
-      matcher,
-      startSlot: config.scanStartSlot,
-      announces: config.announceConfirmed,
-    }),
+    ...depositActivities(config, { ledger, chain }, stop),
   };
+}
+
+function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
+  const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
+  const minimumLamports = () => chain.rentMinimum(0);
+  return createDepositActivities({
+    ledger,
+    pool: chain.pool,
+    matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
+    startSlot: config.scanStartSlot,
+    announces: config.announceConfirmed,
+    stop,
+  });
 }
 
 /** What the pool tells goes to the log and the metrics of this process. */

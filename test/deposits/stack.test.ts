@@ -101,4 +101,18 @@ describe('the deposit scan of a running stack', () => {
     await scan().signal(rescanRange, { ...OPERATOR, ...range });
     expect(await credited(address)).toEqual([5_000_000n]);
   });
+
+  it('audits an address that was imported with a past, by itself', async () => {
+    const address = newWallet();
+    const since = (await ledger.scan.cursor())?.slot ?? 0n;
+    await pay(address, 6_000_000);
+    await until(async () => (await use.chain.lamports(address)) === 6_000_000);
+    const paid = (await ledger.scan.cursor())?.slot ?? 0n;
+    await until(async () => ((await ledger.scan.cursor())?.slot ?? 0n) > paid + 10n);
+    await ledger.addresses.import([{ address, path: 'm/past' }], since);
+    await use.temporal.schedule.getHandle('orphans').trigger();
+    expect(await credited(address)).toEqual([6_000_000n]);
+    await until(async () => (await ledger.addresses.toAudit(10)).length === 0);
+    expect((await ledger.addresses.byAddress(address))?.state).toBe('used');
+  });
 });

@@ -31,12 +31,15 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
     const config = readConfigOrExit(env, 'chain');
     return {
       config,
-      staff: async (...rooms) => [await chainWorker(config, ...rooms), await webhookWorker(config, ...rooms)],
+      staff: async (connection, closers, stop) => [
+        await chainWorker(config, connection, closers, stop),
+        await webhookWorker(config, connection, closers),
+      ],
     };
   }
   const config = readConfigOrExit(env, 'all');
-  const staff: Staff = async (connection, closers) => [
-    await chainWorker(config, connection, closers),
+  const staff: Staff = async (connection, closers, stop) => [
+    await chainWorker(config, connection, closers, stop),
     await webhookWorker(config, connection, closers),
     await signerWorker(config, connection),
   ];

@@ -25,3 +25,8 @@ export function nonceUpkeepWorkflowId(request: NonceUpkeepRequest): string {
 export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
   return `webhook/${endpoint}/${entity}`;
 }
+
+/** The one run that scans a cluster for deposits. */
+export function depositScanWorkflowId(cluster: string): string {
+  return `deposit-scan/${cluster}`;
+}

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { registerAddresses } from './cli/addresses.ts';
 import { registerAlerts } from './cli/alerts.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDev } from './cli/dev.ts';
@@ -32,6 +33,7 @@ registerWithdraw(program);
 registerOneWithdrawal(program);
 registerExplain(program);
 registerList(program);
+registerAddresses(program);
 registerAlerts(program);
 registerPause(program);
 registerKeys(program);

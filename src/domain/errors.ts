@@ -28,6 +28,7 @@ export const ERROR_KINDS = {
   DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
   AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be withdrawn' },
   AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
+  ManifestRejected: { status: 422, retryable: false, title: 'The manifest of addresses cannot be trusted' },
   SigningRefused: {
     status: 500,
     retryable: false,

@@ -44,6 +44,8 @@ export interface DepositFilter {
   readonly address?: string;
   readonly userRef?: string;
   readonly state?: DepositState;
+  /** `SOL`, or the address of a mint. */
+  readonly asset?: string;
 }
 
 /** One page of deposits, newest first. */

@@ -1,0 +1,202 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { AddressImport, DepositAddress, TokenAccount, Warning } from '../client/deposit-addresses.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { MANIFEST_ENTRIES } from '../solana/address-manifest.ts';
+import { agreedMint } from '../solana/agreed-mint.ts';
+import { deriveAta } from '../solana/ata.ts';
+import type { Chain } from '../solana/chain.ts';
+import { AddressPool, type AddressRules } from './address-pool.ts';
+import { noChain } from './explanation.ts';
+import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
+
+export interface DepositAddressDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+  readonly addresses: AddressRules;
+}
+
+const tags = ['deposits'];
+/** What an entry of a manifest takes in JSON that is written for people, with some to spare. */
+const ENTRY_BYTES = 160;
+
+const AddressBody = z
+  .object({
+    address: z.string(),
+    path: z.string(),
+    state: z.enum(['auditing', 'free', 'assigned', 'used']),
+    userRef: z.string().nullable(),
+    since: u64.nullable(),
+    createdAt: time,
+    assignedAt: time.nullable(),
+    warnings: z.array(WarningBody).readonly(),
+  })
+  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+
+const ManifestBody = z
+  .strictObject({
+    version: z.literal(1),
+    publicKey: z.string().max(44),
+    entries: z
+      .array(z.strictObject({ path: z.string().max(128), address: z.string().max(44) }))
+      .max(MANIFEST_ENTRIES)
+      .readonly(),
+    signature: z.string().max(88),
+  })
+  .meta({ id: 'AddressManifest' });
+
+const ImportedBody = z
+  .object({
+    imported: z.int(),
+    known: z.int(),
+    free: z.int(),
+    warnings: z.array(WarningBody).readonly(),
+  })
+  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+
+const TokenAccountBody = z
+  .object({
+    address: z.string(),
+    mint: z.string(),
+    program: z.string().nullable(),
+    tokenAccount: z.string().nullable(),
+    depositsOn: z.boolean(),
+  })
+  .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
+
+/** Routes of `/v1/deposit-addresses`. */
+export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    writeRoutes(app, new AddressPool(deps.ledger, deps.addresses));
+    readRoutes(app, deps);
+  };
+}
+
+type App = Parameters<FastifyPluginAsyncZod>[0];
+
+function writeRoutes(app: App, pool: AddressPool): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses',
+    schema: {
+      tags,
+      summary: 'The deposit address of a user',
+      description: 'The same userRef has the same address for ever. It is watched before it is answered.',
+      body: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ body }) => present(await pool.assign(body.userRef), []),
+  });
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses/import',
+    bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
+    schema: {
+      tags,
+      summary: 'Take the addresses of a signed manifest into the pool',
+      description: 'They are watched from now on. Those that may have been paid before come with `since`.',
+      body: z.strictObject({
+        manifest: ManifestBody,
+        since: position.optional().meta({ description: 'The first slot in which they may have been paid' }),
+      }),
+      response: { 200: ImportedBody, ...problems },
+    },
+    handler: ({ body: { manifest, since = null } }) => pool.import(manifest, since),
+  });
+}
+
+function readRoutes(app: App, deps: DepositAddressDeps): void {
+  const { ledger } = deps;
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses',
+    schema: {
+      tags,
+      summary: 'The deposit address that a user has',
+      querystring: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ query }) => show(deps, await ledger.addresses.byUser(query.userRef)),
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses/:address',
+    schema: {
+      tags,
+      summary: 'A deposit address, and what is wrong with it',
+      params: z.object({ address: addressParam }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses/:address/assets/:mint',
+    schema: {
+      tags,
+      summary: 'Where a token for this address arrives',
+      params: z.object({ address: addressParam, mint: z.string().max(64) }),
+      response: { 200: TokenAccountBody, ...problems },
+    },
+    handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
+  });
+}
+
+async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
+  const known = present(found(row), []);
+  return { ...known, warnings: await balanceWarnings(deps, known.address) };
+}
+
+function found(row: DepositAddressRow | undefined): DepositAddressRow {
+  if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
+  return row;
+}
+
+function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositAddress {
+  return {
+    address: row.address,
+    path: row.path,
+    state: row.state,
+    userRef: row.userRef,
+    since: row.since?.toString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    assignedAt: row.assignedAt?.toISOString() ?? null,
+    warnings,
+  };
+}
+
+/** A wallet that has something, or had, must hold what the chain demands of an account. Source: exchange-interface: Limits. */
+async function balanceWarnings(
+  { ledger, chain = noChain }: DepositAddressDeps,
+  address: string,
+): Promise<readonly Warning[]> {
+  try {
+    const { rows } = await ledger.deposits.list({ address, limit: 1 });
+    const opened = await chain();
+    const [minimum, { accounts }] = await Promise.all([opened.rentMinimum(0), opened.accounts([address])]);
+    const lamports = accounts[0]?.lamports ?? 0n;
+    if (lamports >= minimum || (lamports === 0n && rows.length === 0)) return [];
+    const message = `it holds ${lamports} lamports, less than the ${minimum} that the chain demands of an account`;
+    return [{ code: 'balance_below_minimum', message }];
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return [{ code: 'balance_unknown', message: `its balance cannot be read now: ${error.message}` }];
+  }
+}
+
+/** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
+async function tokenAccount(
+  { ledger, chain = noChain }: DepositAddressDeps,
+  wallet: string,
+  mint: string,
+): Promise<TokenAccount> {
+  const { address } = found(await ledger.addresses.byAddress(wallet));
+  const asset = await ledger.assets.get(mint);
+  if (mint === 'SOL')
+    return { address, mint, program: null, tokenAccount: null, depositsOn: asset?.depositsOn ?? true };
+  const program = asset?.program ?? (await agreedMint((await chain()).pool, mint)).program;
+  const depositsOn = asset?.depositsOn ?? false;
+  return { address, mint, program, tokenAccount: deriveAta(address, mint, program), depositsOn };
+}

@@ -1,6 +1,6 @@
 import type { Warning } from '../client/deposit-addresses.ts';
-import { DomainError } from '../domain/errors.ts';
 import { WHOLE } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type AddressManifest, checkManifest } from '../solana/address-manifest.ts';
@@ -11,17 +11,18 @@ export interface AddressRules {
   readonly manifestKey?: string | undefined;
   /** Fewer free addresses than this raise `addresses_low`. */
   readonly lowWater: number;
-  readonly cluster: string;
 }
 
 /** Addresses on their way into the pool and out of it, with an alert on how many are left. */
 export class AddressPool {
   readonly #ledger: Ledger;
   readonly #rules: AddressRules;
+  readonly #cluster: string;
 
-  constructor(ledger: Ledger, rules: AddressRules) {
+  constructor(ledger: Ledger, rules: AddressRules, cluster: string) {
     this.#ledger = ledger;
     this.#rules = rules;
+    this.#cluster = cluster;
   }
 
   /** The user's address, which is watched before it is answered. Throws NoFreeAddress. */
@@ -37,8 +38,8 @@ export class AddressPool {
 
   /** Throws ManifestRejected, and then nothing is written. */
   async import(manifest: AddressManifest, since: bigint | null) {
-    const { manifestKey, cluster } = this.#rules;
-    if (manifestKey === undefined && cluster === 'mainnet-beta')
+    const { manifestKey } = this.#rules;
+    if (manifestKey === undefined && this.#cluster === 'mainnet-beta')
       throw new DomainError(
         'ManifestRejected',
         'set SLUICE_ADDRESS_MANIFEST_KEY: on mainnet no other key may say which wallets are ours',

@@ -9,12 +9,10 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
-import type { TokenPolicy } from '../domain/token-rules.ts';
 import { alertRoutes } from './alerts.ts';
-import type { AddressRules } from './address-pool.ts';
-import { assetRoutes } from './assets.ts';
+import { type AssetDeps, assetRoutes } from './assets.ts';
 import { requireApiKey } from './auth.ts';
-import { depositAddressRoutes } from './deposit-addresses.ts';
+import { type DepositAddressDeps, depositAddressRoutes } from './deposit-addresses.ts';
 import { depositRoutes } from './deposits.ts';
 import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
 import type { ExplorerSettings } from './explorer.ts';
@@ -26,12 +24,9 @@ import { meterRequests } from './request-metrics.ts';
 import { scanRoutes } from './scan.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
-export interface AppDeps extends ExplanationDeps {
+export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
-  /** Default: manifests of any key, but none on mainnet. */
-  readonly addresses?: AddressRules;
-  readonly tokenPolicy?: TokenPolicy;
   /** Nothing is logged without one. */
   readonly logger?: FastifyBaseLogger;
   /** Requests are counted here; the page itself is served apart from the API. */
@@ -41,13 +36,11 @@ export interface AppDeps extends ExplanationDeps {
 const BODY_LIMIT_BYTES = 64 * 1024;
 /** For a client to send its whole request. */
 const REQUEST_TIMEOUT_MS = 10_000;
-const LOW_WATER = 100;
 /** Ids have up to 128 characters, and each may be percent-encoded. */
 const LONGEST_PATH_PARAMETER = 3 * 128;
 
 /** The HTTP API, ready for `listen` or `inject`. Close it before the ledger and the Temporal connection. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { addresses = { lowWater: LOW_WATER, cluster: deps.explorer.cluster } } = deps;
   const app: FastifyInstance = Fastify({
     ...(deps.logger === undefined ? {} : { loggerInstance: deps.logger }),
     bodyLimit: BODY_LIMIT_BYTES,
@@ -68,10 +61,10 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
-    await typed.register(depositAddressRoutes({ ...deps, addresses }));
+    await typed.register(depositAddressRoutes(deps));
     await typed.register(depositRoutes(deps));
     await typed.register(assetRoutes(deps));
-    await typed.register(scanRoutes({ ...deps, cluster: addresses.cluster }));
+    await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));
   });
   await app.ready();
   return app;
@@ -85,7 +78,8 @@ async function describeApi(app: FastifyInstance): Promise<void> {
       info: {
         title: 'Sluice',
         version: '0.1.0',
-        description: 'Deposits and withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
+        description:
+          'Deposits and withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
       },
       components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
       security: [{ apiKey: [] }],

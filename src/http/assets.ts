@@ -38,7 +38,9 @@ const ChangeBody = z
   .strictObject({ minimumDeposit: z.string().optional(), depositsOn: z.boolean().optional() })
   .meta({ id: 'AssetChange' });
 
-const params = z.object({ mint: z.string().max(64).meta({ description: '`SOL`, or the address of a mint' }) });
+const params = z.object({
+  mint: z.string().max(64).meta({ description: '`SOL`, or the address of a mint' }),
+});
 
 /** Routes of `/v1/assets`: what may be deposited. */
 export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
@@ -65,7 +67,8 @@ export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
       schema: {
         tags,
         summary: 'List an asset, or change it',
-        description: 'Program, decimals and extensions are read from the chain. What is left out stays as it is.',
+        description:
+          'Program, decimals and extensions are read from the chain. What is left out stays as it is.',
         params,
         body: ChangeBody,
         response: { 200: AssetBody, ...problems },

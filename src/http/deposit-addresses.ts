@@ -10,15 +10,19 @@ import { deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
 import { AddressPool, type AddressRules } from './address-pool.ts';
 import { noChain } from './explanation.ts';
+import type { ExplorerSettings } from './explorer.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
 
 export interface DepositAddressDeps {
   readonly ledger: Ledger;
   readonly chain?: () => Promise<Chain>;
-  readonly addresses: AddressRules;
+  readonly explorer: Pick<ExplorerSettings, 'cluster'>;
+  /** Default: manifests of any key, but none on mainnet; low below 100. */
+  readonly addresses?: AddressRules;
 }
 
 const tags = ['deposits'];
+const LOW_WATER = 100;
 /** What an entry of a manifest takes in JSON that is written for people, with some to spare. */
 const ENTRY_BYTES = 160;
 
@@ -69,7 +73,8 @@ const TokenAccountBody = z
 /** Routes of `/v1/deposit-addresses`. */
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
-    writeRoutes(app, new AddressPool(deps.ledger, deps.addresses));
+    const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
+    writeRoutes(app, new AddressPool(ledger, addresses, explorer.cluster));
     readRoutes(app, deps);
   };
 }

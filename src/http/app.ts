@@ -22,6 +22,7 @@ import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
 import { meterRequests } from './request-metrics.ts';
 import { scanRoutes } from './scan.ts';
+import { tokenAccountRoute } from './token-accounts.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
 export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps {
@@ -62,6 +63,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
     await typed.register(depositAddressRoutes(deps));
+    await typed.register(tokenAccountRoute(deps));
     await typed.register(depositRoutes(deps));
     await typed.register(assetRoutes(deps));
     await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { Asset, AssetChange } from '../client/assets.ts';
+import type { Asset } from '../client/assets.ts';
 import { parseAmount } from '../domain/amount.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
@@ -105,7 +105,7 @@ async function untouchedSol({ chain = noChain }: AssetDeps): Promise<NewAsset> {
 }
 
 /** @throws DomainError AssetRejected, InvalidRequest, NoHealthyNode */
-async function put(deps: AssetDeps, asset: string, change: AssetChange): Promise<NewAsset> {
+async function put(deps: AssetDeps, asset: string, change: z.output<typeof ChangeBody>): Promise<NewAsset> {
   const before = await deps.ledger.assets.get(asset);
   const fresh = asset === SOL ? await untouchedSol(deps) : await untouchedToken(deps, asset);
   const minimumDeposit =

@@ -1,21 +1,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { AddressImport, DepositAddress, TokenAccount, Warning } from '../client/deposit-addresses.ts';
+import type { AddressImport, DepositAddress, Warning } from '../client/deposit-addresses.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { MANIFEST_ENTRIES } from '../solana/address-manifest.ts';
-import { agreedMint } from '../solana/agreed-mint.ts';
-import { deriveAta } from '../solana/ata.ts';
-import type { Chain } from '../solana/chain.ts';
+import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { AddressPool, type AddressRules } from './address-pool.ts';
-import { noChain } from './explanation.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
 
-export interface DepositAddressDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
+export interface DepositAddressDeps extends BalanceDeps {
   readonly explorer: Pick<ExplorerSettings, 'cluster'>;
   /** Default: manifests of any key, but none on mainnet; low below 100. */
   readonly addresses?: AddressRules;
@@ -59,16 +53,6 @@ const ImportedBody = z
     warnings: z.array(WarningBody).readonly(),
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
-
-const TokenAccountBody = z
-  .object({
-    address: z.string(),
-    mint: z.string(),
-    program: z.string().nullable(),
-    tokenAccount: z.string().nullable(),
-    depositsOn: z.boolean(),
-  })
-  .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
 
 /** Routes of `/v1/deposit-addresses`. */
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
@@ -136,17 +120,6 @@ function readRoutes(app: App, deps: DepositAddressDeps): void {
     },
     handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
   });
-  app.route({
-    method: 'GET',
-    url: '/v1/deposit-addresses/:address/assets/:mint',
-    schema: {
-      tags,
-      summary: 'Where a token for this address arrives',
-      params: z.object({ address: addressParam, mint: z.string().max(64) }),
-      response: { 200: TokenAccountBody, ...problems },
-    },
-    handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
-  });
 }
 
 async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
@@ -154,7 +127,8 @@ async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined
   return { ...known, warnings: await balanceWarnings(deps, known.address) };
 }
 
-function found(row: DepositAddressRow | undefined): DepositAddressRow {
+/** @throws DomainError NotFound */
+export function found(row: DepositAddressRow | undefined): DepositAddressRow {
   if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
   return row;
 }
@@ -170,38 +144,4 @@ function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositA
     assignedAt: row.assignedAt?.toISOString() ?? null,
     warnings,
   };
-}
-
-/** A wallet that has something, or had, must hold what the chain demands of an account. Source: exchange-interface: Limits. */
-async function balanceWarnings(
-  { ledger, chain = noChain }: DepositAddressDeps,
-  address: string,
-): Promise<readonly Warning[]> {
-  try {
-    const { rows } = await ledger.deposits.list({ address, limit: 1 });
-    const opened = await chain();
-    const [minimum, { accounts }] = await Promise.all([opened.rentMinimum(0), opened.accounts([address])]);
-    const lamports = accounts[0]?.lamports ?? 0n;
-    if (lamports >= minimum || (lamports === 0n && rows.length === 0)) return [];
-    const message = `it holds ${lamports} lamports, less than the ${minimum} that the chain demands of an account`;
-    return [{ code: 'balance_below_minimum', message }];
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    return [{ code: 'balance_unknown', message: `its balance cannot be read now: ${error.message}` }];
-  }
-}
-
-/** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
-async function tokenAccount(
-  { ledger, chain = noChain }: DepositAddressDeps,
-  wallet: string,
-  mint: string,
-): Promise<TokenAccount> {
-  const { address } = found(await ledger.addresses.byAddress(wallet));
-  const asset = await ledger.assets.get(mint);
-  if (mint === 'SOL')
-    return { address, mint, program: null, tokenAccount: null, depositsOn: asset?.depositsOn ?? true };
-  const program = asset?.program ?? (await agreedMint((await chain()).pool, mint)).program;
-  const depositsOn = asset?.depositsOn ?? false;
-  return { address, mint, program, tokenAccount: deriveAta(address, mint, program), depositsOn };
 }

@@ -21,8 +21,8 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
-/** The most wallets that one manifest lists. */
-export const MANIFEST_ENTRIES = 50_000;
+/** The most wallets that one manifest lists: a second of work to check. */
+export const MANIFEST_ENTRIES = 10_000;
 
 const HARDENED_PATH = /^m(\/(0|[1-9]\d{0,9})'){1,10}$/;
 /** So many points of the curve are a few milliseconds of work: others get their turn in between. */

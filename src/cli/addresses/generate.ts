@@ -23,7 +23,7 @@ export interface Generated {
 
 const INDEXES = 2 ** 31;
 const ENTROPY_BITS = 256;
-const TOLD_EVERY = 5_000;
+const TOLD_EVERY = 1_000;
 
 /**
  * Derives wallets and writes their signed manifest, without any connection. Nothing is ever overwritten: who loses the words loses

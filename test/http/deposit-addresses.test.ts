@@ -136,7 +136,7 @@ describe('what is wrong with an address', () => {
 
   test('nothing while it never held anything, nor when it holds what the chain demands', async () => {
     const [{ address: empty }, { address: funded }] = [desk.keys.entry(0), desk.keys.entry(1)];
-    desk.localnet.airdrop(funded, 2_000_000n);
+    await desk.localnet.airdrop(funded, 2_000_000n);
     desk.localnet.controls.produceSlots(4);
     expect(await warnings(empty)).toEqual([]);
     expect(await warnings(funded)).toEqual([]);

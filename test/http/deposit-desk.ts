@@ -13,14 +13,22 @@ export class DepositDesk {
   readonly localnet: Localnet;
   readonly keys = new DepositKeys(new Uint8Array(64).fill(3));
   readonly app: FastifyInstance;
+  readonly chain: () => Promise<Chain>;
   readonly #pool: NodePool;
   readonly #apps: FastifyInstance[] = [];
 
-  private constructor(service: Service, localnet: Localnet, pool: NodePool, app: FastifyInstance) {
+  private constructor(
+    service: Service,
+    localnet: Localnet,
+    pool: NodePool,
+    app: FastifyInstance,
+    chain: () => Promise<Chain>,
+  ) {
     this.service = service;
     this.localnet = localnet;
     this.#pool = pool;
     this.app = app;
+    this.chain = chain;
   }
 
   static async open(changes: Partial<AppDeps> = {}): Promise<DepositDesk> {
@@ -30,16 +38,17 @@ export class DepositDesk {
     ]);
     const pool = await openNodePool(localnet.rpcUrls);
     const { ledger, temporal } = service;
-    const chain = new Chain(pool);
+    const opened = new Chain(pool);
+    const chain = async () => opened;
     const app = await buildApp({
       ledger,
       temporal,
       explorer: EXPLORER,
-      chain: async () => chain,
+      chain,
       addresses: { lowWater: 2 },
       ...changes,
     });
-    return new DepositDesk(service, localnet, pool, app);
+    return new DepositDesk(service, localnet, pool, app, chain);
   }
 
   get ledger(): Ledger {

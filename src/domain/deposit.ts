@@ -37,6 +37,46 @@ export interface BlockHeader {
   readonly time: bigint | null;
 }
 
+/** One account of a transaction, with its lamports. */
+export interface AccountChange {
+  readonly address: string;
+  readonly signer: boolean;
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+/** What a token account held, in base units. `owner` and `program` are null where an early ledger does not tell them. */
+export interface TokenHolding {
+  readonly owner: string | null;
+  readonly program: string | null;
+  readonly amount: bigint;
+}
+
+/** One token account of a transaction. Null: it was not there, or was one of another mint. */
+export interface TokenChange {
+  readonly account: string;
+  readonly mint: string;
+  readonly before: TokenHolding | null;
+  readonly after: TokenHolding | null;
+}
+
+/** A transaction of a block as far as money goes: who signed it, and what every account held before and after it. */
+export interface ScannedTransaction {
+  readonly signature: string;
+  readonly version: 'legacy' | number;
+  /** The chain's word for what went wrong; null where it succeeded, and only there. */
+  readonly error: string | null;
+  readonly feeLamports: bigint;
+  /** The fee payer first. */
+  readonly accounts: readonly AccountChange[];
+  readonly tokens: readonly TokenChange[];
+}
+
+export interface ScannedBlock {
+  readonly header: BlockHeader;
+  readonly transactions: readonly ScannedTransaction[];
+}
+
 /** What one transaction changed in one account of a wallet that we watch. */
 export interface Movement {
   readonly signature: string;
@@ -64,7 +104,7 @@ export interface Spend {
 /** Everything in one block that is about wallets that we watch. */
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
-  /** What left: ours by a sweep, or by a permanent delegate's hand. */
+  /** What left: by a sweep of ours, by a permanent delegate's hand, or as the fee of a transaction, a failed one too. */
   readonly outflows: readonly Movement[];
   readonly spends: readonly Spend[];
 }

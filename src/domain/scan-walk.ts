@@ -3,20 +3,14 @@ import type { BlockHeader } from './deposit.ts';
 /** Enough of a block to tell it from every other one. */
 export type BlockName = Pick<BlockHeader, 'slot' | 'blockhash' | 'height'>;
 
-/** Slots, both ends included. */
-export interface SlotRange {
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
 /**
  * What walking from a block that nodes agree on back to the cursor came to. `linked`: the blocks after the cursor, the oldest first,
- * each the parent of the next; where `across` is not null the first of them follows a gap that was closed by hand. `wanted`: the
- * next block to know, by the name that its child gives it. `contradicted`: the chain that nodes agree on does not hold the cursor.
+ * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
+ * nodes agree on does not hold the cursor.
  */
 export type Walk =
-  | { readonly kind: 'linked'; readonly headers: readonly BlockHeader[]; readonly across: SlotRange | null }
-  | { readonly kind: 'wanted'; readonly name: BlockName }
+  | { readonly kind: 'linked'; readonly headers: readonly BlockHeader[] }
+  | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: BlockHeader }
   | { readonly kind: 'contradicted'; readonly name: BlockName };
 
 /** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
@@ -34,33 +28,25 @@ export function isParent(parent: BlockName, child: BlockHeader): boolean {
 }
 
 /**
- * Walks from `anchor` to `cursor` over `known` blocks, of which any may be forged: one whose name is not the one that its child gives
- * it counts as not known. `closed` are gaps that an operator closed: one that begins right after the cursor is
- * crossed where its blocks are still not known.
- * Source: DESIGN, promise 2; solana §2.3.3.
+ * Walks from `anchor`, which nodes agree on, to `cursor`. `known` gives the block of a name where nodes show it; one of another name is
+ * not followed. As heights go down by one, no block is left out. Source: DESIGN, promise 2; solana §2.3.3.
  */
 export function walkBack(
   cursor: BlockName,
-  anchor: BlockName,
-  known: (slot: bigint) => BlockHeader | undefined,
-  closed: readonly SlotRange[] = [],
+  anchor: BlockHeader,
+  known: (name: BlockName) => BlockHeader | undefined,
 ): Walk {
   const downwards: BlockHeader[] = [];
-  for (let name = anchor; ; ) {
-    const linked = (across: SlotRange | null): Walk => ({
-      kind: 'linked',
-      headers: downwards.toReversed(),
-      across,
-    });
-    if (isSameBlock(name, cursor)) return linked(null);
-    if (name.slot <= cursor.slot || name.height <= cursor.height) return { kind: 'contradicted', name };
-    const block = known(name.slot);
-    if (block === undefined || !isSameBlock(block, name) || block.parentSlot >= block.slot) {
-      const across = closed.find(({ from, to }) => from === cursor.slot + 1n && name.slot <= to);
-      return across === undefined || downwards.length === 0 ? { kind: 'wanted', name } : linked(across);
-    }
-    downwards.push(block);
-    name = parentOf(block);
+  for (let child = anchor; ; ) {
+    const name = parentOf(child);
+    if (child.slot <= cursor.slot || name.slot >= child.slot || name.height < cursor.height)
+      return { kind: 'contradicted', name: child };
+    downwards.push(child);
+    if (isSameBlock(name, cursor)) return { kind: 'linked', headers: downwards.toReversed() };
+    if (name.slot <= cursor.slot) return { kind: 'contradicted', name };
+    const block = known(name);
+    if (block === undefined || !isSameBlock(block, name)) return { kind: 'wanted', name, child };
+    child = block;
   }
 }
 

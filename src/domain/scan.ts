@@ -7,6 +7,12 @@ export interface ScanRange {
   readonly to: string;
 }
 
+/** Blocks to be read ahead of the cursor: those behind `after`, which a quorum agrees on, up to slot `to`. */
+export interface CatchUpRange {
+  readonly after: ScanCursor;
+  readonly to: string;
+}
+
 /** The last block that was linked, scanned and committed; decimal strings. */
 export interface ScanCursor {
   readonly slot: string;

@@ -1,5 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import type { Logger } from './logging.ts';
 import { keepDoing } from './rhythm.ts';
 
@@ -30,14 +30,33 @@ export async function ensureSchedules(client: Client): Promise<void> {
   }
 }
 
+/** Starts the deposit scan where none runs: one that was terminated goes on from the cursor in Postgres. */
+export async function ensureDepositScan(client: Client, cluster: string): Promise<void> {
+  await client.workflow.start('depositScan', {
+    workflowId: depositScanWorkflowId(cluster),
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    args: [{}],
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    staticSummary: `scan ${cluster} for deposits`,
+  });
+}
+
 /**
- * {@link ensureSchedules} now and on a rhythm: a Temporal that lost its database gets them back, and with them every unfinished
- * withdrawal. Failures are left to the next time. Call the answer to stop.
+ * {@link ensureSchedules}, and the deposit scan of `scanned`, now and on a rhythm: a Temporal that lost its database gets them back,
+ * and with them every unfinished withdrawal. Failures are left to the next time. Call the answer to stop.
  */
-export function keepSchedules(client: Client, logger?: Pick<Logger, 'warn'>): () => void {
+export function keepSchedules(
+  client: Client,
+  scanned: string | null,
+  logger?: Pick<Logger, 'warn'>,
+): () => void {
   return keepDoing(
     ENSURED_EVERY_MS,
-    () => ensureSchedules(client),
+    async () => {
+      await ensureSchedules(client);
+      if (scanned !== null) await ensureDepositScan(client, scanned);
+    },
     (error) => logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
   );
 }

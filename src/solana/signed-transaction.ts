@@ -24,6 +24,12 @@ export function readSigned(raw: Uint8Array): SignedTransaction | null {
   return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlier(raw);
 }
 
+/** The version of a message that {@link readSigned} gave. */
+export function versionOf(message: Uint8Array): 'legacy' | number {
+  const [first = 0] = message;
+  return first < VERSION_BIT ? 'legacy' : first - VERSION_BIT;
+}
+
 function readVersion1(raw: Uint8Array): SignedTransaction | null {
   const count = raw[1] ?? 0;
   const end = raw.length - count * SIGNATURE_BYTES;

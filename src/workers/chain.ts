@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from '../activities/composition.ts';
+import { DepositMatcher } from '../activities/deposit-matcher.ts';
+import { createDepositActivities } from '../activities/deposits.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
@@ -46,7 +48,8 @@ export async function chainWorker(
   const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
   closers.add('nodes', () => pool.close());
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
-  closers.add('schedules', keepSchedules(client));
+  await ledger.watched.addHot([config.hotWallet]);
+  closers.add('schedules', keepSchedules(client, config.scan ? config.cluster : null));
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
     ...workflowSource(),
@@ -73,6 +76,12 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   });
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
+  const matcher = new DepositMatcher(ledger, {
+    ownerChangeAllowed,
+    maxTransactionVersion,
+    minimumLamports: () => chain.rentMinimum(0),
+  });
   return {
     ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
@@ -84,6 +93,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       runs: new TemporalRuns(client),
       hotWallet,
     }),
+    ...createDepositActivities({ ledger, pool: chain.pool, matcher, startSlot: config.scanStartSlot }),
   };
 }
 

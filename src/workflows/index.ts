@@ -1,3 +1,4 @@
+export { depositScan } from './deposit-scan.ts';
 export { nonceUpkeep } from './nonce-upkeep.ts';
 export { orphans } from './orphans.ts';
 export { nodeWatch, walletWatch } from './watches.ts';

@@ -21,6 +21,8 @@ export type Reaction =
 
 /** What a node without transaction history answers. */
 export const HISTORY_OFF = -32011;
+/** What a node answers where a transaction is of a version above the one asked for. */
+export const UNSUPPORTED_VERSION = -32015;
 /** What a node answers that is too old, or too new, for a method. */
 export const METHOD_NOT_FOUND = -32601;
 
@@ -41,7 +43,7 @@ export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; rea
     [-32012]: { name: 'ScanError', reaction: 'later' },
     [-32013]: { name: 'TransactionSignatureLenMismatch', reaction: 'fatal' },
     [-32014]: { name: 'BlockStatusNotAvailableYet', reaction: 'later' },
-    [-32015]: { name: 'UnsupportedTransactionVersion', reaction: 'stop' },
+    [UNSUPPORTED_VERSION]: { name: 'UnsupportedTransactionVersion', reaction: 'stop' },
     [-32016]: { name: 'MinContextSlotNotReached', reaction: 'elsewhere' },
     [-32017]: { name: 'EpochRewardsPeriodActive', reaction: 'later' },
     [-32018]: { name: 'SlotNotEpochBoundary', reaction: 'fatal' },

@@ -54,6 +54,23 @@ export const getBlockAccounts = (node: SolanaNode, slot: bigint) =>
     shape.blockAccountsAnswer,
   );
 
+/** Slots of a range, both ends included, that have a finalized block; a slot that is not among them may have one. */
+export const getBlocks = (node: SolanaNode, first: bigint, last: bigint) =>
+  node.call('getBlocks', [Number(first), Number(last), FINALIZED], shape.slotsAnswer);
+
+/** The bytes of the answer with the block of a slot and what its transactions did to their accounts; null proves nothing. */
+export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclude<Commitment, 'processed'>) =>
+  node.bytes('getBlock', [
+    Number(slot),
+    {
+      commitment,
+      transactionDetails: 'accounts',
+      encoding: 'jsonParsed',
+      rewards: false,
+      ...versionsOf(node),
+    },
+  ]);
+
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
@@ -137,6 +154,14 @@ export const getTransaction = (node: SolanaNode, signature: string) =>
     'getTransaction',
     [signature, { encoding: 'base64', ...FINALIZED, ...versionsOf(node) }],
     shape.transactionAnswer,
+  );
+
+/** A finalized transaction with what it did to its accounts, as getBlock shows it. Null proves nothing. */
+export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
+  node.call(
+    'getTransaction',
+    [signature, { encoding: 'jsonParsed', ...FINALIZED, ...versionsOf(node) }],
+    shape.transactionAccountsAnswer,
   );
 
 /** A finalized transaction as it was signed. */

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { envelope, isWholeResult } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { parseJson } from './json.ts';
 import { HttpRefusal, Wire, type WireOptions } from './wire.ts';
@@ -12,12 +13,6 @@ export interface NodeOptions extends WireOptions {
 }
 
 const HIGHEST_TRANSACTION_VERSION = 1;
-
-const envelope = z.object({
-  id: z.unknown(),
-  result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
-});
 
 const SHOWN_CHARACTERS = 40;
 
@@ -62,6 +57,22 @@ export class SolanaNode {
     return this.#ask(method, params, schema);
   }
 
+  /**
+   * Like {@link call}, for a result too large to be turned into objects: the bytes of the whole answer, or null where the result is null.
+   */
+  async bytes(method: string, params: readonly unknown[]): Promise<Uint8Array | null> {
+    this.callCount += 1;
+    const id = this.#nextId++;
+    const answer = await this.#post(id, method, params);
+    if (!isWholeResult(answer, id)) {
+      const result = this.#open(answer, id, method);
+      if (result === undefined) throw this.#fault(method, 'result: is absent', { field: 'result' });
+      return result === null ? null : answer;
+    }
+    this.#missing.delete(method);
+    return answer;
+  }
+
   /** Drops the connections; a call that still waits fails. */
   close(): Promise<void> {
     return this.#wire.close();
@@ -69,7 +80,13 @@ export class SolanaNode {
 
   async #ask<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     const id = this.#nextId++;
-    const answer = this.#read(envelope, await this.#post(id, method, params), method, '');
+    const result = this.#open(await this.#post(id, method, params), id, method);
+    return this.#read(schema, result, method, 'result');
+  }
+
+  /** The result in an answer. Throws what the answer refuses with. */
+  #open(bytes: Buffer, id: number, method: string): unknown {
+    const answer = this.#read(envelope, this.#parse(bytes, method), method, '');
     // A node that could not even read the question answers null for its id.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
       throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the question`, {
@@ -78,7 +95,7 @@ export class SolanaNode {
     }
     if (answer.error !== undefined) throw this.#refusal(answer.error, method);
     this.#missing.delete(method);
-    return this.#read(schema, answer.result, method, 'result');
+    return answer.result;
   }
 
   #refusal(error: { code: number; message: string; data?: unknown }, method: string): RpcError {
@@ -88,16 +105,19 @@ export class SolanaNode {
     return refusal;
   }
 
-  async #post(id: number, method: string, params: readonly unknown[]): Promise<unknown> {
-    let text: string;
+  async #post(id: number, method: string, params: readonly unknown[]): Promise<Buffer> {
     try {
-      text = await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+      return await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     } catch (error) {
       const refusal =
         error instanceof HttpRefusal ? { status: error.status, retryAfterMs: error.retryAfterMs } : {};
       const why = error instanceof Error ? error.message : 'no answer';
       throw this.#fault(method, why, { ...refusal, cause: error });
     }
+  }
+
+  #parse(bytes: Buffer, method: string): unknown {
+    const text = bytes.toString('utf8');
     try {
       return parseJson(text);
     } catch (error) {

@@ -10,6 +10,11 @@ export const u64 = z
   .transform((value) => BigInt(value))
   .refine((value) => value <= U64_MAX, 'larger than 64 bits');
 
+/** A block's time, which some nodes send as text. Becomes bigint. */
+export const unixSeconds = z
+  .union([z.number().int(), z.bigint(), z.string().regex(/^-?[0-9]{1,19}$/)])
+  .transform((seconds) => BigInt(seconds));
+
 const err = z.unknown().transform(readTransactionError);
 const context = z.object({ slot: u64 });
 
@@ -95,6 +100,11 @@ export const statusesAnswer = atSlot(z.array(signatureStatus.nullable()));
  */
 export const transactionAnswer = z
   .object({ slot: u64, meta: z.object({ err, fee: u64 }).nullable() })
+  .nullable();
+
+/** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
+export const transactionAccountsAnswer = z
+  .looseObject({ slot: u64, blockTime: unixSeconds.nullish() })
   .nullable();
 
 const addresses = z.array(z.string());

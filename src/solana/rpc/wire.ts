@@ -51,8 +51,8 @@ export class Wire {
     this.#pool = new Pool(url.origin, { connections, keepAliveTimeout: 30_000 });
   }
 
-  /** Posts JSON and gives the text of the answer. Throws {@link HttpRefusal}, or the error of the transport. */
-  post(body: string): Promise<string> {
+  /** Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, or the error of the transport. */
+  post(body: string): Promise<Buffer> {
     const signal = AbortSignal.timeout(this.#timeoutMs);
     return this.#gate.pass(signal, () => this.#exchange(body, signal));
   }
@@ -62,7 +62,7 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  async #exchange(body: string, signal: AbortSignal): Promise<string> {
+  async #exchange(body: string, signal: AbortSignal): Promise<Buffer> {
     const {
       statusCode,
       headers,
@@ -79,8 +79,7 @@ export class Wire {
       throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
     }
     const zipped = headers['content-encoding'] === 'gzip';
-    const plain = zipped ? await inflate(bytes, { maxOutputLength: this.#maxBytes }) : bytes;
-    return plain.toString('utf8');
+    return zipped ? inflate(bytes, { maxOutputLength: this.#maxBytes }) : bytes;
   }
 
   async #collect(body: Dispatcher.ResponseData['body']): Promise<Buffer> {

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** An answer of JSON-RPC 2.0. */
+export const envelope = z.object({
+  id: z.unknown(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+});
+
+/** More than nodes put around a result. */
+const RIM_BYTES = 256;
+const MEMBER = String.raw`"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|[0-9]+)`;
+const BEFORE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*"result"\s*:\s*\{`);
+const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([0-9]+)\s*\}\s*$`);
+
+/**
+ * True where the rim of the answer, its own outermost members, shows that it is a result for question `id` and an object, whole to its
+ * last byte. Nothing between is read. False where only a parse can tell.
+ */
+export function isWholeResult(answer: Buffer, id: number): boolean {
+  const head = answer.toString('latin1', 0, RIM_BYTES);
+  const tail = answer.toString('latin1', Math.max(0, answer.length - RIM_BYTES));
+  return BEFORE.test(head) && BEHIND.exec(tail)?.[1] === String(id);
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain/deposit.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { parseJson } from '../rpc/json.ts';
+import { u64, unixSeconds } from '../rpc/schemas.ts';
+import { type ReadOptions, readTransaction } from './transaction.ts';
+
+/** Where something stands in the bytes of an answer; `end` is the first byte behind it. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const answer = z.object({
+  result: z.object({
+    blockhash: z.string(),
+    previousBlockhash: z.string(),
+    parentSlot: u64,
+    blockHeight: u64,
+    blockTime: unixSeconds.nullish(),
+    transactions: z.array(z.unknown()),
+  }),
+});
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The block of `slot` from the bytes of a JSON-RPC answer of getBlock, in any encoding. Throws NodeFault where it is not the whole block
+ * (transactionDetails `signatures` or `none`, no height, a transaction as {@link readTransaction} says): such a block is never empty.
+ */
+export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
+  const value = parse(bytes, slot, options);
+  const shown = answer.safeParse(value);
+  if (!shown.success) {
+    const [issue] = shown.error.issues;
+    throw fault(slot, options, `${issue?.path.join('.') ?? 'answer'}: ${issue?.message ?? 'unreadable'}`);
+  }
+  const { result } = shown.data;
+  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, transactions } = result;
+  const header = { slot, blockhash, parentSlot, previousBlockhash, height, time: result.blockTime ?? null };
+  return {
+    header,
+    transactions: transactions.map((transaction) => readTransaction(transaction, options)),
+  };
+}
+
+/** Some transactions of a block, each from where it stands in the bytes of the answer. Throws as {@link readBlock}. */
+export function readTransactionsAt(
+  bytes: Uint8Array,
+  ranges: readonly ByteRange[],
+  slot: BlockHeader['slot'],
+  options: ReadOptions = {},
+): readonly ScannedTransaction[] {
+  return ranges.map(({ start, end }) =>
+    readTransaction(parse(bytes.subarray(start, end), slot, options), options),
+  );
+}
+
+function parse(bytes: Uint8Array, slot: bigint, options: ReadOptions): unknown {
+  try {
+    return parseJson(UTF8.decode(bytes));
+  } catch (error) {
+    throw fault(slot, options, 'it is no JSON', error);
+  }
+}
+
+function fault(slot: bigint, { node = 'the node' }: ReadOptions, why: string, cause?: unknown): NodeFault {
+  return new NodeFault(node, `getBlock: block ${slot}: ${why}`, { method: 'getBlock', cause });
+}

@@ -1,0 +1,38 @@
+import type { ScannedTransaction } from '../../domain/deposit.ts';
+import { getBlockBytes, getTransactionAccounts } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import { readTransaction } from './transaction.ts';
+
+/** A finalized transaction as one node shows it, and the slot and time (Unix seconds) of its block. */
+export interface ShownTransaction {
+  readonly slot: bigint;
+  readonly time: bigint | null;
+  readonly transaction: ScannedTransaction;
+}
+
+/**
+ * The whole answer of getBlock as bytes, for `scanBlockBytes` and `readBlock`; null where the node shows no block, which never means
+ * that there is none. Throws as `SolanaNode.call` does.
+ */
+export function fetchBlockBytes(
+  node: SolanaNode,
+  slot: bigint,
+  commitment: 'confirmed' | 'finalized',
+): Promise<Uint8Array | null> {
+  return getBlockBytes(node, slot, commitment);
+}
+
+/**
+ * A finalized transaction from a second witness, to be put to the same rules as the block; null where the node shows none. Throws as
+ * `SolanaNode.call` and {@link readTransaction} do.
+ */
+export async function fetchTransaction(
+  node: SolanaNode,
+  signature: string,
+): Promise<ShownTransaction | null> {
+  const shown = await getTransactionAccounts(node, signature);
+  if (shown === null) return null;
+  const { name, maxTransactionVersion } = node;
+  const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  return { slot: shown.slot, time: shown.blockTime ?? null, transaction };
+}

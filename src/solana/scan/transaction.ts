@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import type { ScannedTransaction, TokenChange, TokenHolding } from '../../domain/deposit.ts';
+import { NodeFault, RpcError, UNSUPPORTED_VERSION } from '../rpc/errors.ts';
+import { u64 } from '../rpc/schemas.ts';
+import { readTransactionError } from '../transaction-error.ts';
+import { type TransactionBody, transactionBody } from './encodings.ts';
+
+/** How to read what a node showed. */
+export interface ReadOptions {
+  /** The node that showed it, for errors. */
+  readonly node?: string;
+  /** The highest version of a transaction that is read. Default 1. */
+  readonly maxTransactionVersion?: number;
+  /**
+   * Take token balances that are not there for none, and owners that are not there for unknown ones, as ledgers of before 2022 have
+   * them. Default: such a transaction hides deposits, and is refused.
+   */
+  readonly early?: boolean;
+}
+
+const HIGHEST_TRANSACTION_VERSION = 1;
+
+const tokenBalance = z.object({
+  accountIndex: z.number().int().nonnegative(),
+  mint: z.string(),
+  owner: z.string().nullish(),
+  programId: z.string().nullish(),
+  uiTokenAmount: z.object({ amount: u64 }),
+});
+
+const addresses = z.array(z.string());
+const lamports = z.array(u64).nullish();
+const tokens = z.array(tokenBalance).nullish();
+
+const meta = z.object({
+  err: z.unknown().refine((err) => err !== undefined, 'is absent: nothing says whether it succeeded'),
+  status: z.record(z.string(), z.unknown()).nullish(),
+  fee: u64,
+  preBalances: lamports,
+  postBalances: lamports,
+  preTokenBalances: tokens,
+  postTokenBalances: tokens,
+  loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
+});
+
+type Meta = z.infer<typeof meta>;
+type TokenBalance = z.infer<typeof tokenBalance>;
+type Refuse = (why: string) => NodeFault;
+
+const shown = z.object({
+  transaction: transactionBody,
+  meta: meta.nullish(),
+  version: z.union([z.literal('legacy'), z.number().int().nonnegative()]).optional(),
+});
+
+/**
+ * A transaction as a block or getTransaction shows it, in any encoding. Throws NodeFault, which names it, where the node hides or
+ * garbles anything that a deposit could be in (meta null, balances that do not fit the accounts), and RpcError -32015 for a version
+ * above the one that is read.
+ */
+export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
+  const { node = 'the node', maxTransactionVersion = HIGHEST_TRANSACTION_VERSION } = options;
+  refuseNewer(value, node, maxTransactionVersion);
+  const parsed = shown.safeParse(value);
+  if (!parsed.success) throw faultOf(node, parsed.error, value);
+  const { transaction: body, meta: found, version = body.version ?? 'legacy' } = parsed.data;
+  const [signature] = body.signatures;
+  const refuse: Refuse = (why) => new NodeFault(node, `shows transaction ${signature} ${why}`);
+  if (found === null || found === undefined) throw refuse('without meta');
+  const error = errorOf(found);
+  const balances = balancesOf(body, found, error === null, refuse);
+  // Nothing arrives by a failed one, so it cannot hide a deposit either.
+  const lenient = options.early === true || error !== null;
+  const changes = tokensOf(found, balances, lenient, refuse);
+  return { signature, version, error, feeLamports: found.fee, accounts: balances, tokens: changes };
+}
+
+/** Success is shown by both words, where there are two. */
+function errorOf({ err, status }: Meta): string | null {
+  const error = readTransactionError(err);
+  if (error !== null) return error.text;
+  if (status === null || status === undefined || 'Ok' in status) return null;
+  return readTransactionError(status['Err'])?.text ?? 'status is not Ok';
+}
+
+function balancesOf(
+  body: TransactionBody,
+  { preBalances, postBalances, loadedAddresses }: Meta,
+  succeeded: boolean,
+  refuse: Refuse,
+): ScannedTransaction['accounts'] {
+  const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
+  const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
+  const accounts = [...body.accounts, ...loaded.map((address) => ({ address, signer: false }))];
+  const [before, after] = [preBalances ?? [], postBalances ?? []];
+  if (before.length === accounts.length && after.length === accounts.length)
+    return accounts.map((account, index) => ({
+      ...account,
+      before: before[index] ?? 0n,
+      after: after[index] ?? 0n,
+    }));
+  // One that was included and never executed may have none (SIMD-0290); nothing can have arrived by it.
+  if (succeeded)
+    throw refuse(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
+  return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
+}
+
+/** Token accounts by index and mint: one that was closed and made again for another mint is two. */
+function tokensOf(
+  { preTokenBalances, postTokenBalances }: Meta,
+  accounts: ScannedTransaction['accounts'],
+  lenient: boolean,
+  refuse: Refuse,
+): readonly TokenChange[] {
+  if (!lenient && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
+  const changes = new Map<string, TokenChange>();
+  const put = (entry: TokenBalance, side: 'before' | 'after'): void => {
+    const { accountIndex, mint, owner = null } = entry;
+    const account = accounts[accountIndex]?.address;
+    if (account === undefined)
+      throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
+    if (owner === null && !lenient) throw refuse(`without the owner of the tokens of ${account}`);
+    const key = `${accountIndex} ${mint}`;
+    const change = changes.get(key) ?? { account, mint, before: null, after: null };
+    if (change[side] !== null) throw refuse(`with two token balances of ${account}`);
+    changes.set(key, { ...change, [side]: holdingOf(entry) });
+  };
+  for (const entry of preTokenBalances ?? []) put(entry, 'before');
+  for (const entry of postTokenBalances ?? []) put(entry, 'after');
+  return [...changes.values()];
+}
+
+function holdingOf({ owner, programId, uiTokenAmount }: TokenBalance): TokenHolding {
+  return { owner: owner ?? null, program: programId ?? null, amount: uiTokenAmount.amount };
+}
+
+const versioned = z.object({ version: z.number() });
+
+/** Before anything else, as a newer version may have a shape of its own. The reaction is that to a node which refuses it itself. */
+function refuseNewer(value: unknown, node: string, highest: number): void {
+  const { data } = versioned.safeParse(value);
+  if (data === undefined || data.version <= highest) return;
+  const message = `a transaction of version ${data.version} is shown, and ${highest} is the highest that is read`;
+  throw new RpcError({ code: UNSUPPORTED_VERSION, message }, node, 'getBlock');
+}
+
+const named = z.object({ transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }) });
+
+function faultOf(node: string, error: z.ZodError, value: unknown): NodeFault {
+  const { data } = named.safeParse(value);
+  const [issue] = error.issues;
+  const field = (issue?.path ?? []).map(String).join('.');
+  const name = data?.transaction.signatures[0] ?? 'without a name';
+  const why = `shows transaction ${name} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
+  return new NodeFault(node, why, { field });
+}

@@ -1,0 +1,313 @@
+import { describe, expect, it } from 'vitest';
+import { findingOf, findingOfTransaction } from '../../src/domain/credits.ts';
+import {
+  account,
+  ata,
+  holding,
+  inflowsOf,
+  ours,
+  PAYER,
+  TOKEN_2022,
+  terms,
+  tokens,
+  transaction,
+} from './credits-support.ts';
+
+const sol = (wallet: string, amount: bigint, reason: string | null = null) => ({
+  account: wallet,
+  wallet,
+  asset: 'SOL',
+  amount,
+  reason,
+});
+const usd = (wallet: string, amount: bigint, reason: string | null = null, where = ata(wallet, 'usd')) => ({
+  account: where,
+  wallet,
+  asset: 'usd',
+  amount,
+  reason,
+});
+
+describe('what arrives', () => {
+  it('is the lamports that a wallet has more, in every wallet of one transaction', () => {
+    const accounts = [PAYER, account('dep1', 5n, 12n), account('other', 0n, 9n), account('dep2', 0n, 1n)];
+    expect(inflowsOf({ accounts })).toEqual([sol('dep1', 7n), sol('dep2', 1n)]);
+  });
+
+  it('is the tokens that a token account has more, by its owner; from nothing where it is new', () => {
+    const changes = [
+      tokens('dep1', 'usd', 40n, 100n),
+      tokens('dep2', 'usd', null, 9n),
+      tokens('x', 'usd', 90n, 0n),
+    ];
+    expect(inflowsOf({ tokens: changes })).toEqual([usd('dep1', 60n), usd('dep2', 9n)]);
+  });
+
+  it('is nothing where all stays as it was, and nothing in a new token account that is empty', () => {
+    const accounts = [PAYER, account('dep1', 5n, 5n)];
+    const changes = [tokens('dep1', 'usd', 7n, 7n), tokens('dep2', 'usd', null, 0n)];
+    expect(inflowsOf({ accounts, tokens: changes })).toEqual([]);
+  });
+
+  it('is nothing in a transaction that failed, whatever a node says of balances', () => {
+    const failed = transaction({
+      error: 'InsufficientFundsForRent',
+      accounts: [PAYER, account('dep1', 0n, 7n)],
+      tokens: [tokens('dep1', 'usd', 0n, 7n)],
+    });
+    expect(findingOfTransaction(failed, ours())).toEqual({ inflows: [], outflows: [], spends: [] });
+  });
+
+  it('keeps every digit of 64 bits', () => {
+    const most = 2n ** 64n - 1n;
+    const accounts = [PAYER, account('dep1', 0n, most)];
+    expect(inflowsOf({ accounts, tokens: [tokens('dep2', 'usd', 1n, most)] })).toEqual([
+      sol('dep1', most),
+      usd('dep2', most - 1n),
+    ]);
+  });
+
+  it('does not count lamports of token accounts as SOL: wrapped SOL is an asset of its own', () => {
+    const where = ata('dep1', 'wsol');
+    const changes = {
+      accounts: [PAYER, account(where, 0n, 2_039_280n + 5n)],
+      tokens: [tokens('dep1', 'wsol', null, 5n)],
+    };
+    const arrived = { account: where, wallet: 'dep1', asset: 'wsol', amount: 5n };
+    expect(inflowsOf(changes)).toEqual([{ ...arrived, reason: 'unknown_mint' }]);
+    expect(inflowsOf(changes, ours({ assets: [terms('wsol')] }))).toEqual([{ ...arrived, reason: null }]);
+  });
+
+  it('counts the lamports of a stranger who closes his token account in favour of our wallet', () => {
+    const accounts = [
+      PAYER,
+      account(ata('stranger', 'usd'), 2_039_280n, 0n),
+      account('dep1', 0n, 2_039_280n),
+    ];
+    expect(inflowsOf({ accounts, tokens: [tokens('stranger', 'usd', 0n, null)] })).toEqual([
+      sol('dep1', 2_039_280n),
+    ]);
+  });
+
+  it('keeps what one account held of two mints apart', () => {
+    const where = ata('dep1', 'usd');
+    const changes = [tokens('dep1', 'old', 70n, null, where), tokens('dep1', 'usd', null, 9n, where)];
+    expect(findingOfTransaction(transaction({ tokens: changes }), ours())).toMatchObject({
+      inflows: [{ asset: 'usd', amount: 9n, reason: null }],
+      outflows: [{ asset: 'old', amount: 70n }],
+    });
+  });
+});
+
+describe('a change of owner', () => {
+  const handed = {
+    account: 'made-by-stranger',
+    mint: 'usd',
+    before: holding('stranger', 30n),
+    after: holding('dep1', 100n),
+  };
+
+  it('brings the whole of what the account holds, and is not credited', () => {
+    expect(inflowsOf({ tokens: [handed] })).toEqual([usd('dep1', 100n, 'owner_changed', 'made-by-stranger')]);
+  });
+
+  it('is credited where that is allowed, to deposit wallets, and of the right program only', () => {
+    const allowed = ours({ ownerChangeAllowed: true });
+    expect(inflowsOf({ tokens: [handed] }, allowed)).toEqual([usd('dep1', 100n, null, 'made-by-stranger')]);
+    const toHot = { ...handed, after: holding('hot1', 100n) };
+    expect(inflowsOf({ tokens: [toHot] }, allowed)).toMatchObject([{ reason: 'hot_wallet' }]);
+    const odd = { ...handed, after: holding('dep1', 100n, TOKEN_2022) };
+    expect(inflowsOf({ tokens: [odd] }, allowed)).toMatchObject([{ reason: 'not_associated_account' }]);
+  });
+
+  it('takes all that was there from the owner before', () => {
+    const away = { ...handed, before: holding('dep2', 30n), after: holding('stranger', 100n) };
+    const { inflows, outflows } = findingOfTransaction(transaction({ tokens: [away] }), ours());
+    expect([inflows, outflows]).toEqual([
+      [],
+      [{ signature: 'sig', account: 'made-by-stranger', wallet: 'dep2', asset: 'usd', amount: 30n }],
+    ]);
+  });
+
+  it('is one, too, where an early ledger does not tell the owner before', () => {
+    const untold = { ...handed, before: { owner: null, program: null, amount: 30n } };
+    expect(inflowsOf({ tokens: [untold] })).toMatchObject([{ amount: 100n, reason: 'owner_changed' }]);
+  });
+});
+
+describe('internal', () => {
+  const gift = account('dep1', 0n, 100n);
+
+  it('is all that an attempt of ours brings', () => {
+    const known = ours({ isAttempt: (signature) => signature === 'sig' });
+    expect(inflowsOf({ accounts: [PAYER, gift] }, known)).toEqual([sol('dep1', 100n, 'internal')]);
+  });
+
+  it.each(['hot1', 'dep2'])('is what %s signed away of the same asset', (wallet) => {
+    const signer = account(wallet, 1_000n, 900n, { signer: true });
+    const held = tokens(wallet, 'usd', 9n, 0n);
+    const got = tokens('dep1', 'usd', 0n, 9n);
+    expect(inflowsOf({ accounts: [PAYER, signer, gift], tokens: [held, got] })).toEqual([
+      sol('dep1', 100n, 'internal'),
+      usd('dep1', 9n, 'internal'),
+    ]);
+  });
+
+  it('is not what arrives in another asset than the one that our signer lost', () => {
+    const signer = account('hot1', 1_000n, 900n, { signer: true });
+    const got = tokens('dep1', 'usd', 0n, 9n);
+    expect(inflowsOf({ accounts: [PAYER, signer], tokens: [got] })).toEqual([usd('dep1', 9n)]);
+  });
+
+  it('is nothing that our fee payer only pays the fee of', () => {
+    const payer = account('hot1', 10_000n, 5_000n, { signer: true });
+    const giver = account('stranger', 100n, 0n, { signer: true });
+    expect(inflowsOf({ accounts: [payer, giver, gift] })).toEqual([sol('dep1', 100n)]);
+    const generous = account('hot1', 10_000n, 4_999n, { signer: true });
+    expect(inflowsOf({ accounts: [generous, giver, gift] })).toMatchObject([{ reason: 'internal' }]);
+  });
+
+  it('is nothing that a wallet of ours lost without its signature', () => {
+    const robbed = account('dep2', 100n, 0n);
+    expect(inflowsOf({ accounts: [PAYER, robbed, gift] })).toEqual([sol('dep1', 100n)]);
+  });
+
+  it('is the rent that comes back where our wallet closes a token account of its own', () => {
+    const where = ata('dep1', 'wsol');
+    const accounts = [
+      PAYER,
+      account('dep1', 0n, 2_039_285n, { signer: true }),
+      account(where, 2_039_285n, 0n),
+    ];
+    expect(inflowsOf({ accounts, tokens: [tokens('dep1', 'wsol', 5n, null)] })).toEqual([
+      sol('dep1', 2_039_285n, 'internal'),
+    ]);
+  });
+
+  it('is what our signer takes to another token account of his', () => {
+    const moved = [tokens('dep1', 'usd', 9n, 0n), tokens('dep1', 'usd', 0n, 9n, 'elsewhere')];
+    const accounts = [PAYER, account('dep1', 0n, 0n, { signer: true })];
+    expect(inflowsOf({ accounts, tokens: moved })).toEqual([usd('dep1', 9n, 'internal', 'elsewhere')]);
+  });
+
+  it('is a token account that our signer hands to another wallet of ours', () => {
+    const handed = {
+      account: 'x',
+      mint: 'usd',
+      before: holding('dep2', 9n),
+      after: holding('dep1', 9n),
+    };
+    const accounts = [PAYER, account('dep2', 0n, 0n, { signer: true })];
+    expect(inflowsOf({ accounts, tokens: [handed] })).toMatchObject([{ reason: 'internal' }]);
+  });
+});
+
+describe('a token account', () => {
+  it.each([
+    ['not the derived one', tokens('dep1', 'usd', 0n, 9n, 'auxiliary')],
+    [
+      'the one of another program than the mint has',
+      tokens('dep1', 'usd', 0n, 9n, ata('dep1', 'usd', TOKEN_2022)),
+    ],
+    [
+      'shown under another program than the mint has',
+      { account: ata('dep1', 'usd'), mint: 'usd', before: null, after: holding('dep1', 9n, TOKEN_2022) },
+    ],
+  ])('is not credited where it is %s', (_name, change) => {
+    expect(inflowsOf({ tokens: [change] })).toMatchObject([{ amount: 9n, reason: 'not_associated_account' }]);
+  });
+
+  it('is derived by the program of the asset where an early ledger does not tell one', () => {
+    const untold = { ...tokens('dep1', 'usd', null, null), after: holding('dep1', 9n, null) };
+    expect(inflowsOf({ tokens: [untold] })).toEqual([usd('dep1', 9n)]);
+    const unknown = { ...untold, mint: 'fake' };
+    expect(inflowsOf({ tokens: [unknown] })).toMatchObject([{ reason: 'unknown_mint' }]);
+  });
+});
+
+// Each thing that is wrong is taken away in turn; the next reason must come up.
+it('the first reason in the order of precedence is told', () => {
+  const told: (string | null)[] = [];
+  const all = { hot: true, changed: true, elsewhere: true, unknown: true, off: true, little: true };
+  const tell = (wrong: typeof all, attempt = false): void => {
+    const wallet = wrong.hot ? 'hot1' : 'dep1';
+    const change = {
+      account: wrong.elsewhere ? 'elsewhere' : ata(wallet, 'usd'),
+      mint: 'usd',
+      before: holding(wrong.changed ? 'stranger' : wallet, 0n),
+      after: holding(wallet, 9n),
+    };
+    const asset = terms('usd', { depositsOn: !wrong.off, minimumDeposit: wrong.little ? 10n : 9n });
+    const known = ours({ assets: wrong.unknown ? [] : [asset], isAttempt: () => attempt });
+    told.push(...inflowsOf({ tokens: [change] }, known).map(({ reason }) => reason));
+  };
+  tell(all, true);
+  const wrong = { ...all };
+  tell(wrong);
+  for (const thing of ['hot', 'changed', 'elsewhere', 'unknown', 'off', 'little'] as const) {
+    wrong[thing] = false;
+    tell(wrong);
+  }
+  expect(told).toEqual([
+    'internal',
+    'hot_wallet',
+    'owner_changed',
+    'not_associated_account',
+    'unknown_mint',
+    'deposits_off',
+    'below_minimum',
+    null,
+  ]);
+});
+
+describe('what leaves', () => {
+  it('is lamports and tokens of our wallets, whoever signed, and all of a closed token account', () => {
+    const { outflows } = findingOfTransaction(
+      transaction({
+        accounts: [PAYER, account('dep1', 9n, 2n), account('other', 9n, 2n)],
+        tokens: [tokens('dep1', 'usd', 9n, 4n), tokens('dep2', 'usd', 6n, null)],
+      }),
+      ours(),
+    );
+    expect(outflows.map(({ wallet, asset, amount }) => [wallet, asset, amount])).toEqual([
+      ['dep1', 'SOL', 7n],
+      ['dep1', 'usd', 5n],
+      ['dep2', 'usd', 6n],
+    ]);
+  });
+
+  it('is the fee of a transaction that failed, and none of its tokens', () => {
+    const accounts = [account('hot1', 9_000n, 4_000n, { signer: true })];
+    const failed = { error: '{"InstructionError":[0,"Custom"]}', accounts };
+    expect(
+      findingOfTransaction(transaction({ ...failed, tokens: [tokens('hot1', 'usd', 9n, 0n)] }), ours()),
+    ).toEqual({
+      inflows: [],
+      outflows: [{ signature: 'sig', account: 'hot1', wallet: 'hot1', asset: 'SOL', amount: 5_000n }],
+      spends: [{ signature: 'sig', wallet: 'hot1', error: failed.error }],
+    });
+  });
+});
+
+it('spends are what each hot wallet signed, deposit wallets and mere mentions left out', () => {
+  const accounts = [
+    account('hot1', 1n, 1n, { signer: true }),
+    account('dep1', 1n, 1n, { signer: true }),
+    account('hot2', 1n, 1n),
+  ];
+  const other = [account('hot1', 1n, 1n), account('hot2', 1n, 1n, { signer: true })];
+  const block = {
+    transactions: [
+      transaction({ signature: 'a', accounts }),
+      transaction({ signature: 'b', accounts: other }),
+    ],
+  };
+  expect(findingOf(block, ours())).toEqual({
+    inflows: [],
+    outflows: [],
+    spends: [
+      { signature: 'a', wallet: 'hot1', error: null },
+      { signature: 'b', wallet: 'hot2', error: null },
+    ],
+  });
+});

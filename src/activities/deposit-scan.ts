@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import type { ScanView } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter, type Stand, scanView } from '../domain/scan-pace.ts';
+import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
 import { ScanAlarms, standAfter } from './scan-alarms.ts';
@@ -10,6 +11,8 @@ import { ScanReporter } from './scan-reporter.ts';
 export interface DepositScanDeps extends ScannerDeps {
   /** Time between two looks for a new block. Default 400. */
   readonly pollMs?: number;
+  /** Whether deposits are told as soon as their block is confirmed. Default: no. */
+  readonly announces?: boolean;
 }
 
 const POLL_MS = 400;
@@ -31,7 +34,13 @@ export function createDepositScan(deps: DepositScanDeps) {
         failed.signal,
       ]);
       try {
-        const [view] = await Promise.all([follow(deps, reporter, end), keepConfirming(deps, end)]);
+        const confirmer = new DepositConfirmer(deps);
+        const announcer = new DepositAnnouncer(deps);
+        const [view] = await Promise.all([
+          follow(deps, reporter, end),
+          keepLooking(deps, () => confirmer.confirm(), end),
+          ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
+        ]);
         return view;
       } finally {
         failed.abort();
@@ -51,7 +60,7 @@ async function follow(deps: DepositScanDeps, reporter: ScanReporter, end: AbortS
     const began = performance.now();
     const { stand, blocks } = await attempt(scanner, last);
     await alarms.note(stand).catch(() => undefined);
-    if (blocks === 0) await rest(stand.why === null ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
+    if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
     view = scanView(stand, pace, new Date());
     reporter.show(view);
@@ -95,11 +104,14 @@ function standOf({ cursor, tip, stand, gap }: Step): Stand {
   }
 }
 
-/** Each look asks about all that is unconfirmed; one that fails is left to the next. */
-async function keepConfirming(deps: DepositScanDeps, end: AbortSignal): Promise<void> {
-  const confirmer = new DepositConfirmer(deps);
+/** Does `look` again and again beside the scan; one that fails because nodes or the database are away is left to the next. */
+async function keepLooking(
+  deps: DepositScanDeps,
+  look: () => Promise<unknown>,
+  end: AbortSignal,
+): Promise<void> {
   while (!end.aborted) {
-    await confirmer.confirm().catch((error: unknown) => {
+    await look().catch((error: unknown) => {
       if (standAfter(error) === null) throw error;
     });
     await rest(deps.pollMs ?? POLL_MS, end);

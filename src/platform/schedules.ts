@@ -3,23 +3,28 @@ import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import type { Logger } from './logging.ts';
 import { keepDoing } from './rhythm.ts';
 
-/** Workflows that run once a minute for the whole of Sluice; the id of the schedule is the name of the workflow. */
-const EVERY_MINUTE = ['orphans', 'walletWatch', 'nodeWatch'] as const;
+/** Workflows that run for the whole of Sluice: how often, and how long at most. The id of the schedule is the name of the workflow. */
+const SCHEDULES = [
+  { name: 'orphans', every: '1 minute', atMost: '10 minutes' },
+  { name: 'walletWatch', every: '1 minute', atMost: '10 minutes' },
+  { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes' },
+  { name: 'reconciliation', every: '1 hour', atMost: '1 day' },
+] as const;
 const ENSURED_EVERY_MS = 30_000;
 
 /** Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them. */
 export async function ensureSchedules(client: Client): Promise<void> {
-  for (const name of EVERY_MINUTE) {
+  for (const { name, every, atMost } of SCHEDULES) {
     try {
       await client.schedule.create({
         scheduleId: name,
-        spec: { intervals: [{ every: '1 minute' }] },
+        spec: { intervals: [{ every }] },
         action: {
           type: 'startWorkflow',
           workflowType: name,
           workflowId: name,
           taskQueue: WORKFLOW_TASK_QUEUE,
-          workflowExecutionTimeout: '10 minutes',
+          workflowExecutionTimeout: atMost,
         },
         policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
         state: { triggerImmediately: true },

@@ -93,7 +93,13 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       runs: new TemporalRuns(client),
       hotWallet,
     }),
-    ...createDepositActivities({ ledger, pool: chain.pool, matcher, startSlot: config.scanStartSlot }),
+    ...createDepositActivities({
+      ledger,
+      pool: chain.pool,
+      matcher,
+      startSlot: config.scanStartSlot,
+      announces: config.announceConfirmed,
+    }),
   };
 }
 

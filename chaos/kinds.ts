@@ -48,9 +48,9 @@ export const FAULT_KINDS = {
   'false-blockhash-not-found': { lane: 'lie', seconds: [5, 15], what: 'a node refuses every blockhash' },
   'early-invalid': { lane: 'lie', seconds: [8, 20], what: 'a node calls every blockhash expired' },
   'false-height': { lane: 'lie', seconds: [8, 20], what: 'a node reports a block height far ahead' },
-  fork: { lane: 'chain', seconds: [1, 1], what: 'processed blocks vanish' },
-  expiry: { lane: 'all-nodes', seconds: [15, 20], what: 'every send dropped until blockhashes expire' },
-  'all-nodes-down': { lane: 'all-nodes', seconds: [45, 60], what: 'no node answers' },
+  fork: { lane: 'chain', seconds: [8, 15], what: 'processed blocks vanish, and transactions with them' },
+  expiry: { lane: 'all-nodes', seconds: [25, 30], what: 'every send dropped until blockhashes expire' },
+  'all-nodes-down': { lane: 'all-nodes', seconds: [60, 60], what: 'no node answers' },
 } as const satisfies Record<string, FaultKind>;
 
 export type FaultName = keyof typeof FAULT_KINDS;

@@ -1,27 +1,41 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import type { WithdrawalTerms } from '../src/client/client.ts';
+import type { AlertKind } from '../src/domain/alerts.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
 import { type Ledger, openLedger } from '../src/ledger/ledger.ts';
 import type { Stack } from '../src/localstack/stack.ts';
 import { connectTemporal } from '../src/platform/temporal.ts';
+import type { withdrawal } from '../src/workflows/withdrawal.ts';
 import type { Outcome } from './audit.ts';
 
 const AT_ONCE = 20;
 
-/** What Postgres and Temporal say of each withdrawal, and the base units that are still reserved. */
+/** Alerts that no run may raise, whatever faults it meets: each says that money or the record is not what it should be. */
+const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
+  'unknown_spend',
+  'maybe_paid',
+  'dead_attempt_landed',
+  'record_lost',
+  'record_restored',
+  'workflow_failed',
+]);
+
+/** What Postgres and Temporal say of each withdrawal, and the alerts about money that were ever raised. */
 export async function readOutcomes(
   stack: Stack,
   all: readonly WithdrawalTerms[],
-): Promise<{ readonly outcomes: readonly Outcome[]; readonly openReservations: bigint }> {
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly alarms: readonly string[] }> {
   const { address, namespace } = stack.temporal;
   const [ledger, { connection, client }] = await Promise.all([
     openLedger(stack.databaseUrl),
     connectTemporal({ address, namespace }),
   ]);
   const workflow = async (id: string): Promise<string> => {
+    const handle = client.workflow.getHandle<typeof withdrawal>(withdrawalWorkflowId(id));
     try {
-      return (await client.workflow.getHandle(withdrawalWorkflowId(id)).describe()).status.name;
+      const { name } = (await handle.describe()).status;
+      return name === 'COMPLETED' ? (await handle.result()).status : name;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'none';
       throw error;
@@ -32,7 +46,10 @@ export async function readOutcomes(
       ...(await onRecord(ledger, terms)),
       workflow: await workflow(terms.id),
     }));
-    return { outcomes, openReservations: await ledger.reservations.total() };
+    const raised = (await ledger.alerts.list({ limit: 200 })).rows.filter(({ kind }) =>
+      MONEY_ALERTS.has(kind),
+    );
+    return { outcomes, alarms: raised.map(({ kind, message }) => `${kind}: ${message}`) };
   } finally {
     await Promise.all([ledger.close(), connection.close()]);
   }

@@ -6,13 +6,17 @@ export function renderReport(report: ChaosReport): string {
   const width = Math.max(...FAULT_NAMES.map((name) => name.length));
   const faults = FAULT_NAMES.map(
     (name) =>
-      `  ${name.padEnd(width)}  ${String(report.faults[name]).padStart(3)}  ${FAULT_KINDS[name].what}`,
+      `  ${name.padEnd(width)}  ${count(report.faults[name])}  ${count(report.met[name])}  ${FAULT_KINDS[name].what}`,
   );
-  const { withdrawals, finalized, transfersOnChain, duplicates, lost } = report;
+  const { withdrawals, finalized, transfersOnChain, duplicates, lost, deadAttempts } = report;
   return [
-    'faults injected and survived',
+    `faults survived${' '.repeat(Math.max(0, width - 13))}  injected  met`,
     ...faults,
     '',
-    `${withdrawals} withdrawals, ${finalized} finalized, ${transfersOnChain} transfers on chain, ${duplicates} duplicates, ${lost} lost`,
+    `${withdrawals} withdrawals, ${finalized} finalized, ${transfersOnChain} transfers on chain, ${duplicates} duplicates, ${lost} lost, ${deadAttempts} attempts proved dead`,
   ].join('\n');
+}
+
+function count(times: number): string {
+  return String(times).padStart(8);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../src/client/client.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
+import { readBooks } from '../src/localstack/books.ts';
 import { mintsOf } from '../src/localstack/chain.ts';
 import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../src/localstack/process.ts';
@@ -27,8 +28,13 @@ export interface ChaosPlan {
 
 /** What a run did and what is true after it. */
 export interface ChaosReport extends Audit {
-  readonly faults: Readonly<Record<FaultName, number>>;
+  /** How often each was injected. */
+  readonly faults: FaultCounts;
+  /** How often the stack met it: answers spoilt, processes ended, sessions cut, transactions taken back. */
+  readonly met: FaultCounts;
 }
+
+type FaultCounts = Readonly<Record<FaultName, number>>;
 
 const NODES = 3;
 const SLOT_MS = 100;
@@ -73,21 +79,34 @@ async function survive(
   const end = AbortSignal.timeout(plan.minutes * 2 * 60_000);
   setMaxListeners(0, end);
   const paying = orders.map((order) => payOne(sluice, order, startMs, end));
-  const faults = await inject(field, schedule, startMs, say);
-  await field.supervisor.end();
+  const { faults, met } = await inject(field, schedule, startMs, say);
+  const down = await field.supervisor.end(end);
   await supervising;
   say('all faults are healed; waiting for what is not finalized yet');
-  await Promise.all(paying);
-  return { ...(await judge(stack, orders)), faults };
+  const refused = (await Promise.all(paying)).flatMap((one) => (one === null ? [] : [one]));
+  const wrong = [
+    ...down.map((name) => `${name} did not come up again`),
+    ...refused,
+    ...FAULT_NAMES.filter((name) => met[name] === 0).map(
+      (name) => `${name} was injected, and nothing met it`,
+    ),
+  ];
+  return { ...(await judge(stack, orders, wrong)), faults, met };
 }
 
-async function payOne(sluice: SluiceClient, order: Order, startMs: number, end: AbortSignal): Promise<void> {
+/** Null, or why the API would not take or tell it; what is not final at the end is told by the audit, with its reason. */
+async function payOne(
+  sluice: SluiceClient,
+  order: Order,
+  startMs: number,
+  end: AbortSignal,
+): Promise<string | null> {
   try {
     await place(sluice, order, startMs, end);
     await sluice.waitForFinal(order.terms.id, { signal: end, pollMs: 1_000 });
+    return null;
   } catch (error) {
-    // What is not final at the end is told by the audit, with its reason.
-    if (!end.aborted) throw error;
+    return end.aborted ? null : `${order.terms.id}: ${String(error)}`;
   }
 }
 
@@ -96,19 +115,20 @@ async function inject(
   schedule: readonly Injection[],
   startMs: number,
   say: (line: string) => void,
-): Promise<Record<FaultName, number>> {
-  const counts = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
+): Promise<{ readonly faults: FaultCounts; readonly met: FaultCounts }> {
+  const none = () => Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
+  const [faults, met] = [none(), none()];
   await Promise.all(
     schedule.map(async (injection) => {
       await until(startMs + injection.atMs);
       const heal = await strike(field, injection);
-      counts[injection.kind] += 1;
+      faults[injection.kind] += 1;
       say(describe(injection));
       await until(startMs + injection.untilMs);
-      await heal();
+      met[injection.kind] += await heal();
     }),
   );
-  return counts;
+  return { faults, met };
 }
 
 function describe({ kind, atMs, untilMs, node }: Injection): string {
@@ -117,12 +137,15 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
   return `${(atMs / 1_000).toFixed(0).padStart(4)} s  ${kind}${where} for ${seconds} s`;
 }
 
-async function judge(stack: Stack, orders: readonly Order[]): Promise<Audit> {
-  const { outcomes, openReservations } = await readOutcomes(
-    stack,
-    orders.map(({ terms }) => terms),
-  );
-  return audit(outcomes, await paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet), openReservations);
+/** Once nothing can land any more: then the blocks have the last word. */
+async function judge(stack: Stack, orders: readonly Order[], wrong: readonly string[]): Promise<Audit> {
+  const books = await readBooks(stack);
+  const terms = orders.map((order) => order.terms);
+  const [{ outcomes, alarms }, payments] = await Promise.all([
+    readOutcomes(stack, terms),
+    paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet),
+  ]);
+  return audit({ outcomes, payments, books, alarms: [...wrong, ...alarms] });
 }
 
 async function fieldOf(stack: Stack, clockFile: string, say: (line: string) => void): Promise<Field> {

@@ -22,8 +22,8 @@ export interface Field {
   readonly clockFile: string;
 }
 
-/** Undoes a fault. */
-export type Heal = () => Promise<void> | void;
+/** Undoes a fault; tells how often it was met, for a fault that nobody met shows nothing. */
+export type Heal = () => Promise<number> | number;
 
 type Strike = (field: Field, injection: Injection) => Promise<Heal>;
 
@@ -43,55 +43,83 @@ const STRIKES: Readonly<Record<Exclude<FaultName, NodeFaultName>, Strike>> = {
   'database-cut': cutConnections,
   'clock-jump': async ({ clockFile }, { draw }) => {
     writeFileSync(clockFile, String((draw % 2 === 0 ? 1 : -1) * (60_000 + (draw % 3_600_000))));
-    return () => writeFileSync(clockFile, '0');
+    return () => {
+      writeFileSync(clockFile, '0');
+      return 1;
+    };
   },
-  fork: async ({ rpcUrls }, { draw }) => {
-    await control(rpcUrls, 'localnet_fork', [1 + (draw % 4)]);
-    return () => undefined;
-  },
+  fork: forkUntilMet,
   'all-nodes-down': (field, injection) => everyNode(field, injection, 'no-answer'),
   expiry: (field, injection) => everyNode(field, injection, 'send-dropped'),
 };
 
 async function kill(supervisor: Supervisor, process: ManagedProcess | undefined): Promise<Heal> {
-  return process === undefined ? () => undefined : supervisor.strike(process, (one) => one.kill('SIGKILL'));
+  return process === undefined ? () => 0 : supervisor.strike(process, (one) => one.kill('SIGKILL'));
 }
 
-const CUT_EVERY_MS = 150;
+const CUT_EVERY_MS = 15;
+const FORK_EVERY_MS = 400;
 
 /** Ends, again and again, every session that is inside a transaction. */
 async function cutConnections({ databaseUrl }: Field): Promise<Heal> {
-  const stop = new AbortController();
-  const cutting = (async () => {
-    while (!stop.signal.aborted) {
-      await cutOnce(databaseUrl).catch(() => undefined);
-      await sleep(CUT_EVERY_MS);
-    }
-  })();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined);
+  await client.connect();
+  const heal = repeatedly(CUT_EVERY_MS, async () => (await client.query(CUT)).rowCount ?? 0);
   return async () => {
-    stop.abort();
-    await cutting;
+    const met = await heal();
+    await client.end();
+    return met;
   };
 }
 
-async function cutOnce(connectionString: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null',
-    );
-  } finally {
-    await client.end();
-  }
+const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
+
+/** Takes back a few blocks at a time until a transaction went with them. */
+async function forkUntilMet({ rpcUrls }: Field, { draw }: Injection): Promise<Heal> {
+  const [url = ''] = rpcUrls;
+  const before = await rpc<number>(url, 'localnet_undone', []);
+  let met = 0;
+  return repeatedly(FORK_EVERY_MS, async () => {
+    if (met > 0) return 0;
+    await rpc(url, 'localnet_fork', [1 + (draw % 3)]);
+    met = (await rpc<number>(url, 'localnet_undone', [])) - before;
+    return met;
+  });
+}
+
+/** Does it on a rhythm until it is healed, and adds up what it says; a try that fails counts nothing. */
+function repeatedly(everyMs: number, act: () => Promise<number>): Heal {
+  const stop = new AbortController();
+  const acting = (async () => {
+    let met = 0;
+    while (!stop.signal.aborted) {
+      met += await act().catch(() => 0);
+      await sleep(everyMs);
+    }
+    return met;
+  })();
+  return () => {
+    stop.abort();
+    return acting;
+  };
 }
 
 async function strikeNode(field: Field, kind: NodeFaultName, { node, draw }: Injection): Promise<Heal> {
+  const [url = ''] = field.rpcUrls;
   const faults = await NODE_FAULTS[kind]({ url: field.rpcUrls[node] ?? '', draw });
-  for (const { method, fault } of faults)
-    await control(field.rpcUrls, 'localnet_setFault', [node, method, fault]);
-  return () => control(field.rpcUrls, 'localnet_clearFaults', [node]);
+  const kinds = new Set(faults.map(({ fault }) => fault.kind));
+  const met = async (): Promise<number> => {
+    const all = await rpc<Readonly<Record<string, number>>>(url, 'localnet_faultsMet', [node]);
+    return [...kinds].reduce((sum, one) => sum + (all[one] ?? 0), 0);
+  };
+  const before = await met();
+  for (const { method, fault } of faults) await rpc(url, 'localnet_setFault', [node, method, fault]);
+  return async () => {
+    await rpc(url, 'localnet_clearFaults', [node]);
+    return (await met()) - before;
+  };
 }
 
 async function everyNode(field: Field, injection: Injection, kind: NodeFaultName): Promise<Heal> {
@@ -99,16 +127,9 @@ async function everyNode(field: Field, injection: Injection, kind: NodeFaultName
     field.rpcUrls.map((_, node) => strikeNode(field, kind, { ...injection, node })),
   );
   return async () => {
-    await Promise.all(heals.map(async (heal) => heal()));
+    const met = await Promise.all(heals.map(async (heal) => heal()));
+    return met.reduce((sum, one) => sum + one, 0);
   };
-}
-
-async function control(
-  rpcUrls: readonly string[],
-  method: string,
-  params: readonly unknown[],
-): Promise<void> {
-  await rpc<unknown>(rpcUrls[0] ?? '', method, params);
 }
 
 function isNodeFault(kind: FaultName): kind is NodeFaultName {

@@ -16,14 +16,18 @@ export class Supervisor {
     this.#say = say;
   }
 
-  /** Ends the process by `end` and keeps it down until the returned function is called. */
+  /** Ends the process by `end` and keeps it down until the returned function is called, which tells how many it ended: 0 or 1. */
   async strike(
     process: ManagedProcess,
     end: (process: ManagedProcess) => Promise<void>,
-  ): Promise<() => void> {
+  ): Promise<() => number> {
     this.#keptDown.add(process);
+    const met = process.running ? 1 : 0;
     await end(process);
-    return () => void this.#keptDown.delete(process);
+    return () => {
+      this.#keptDown.delete(process);
+      return met;
+    };
   }
 
   async run(): Promise<void> {
@@ -33,12 +37,16 @@ export class Supervisor {
     }
   }
 
-  /** Resolves when every process is up; nothing is started again after that. */
-  async end(): Promise<void> {
+  /** Resolves when every process is up, or at `end`; nothing is started again after that. Tells which are not up. */
+  async end(end: AbortSignal): Promise<readonly string[]> {
     this.#keptDown.clear();
-    while (this.#starting.size > 0 || this.#processes.some((process) => !process.running))
-      await sleep(LOOK_EVERY_MS);
+    while (!end.aborted && (this.#starting.size > 0 || this.#down().length > 0)) await sleep(LOOK_EVERY_MS);
     this.#ended = true;
+    return this.#down();
+  }
+
+  #down(): readonly string[] {
+    return this.#processes.filter((process) => !process.running).map(({ name }) => name);
   }
 
   #look(process: ManagedProcess): void {

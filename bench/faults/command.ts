@@ -1,9 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { EXIT } from '../../src/cli/exit.ts';
 import { positive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
-import { startStack } from '../../src/localstack/stack.ts';
-import { benchEnvironment } from '../settings.ts';
+import { measureOnStack } from '../stack.ts';
 import { measureFaults } from './measure.ts';
 import { renderFaults } from './report.ts';
 
@@ -20,23 +18,13 @@ export function registerFaults(program: Command): void {
     .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 100)
     .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 16)
     .action(({ json, ...plan }) =>
-      run({ json }, async (output) => {
-        output.progress('starting Temporal, PostgreSQL, a chain with three nodes, signer, worker and API …');
-        const stack = await startStack({
-          ...plan,
-          nodes: NODES,
-          stateDir: '.sluice/bench',
-          ui: false,
-          env: benchEnvironment(),
-          say: (line) => output.progress(`  ${line}`),
-        });
-        try {
-          const report = await measureFaults(stack, plan, (line) => output.progress(line));
-          output.result(report, renderFaults(report));
-          return report.transfersOnChain === report.withdrawals ? EXIT.ok : EXIT.failure;
-        } finally {
-          await stack.close();
-        }
-      }),
+      run({ json }, (output) =>
+        measureOnStack(
+          output,
+          { ...plan, nodes: NODES },
+          (stack, say) => measureFaults(stack, plan, say),
+          renderFaults,
+        ),
+      ),
     );
 }

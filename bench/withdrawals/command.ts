@@ -1,9 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { EXIT } from '../../src/cli/exit.ts';
 import { positive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
-import { startStack } from '../../src/localstack/stack.ts';
-import { benchEnvironment } from '../settings.ts';
+import { measureOnStack } from '../stack.ts';
 import { measure } from './measure.ts';
 import { renderReport } from './report.ts';
 
@@ -20,22 +18,8 @@ export function registerWithdrawals(program: Command): void {
     .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 4)
     .option('--profile <dir>', 'leave CPU profiles of both workers in this directory')
     .action(({ json, ...plan }) =>
-      run({ json }, async (output) => {
-        output.progress('starting Temporal, PostgreSQL, a chain with two nodes, signer, worker and API …');
-        const stack = await startStack({
-          ...plan,
-          stateDir: '.sluice/bench',
-          ui: false,
-          env: benchEnvironment(),
-          say: (line) => output.progress(`  ${line}`),
-        });
-        try {
-          const report = await measure(stack, plan, (line) => output.progress(line));
-          output.result(report, renderReport(report));
-          return report.transfersOnChain === report.withdrawals ? EXIT.ok : EXIT.failure;
-        } finally {
-          await stack.close();
-        }
-      }),
+      run({ json }, (output) =>
+        measureOnStack(output, plan, (stack, say) => measure(stack, plan, say), renderReport),
+      ),
     );
 }

@@ -1,10 +1,11 @@
 import type { Lifetime } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
-import { askNonces } from '../solana/nonce-investigation.ts';
+import { agreedNonces } from '../solana/nonce-survey.ts';
 import { readNonceAccount } from '../solana/nonces.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 
@@ -58,11 +59,16 @@ export class NonceLifetimes implements Lifetimes {
     const account = (await this.#candidate(salt)) ?? (await this.#proven(salt));
     if (account === undefined || account.nonce === null) return NO_FREE_NONCE;
     const { address, nonce } = account;
-    const { slot, accounts } = await this.#deps.chain.accounts([address]);
-    const state = readNonceAccount(accounts[0] ?? null);
-    if (state?.nonce === nonce && state.authority === this.#deps.hotWallet)
-      return { kind: 'nonce', account: address, nonce, slot };
-    await this.#deps.ledger.nonces.doubt(address, nonce);
+    const { chain, ledger, hotWallet } = this.#deps;
+    const [held, [agreed = null]] = await Promise.all([
+      chain.accounts([address]),
+      agreedNonces(chain.pool, [address]),
+    ]);
+    if (agreed === null) throw untold(chain, address);
+    const state = readNonceAccount(held.accounts[0] ?? null);
+    if (state?.nonce === nonce && agreed.nonce === nonce && state.authority === hotWallet)
+      return { kind: 'nonce', account: address, nonce, slot: agreed.slot };
+    await ledger.nonces.doubt(address, nonce);
     return NO_FREE_NONCE;
   }
 
@@ -81,15 +87,16 @@ export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDe
   const unproved = await ledger.nonces.unproved(hotWallet);
   if (unproved.length === 0) return;
   const addresses = unproved.map(({ address }) => address);
-  const { slot } = await chain.accounts(addresses.slice(0, 1));
-  const nonces = await askNonces(chain.pool, addresses);
-  for (const address of addresses) {
-    const answers = (nonces.get(address) ?? []).map(({ answer }) => answer);
-    const nonce = answers.find(
-      (value) => answers.filter((other) => other === value).length >= chain.pool.quorum,
-    );
-    if (nonce !== undefined) await ledger.nonces.prove(address, { nonce, slot });
+  const agreed = await agreedNonces(chain.pool, addresses);
+  for (const [index, address] of addresses.entries()) {
+    const { nonce, slot } = agreed[index] ?? { nonce: null, slot: 0n };
+    if (nonce !== null) await ledger.nonces.prove(address, { nonce, slot });
   }
+}
+
+function untold({ pool }: Chain, address: string): DomainError {
+  const message = `fewer than ${pool.quorum} of ${pool.nodes.length} nodes agree on what nonce account ${address} holds`;
+  return new DomainError('NoHealthyNode', message);
 }
 
 /** The part of an attempt's row that says how long it lives. */

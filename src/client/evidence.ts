@@ -53,7 +53,7 @@ export interface AttemptEvidence {
   } | null;
   /** The value of its durable nonce account in each node's finalized bank. */
   readonly finalizedNonces: readonly (Answered & { readonly nonce: string })[];
-  /** The finalized transaction that used up its nonce. */
+  /** The finalized transaction that used up its nonce, or advanced the account past it: then linked blocks tell who used it up. */
   readonly nonceUsedBy: {
     readonly signature: string;
     readonly slot: string;

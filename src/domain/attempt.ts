@@ -24,7 +24,7 @@ export interface AttemptFacts {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** One node's answer to getSignatureStatuses, or the reason why it cannot be used. */
+/** One node's answer to getSignatureStatuses, or to getTransaction where it shows more, or the reason why it cannot be used. */
 export type Sighting =
   | { readonly kind: 'absent' }
   | {
@@ -88,6 +88,8 @@ export interface InvestigationTimes {
 /** Everything known at one moment about an attempt with a blockhash. */
 export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
+  /** Nodes whose finalized bank still takes the blockhash, whatever height they report. */
+  readonly stillTaking: readonly string[];
   /** The block of the attempt's blockhash; null where too few nodes agree on it, or none was asked. */
   readonly origin: AgreedBlock | null;
   /** Where a fork took the block of its blockhash. */
@@ -101,6 +103,8 @@ export interface NonceAttemptFacts {
   readonly nonceAccount: string;
   /** The value that the transaction carries in place of a blockhash. */
   readonly nonce: string;
+  /** A quorum's finalized banks held that value at this slot or later: no transaction that carries it has run here or before. */
+  readonly nonceSlot: bigint;
 }
 
 /** A finalized transaction that ran with a nonce as its lifetime, and so used it up, whether it succeeded or not. */
@@ -115,11 +119,29 @@ export interface NonceUse {
   readonly sequence: number;
 }
 
+/**
+ * A finalized transaction that advanced a nonce account without carrying its nonce. It does not say which nonce it found: the attempt
+ * may have run before it, and cannot after it.
+ */
+export interface NonceBypass {
+  readonly signature: string;
+  readonly nonceAccount: string;
+  readonly slot: bigint;
+  /** Nodes that show exactly this at finalized. */
+  readonly shownBy: readonly string[];
+  /** The sequence of the last question that found it. */
+  readonly sequence: number;
+}
+
 /** Everything known at one moment about an attempt with a durable nonce. */
 export interface NonceEvidence extends OutcomeEvidence {
   /** The value of its nonce account in each node's finalized bank. */
   readonly finalizedNonces: readonly NodeTestimony<string>[];
   readonly use: NonceUse | null;
+  /** What advanced the account past the nonce; null where nothing is found, or `use` is. */
+  readonly bypass: NonceBypass | null;
+  /** The linked blocks in which the attempt may have run: from its nonce's slot to that of the bypass. */
+  readonly coverage: SequencedCoverage | null;
 }
 
 export type Verdict =

@@ -1,5 +1,13 @@
-import type { NonceAttemptFacts, NonceEvidence, NonceUse, Verdict } from './attempt.ts';
-import { countNodes, judgeable, judgeFinalized, seenBy, unknown } from './sightings.ts';
+import type { NonceAttemptFacts, NonceEvidence, Verdict } from './attempt.ts';
+import {
+  countNodes,
+  isAgreed,
+  judgeable,
+  judgeFinalized,
+  judgeInclusion,
+  seenBy,
+  unknown,
+} from './sightings.ts';
 
 /**
  * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so no height and no time is
@@ -8,6 +16,8 @@ import { countNodes, judgeable, judgeFinalized, seenBy, unknown } from './sighti
  * - `landed` / `failed`: as for a blockhash. A failed transaction has used up its nonce all the same.
  * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
  *   another one, and after both a quorum answers null.
+ *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
+ *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum agrees on, lack the signature.
  * - `alive`: any node sees it below finalized, or its nonce stands.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
@@ -15,14 +25,14 @@ import { countNodes, judgeable, judgeFinalized, seenBy, unknown } from './sighti
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): Verdict {
   const seen = evidence.statuses.flatMap(seenBy);
-  const foreign = foreignUse(attempt, evidence);
-  const refutedBy = foreign === null ? null : `but ${foreign.signature} used up its nonce`;
+  const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
-    judgeFinalized(seen, evidence, refutedBy) ??
+    judgeFinalized(seen, evidence, refuting?.why ?? null) ??
+    judgeInclusion(evidence.coverage) ??
     // Only the dead fork that it was seen on may be gone, and then the node's next answer is null.
     (seen.length === 0
-      ? judgeNonce(attempt, evidence, foreign)
+      ? judgeNonce(attempt, evidence, refuting)
       : {
           kind: 'alive',
           seen: seen.some((one) => one.commitment === 'confirmed') ? 'confirmed' : 'processed',
@@ -30,7 +40,18 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
   );
 }
 
-function judgeNonce(attempt: NonceAttemptFacts, evidence: NonceEvidence, foreign: NonceUse | null): Verdict {
+/** Proof that the attempt did not use up its nonce, by the nodes that show what ended it. */
+interface Refutation {
+  readonly why: string;
+  readonly shownBy: readonly string[];
+  readonly sequence: number;
+}
+
+function judgeNonce(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict {
   const { quorum, finalizedNonces, statuses, use } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
   const gone = firstGone(attempt, evidence);
@@ -38,11 +59,11 @@ function judgeNonce(attempt: NonceAttemptFacts, evidence: NonceEvidence, foreign
   if (goneAt === undefined) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknown('it used up its own nonce, and no node shows its outcome yet');
-  if (foreign === null)
-    return unknown('its nonce is used up, and too few nodes show the transaction that did it');
-  const after = Math.max(goneAt, foreign.sequence);
-  // A null counts only from a node that itself no longer had the nonce, whose every later answer is null too.
+  if (refuting === null) return unknown(whyOpen(evidence));
+  const after = Math.max(goneAt, refuting.sequence);
+  // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too.
   const silent = [...gone].filter(([node, own]) => {
+    if (!refuting.shownBy.includes(node)) return false;
     const bound = Math.max(after, own);
     const late = statuses.filter((status) => status.node === node && status.sequence > bound);
     return late.length > 0 && late.every((status) => status.answer.kind === 'absent');
@@ -52,11 +73,36 @@ function judgeNonce(attempt: NonceAttemptFacts, evidence: NonceEvidence, foreign
     : { kind: 'dead' };
 }
 
+function whyOpen({ bypass }: NonceEvidence): string {
+  return bypass === null
+    ? 'its nonce is used up, and too few nodes show the transaction that did it'
+    : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
+}
+
 /** The use of the attempt's nonce by another transaction, where a quorum shows it. Two accounts may hold the same value. */
-function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceUse | null {
+function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
-  return same && new Set(use.shownBy).size >= quorum ? use : null;
+  const { signature, shownBy, sequence } = use;
+  const why = `but ${signature} used up its nonce`;
+  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence } : null;
+}
+
+/** The advance past the nonce, where a quorum shows it and the linked blocks prove that the attempt did not run before it. */
+function fruitlessBypass(
+  { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
+  { bypass, coverage, quorum }: NonceEvidence,
+): Refutation | null {
+  if (bypass === null || coverage === null || coverage.containsSignature) return null;
+  const { shownBy, slot } = bypass;
+  const { first, last, sequence } = coverage;
+  const isShown =
+    bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
+  const isWhole = first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
+  const why = 'but the linked blocks up to the end of its nonce lack it';
+  return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
+    ? { why, shownBy, sequence }
+    : null;
 }
 
 /** For each node all of whose finalized nonces differ from the attempt's, the sequence of its first such answer. */

@@ -7,7 +7,16 @@ import type {
   SequencedCoverage,
   Verdict,
 } from './attempt.ts';
-import { countNodes, judgeable, judgeFinalized, type SeenBy, seenBy, unknown } from './sightings.ts';
+import {
+  countNodes,
+  isAgreed,
+  judgeable,
+  judgeFinalized,
+  judgeInclusion,
+  type SeenBy,
+  seenBy,
+  unknown,
+} from './sightings.ts';
 
 /** Block heights for which a blockhash stays usable. */
 export const BLOCKHASH_LIFE = 150n;
@@ -44,7 +53,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
- * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, the linked
+ * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these
+ *   nodes' finalized banks takes the blockhash any more; the linked
  *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
  *   answers null.
  *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
@@ -61,7 +71,7 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
   return (
     judgeable(attempt, evidence) ??
     judgeFinalized(seen, evidence, whyImpossible(refuting, displaced)) ??
-    judgeInclusion(evidence) ??
+    judgeInclusion(evidence.coverage) ??
     (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
     judgeAbsence(attempt, evidence, refuting ?? displaced)
   );
@@ -70,12 +80,6 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
 function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
   if (refuting !== null) return 'the linked blocks lack it';
   return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
-}
-
-function judgeInclusion(evidence: Evidence): Verdict | null {
-  return evidence.coverage?.containsSignature === true
-    ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
-    : null;
 }
 
 /** A sighting below finalized keeps the attempt alive until the linked finalized blocks show that its fork died. */
@@ -105,7 +109,7 @@ function judgeAbsence(
     return isDue(attempt, finalizedHeights)
       ? unknown('too few nodes agree on the block of its blockhash')
       : judgeUnexpired(evidence);
-  const past = firstPast(finalizedHeights, lastHeightOf(attempt, origin));
+  const past = firstPast(evidence, lastHeightOf(attempt, origin));
   const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
   if (pastAt === undefined) return judgeUnexpired(evidence);
   if (refuting === null)
@@ -154,7 +158,7 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
 
 /** The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain. */
 function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
-  const { displacement, quorum, finalizedHeights } = evidence;
+  const { displacement, quorum } = evidence;
   if (displacement === null || agreedOrigin(attempt, evidence) !== null) return null;
   const { slot, by, parentSlot } = displacement;
   const isGone =
@@ -162,22 +166,22 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
     parentSlot < slot &&
     slot <= by.slot &&
     by.blockhash !== attempt.blockhash;
-  const isOver = firstPast(finalizedHeights, claimedHeight(attempt)).size >= quorum;
+  const isOver = firstPast(evidence, claimedHeight(attempt)).size >= quorum;
   return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
 }
 
-function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
-  return new Set(agreeingNodes).size >= quorum;
-}
-
-/** For each node that reports a height above `lastHeight`, the sequence of its first such answer. */
+/**
+ * For each node that reports a height above `lastHeight`, the sequence of its first such answer. One whose finalized bank still takes
+ * the blockhash contradicts itself.
+ */
 function firstPast(
-  heights: readonly NodeTestimony<bigint>[],
+  { finalizedHeights, stillTaking }: Evidence,
   lastHeight: bigint,
 ): ReadonlyMap<string, number> {
   const first = new Map<string, number>();
-  for (const { node, sequence, answer } of heights) {
-    if (answer > lastHeight) first.set(node, Math.min(sequence, first.get(node) ?? sequence));
+  for (const { node, sequence, answer } of finalizedHeights) {
+    if (answer > lastHeight && !stillTaking.includes(node))
+      first.set(node, Math.min(sequence, first.get(node) ?? sequence));
   }
   return first;
 }

@@ -21,12 +21,14 @@ export function missingOf(
   evidence: Evidence,
   nodes: readonly string[],
 ): readonly Missing[] {
-  const { finalizedHeights, origin, displacement, coverage, quorum } = evidence;
+  const { finalizedHeights, stillTaking, origin, displacement, coverage, quorum } = evidence;
   const last = lastHeight(attempt, evidence);
   const heights = new Map(finalizedHeights.map(({ node, answer }) => [node, answer]));
   const behind = nodes.flatMap((node): Missing[] => {
     const height = heights.get(node);
     if (height === undefined) return [{ node, what: 'its finalized block height' }];
+    if (height > last && stillTaking.includes(node))
+      return [{ node, what: 'the end of its blockhash, which its finalized bank still takes' }];
     return height > last ? [] : [{ node, what: `finalized blocks above ${last}: it has come to ${height}` }];
   });
   const isPast = nodes.length - behind.length >= quorum;
@@ -47,7 +49,7 @@ export function missingOfNonce(
   evidence: NonceEvidence,
   nodes: readonly string[],
 ): readonly Missing[] {
-  const { finalizedNonces, use, quorum } = evidence;
+  const { finalizedNonces, use, bypass, coverage, quorum } = evidence;
   const nonces = new Map(finalizedNonces.map(({ node, answer }) => [node, answer]));
   const standing = nodes.flatMap((node): Missing[] => {
     const nonce = nonces.get(node);
@@ -55,11 +57,13 @@ export function missingOfNonce(
     return nonce === attempt.nonce ? [{ node, what: 'the end of its nonce, which still stands' }] : [];
   });
   const isGone = nodes.length - standing.length >= quorum;
-  const shown = new Set(use?.shownBy).size >= quorum;
+  const shown = new Set((use ?? bypass)?.shownBy).size >= quorum;
+  const lacksLinks = isGone && shown && use === null && coverage === null;
   return [
     ...unsigned(attempt),
     ...standing,
     ...ofNobody(isGone && !shown, `the transaction that used up its nonce, shown by ${quorum} nodes`),
+    ...ofNobody(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
     ...ofStatuses(evidence, nodes),
   ];
 }

@@ -1,4 +1,4 @@
-import type { NodeTestimony, OutcomeEvidence, Sighting, Verdict } from './attempt.ts';
+import type { AgreedBlock, Coverage, NodeTestimony, OutcomeEvidence, Sighting, Verdict } from './attempt.ts';
 
 /** A sighting with the node that reports it. */
 export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
@@ -57,6 +57,18 @@ export function judgeFinalized(
   return first.error === null
     ? { kind: 'landed', slot: first.slot }
     : { kind: 'failed', slot: first.slot, error: first.error };
+}
+
+/** Null unless linked finalized blocks hold the signature: then its outcome is all that is missing. */
+export function judgeInclusion(coverage: Coverage | null): Verdict | null {
+  return coverage?.containsSignature === true
+    ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
+    : null;
+}
+
+/** True where a quorum shows exactly this block. */
+export function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
+  return new Set(agreeingNodes).size >= quorum;
 }
 
 export function countNodes(testimonies: readonly NodeTestimony<unknown>[]): number {

@@ -5,6 +5,7 @@ import type {
   InvestigationTimes,
   NodeTestimony,
   NonceEvidence,
+  SequencedCoverage,
   Sighting,
 } from '../domain/attempt.ts';
 import { lastHeight } from '../domain/missing.ts';
@@ -54,31 +55,31 @@ function blockFacts(attempt: AnyAttempt, { finalizedHeights, origin, displacemen
             block: presentBlock(displacement.by),
             order: displacement.sequence,
           },
-    linkedBlocks:
-      coverage === null
-        ? null
-        : {
-            first: presentBlock(coverage.first),
-            last: presentBlock(coverage.last),
-            holdsSignature: coverage.containsSignature,
-            order: coverage.sequence,
-          },
+    linkedBlocks: presentCoverage(coverage),
   };
 }
 
-function nonceFacts({ finalizedNonces, use }: NonceEvidence) {
+function nonceFacts({ finalizedNonces, use, bypass, coverage }: NonceEvidence) {
+  const end = use ?? bypass;
   return {
     ...NO_BLOCK_FACTS,
+    linkedBlocks: presentCoverage(coverage),
     finalizedNonces: finalizedNonces.map(({ node, sequence, answer }) => ({
       node,
       order: sequence,
       nonce: answer,
     })),
     nonceUsedBy:
-      use === null
+      end === null
         ? null
-        : { signature: use.signature, slot: use.slot.toString(), nodes: use.shownBy, order: use.sequence },
+        : { signature: end.signature, slot: end.slot.toString(), nodes: end.shownBy, order: end.sequence },
   };
+}
+
+function presentCoverage(coverage: SequencedCoverage | null) {
+  if (coverage === null) return null;
+  const { first, last, containsSignature: holdsSignature, sequence: order } = coverage;
+  return { first: presentBlock(first), last: presentBlock(last), holdsSignature, order };
 }
 
 function presentBlock({ slot, blockhash, height, agreeingNodes }: AgreedBlock): ShownBlock {

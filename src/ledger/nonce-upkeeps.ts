@@ -72,16 +72,8 @@ export class NonceUpkeeps {
       .where('authority', '=', wallet)
       .where('state', '=', 'unproved')
       .where('nonce', 'is', null)
-      .where((row) =>
-        row.not(
-          row.exists(
-            row
-              .selectFrom('nonceUpkeep')
-              .select('kind')
-              .whereRef('nonceUpkeep.address', '=', 'nonceAccount.address')
-              .where('nonceUpkeep.state', '<>', 'dead'),
-          ),
-        ),
+      .where('address', 'not in', (row) =>
+        row.selectFrom('nonceUpkeep').select('nonceUpkeep.address').where('nonceUpkeep.state', '<>', 'dead'),
       )
       .execute();
     return rows.map(({ address }) => ({ kind: 'create', address }));

@@ -88,10 +88,8 @@ export class Nonces {
 
   /** Frees an unproved account whose finalized value is not the one that a transaction may carry; anything else stays as it is. */
   async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
-    await this.#db
-      .updateTable('nonceAccount')
+    await updateOf(this.#db, address)
       .set({ state: 'free', nonce, slot })
-      .where('address', '=', address)
       .where('state', '=', 'unproved')
       .where((row) => row.or([row('nonce', 'is', null), row('nonce', '<>', nonce)]))
       .execute();
@@ -99,10 +97,8 @@ export class Nonces {
 
   /** A free account does not hold what is on record: it must be proved anew. No attempt carries its value, so any value will do. */
   async doubt(address: string, nonce: string): Promise<void> {
-    await this.#db
-      .updateTable('nonceAccount')
+    await updateOf(this.#db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
-      .where('address', '=', address)
       .where('state', '=', 'free')
       .where('nonce', '=', nonce)
       .execute();
@@ -133,11 +129,7 @@ export async function leaseNonce(
   address: string,
   withdrawalId: string,
 ): Promise<void> {
-  await trx
-    .updateTable('nonceAccount')
-    .set({ state: 'leased', withdrawalId })
-    .where('address', '=', address)
-    .execute();
+  await updateOf(trx, address).set({ state: 'leased', withdrawalId }).execute();
 }
 
 /** Ends the lease of a settled attempt. The account keeps the nonce that the attempt carried until another one is proved. */
@@ -146,10 +138,12 @@ export async function returnNonce(
   address: string,
   withdrawalId: string,
 ): Promise<void> {
-  await trx
-    .updateTable('nonceAccount')
+  await updateOf(trx, address)
     .set({ state: 'unproved', withdrawalId: null })
-    .where('address', '=', address)
     .where('withdrawalId', '=', withdrawalId)
     .execute();
+}
+
+function updateOf(db: Database | Transaction<Tables>, address: string) {
+  return db.updateTable('nonceAccount').where('address', '=', address);
 }

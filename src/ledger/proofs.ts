@@ -31,6 +31,21 @@ const sighting = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('unreadable'), why: z.string() }),
 ]);
 
+const coverage = z.object({
+  first: block,
+  last: block,
+  containsSignature: z.boolean(),
+  sequence: z.number(),
+});
+
+const nonceEnd = {
+  signature: z.string(),
+  nonceAccount: z.string(),
+  slot: whole,
+  shownBy: names,
+  sequence: z.number(),
+};
+
 const outcome = {
   askedAt: time,
   judgedAt: time,
@@ -43,25 +58,19 @@ const proof = z.union([
   z.object({
     ...outcome,
     finalizedHeights: saidBy(whole),
+    // Not on record before Sluice asked for it.
+    stillTaking: names.default([]),
     origin: block.nullable(),
     displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
-    coverage: z
-      .object({ first: block, last: block, containsSignature: z.boolean(), sequence: z.number() })
-      .nullable(),
+    coverage: coverage.nullable(),
   }),
   z.object({
     ...outcome,
     finalizedNonces: saidBy(z.string()),
-    use: z
-      .object({
-        signature: z.string(),
-        nonceAccount: z.string(),
-        nonce: z.string(),
-        slot: whole,
-        shownBy: names,
-        sequence: z.number(),
-      })
-      .nullable(),
+    use: z.object({ ...nonceEnd, nonce: z.string() }).nullable(),
+    // Not on record before Sluice looked past advances that carry no nonce.
+    bypass: z.object(nonceEnd).nullable().default(null),
+    coverage: coverage.nullable().default(null),
   }),
 ]) satisfies z.ZodType<StoredProof>;
 

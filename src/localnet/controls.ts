@@ -82,10 +82,10 @@ export class Controls {
     for (const each of node === undefined ? this.#nodes : [this.#node(node)]) each.faults.clear(method);
   }
 
-  /** How often each kind of fault was met on any node, cleared ones too. */
-  faultsMet(): Partial<Record<Fault['kind'], number>> {
+  /** How often each kind of fault was met on any node, or on one, cleared ones too. */
+  faultsMet(node?: number): Partial<Record<Fault['kind'], number>> {
     const total: Partial<Record<Fault['kind'], number>> = {};
-    for (const { faults } of this.#nodes)
+    for (const { faults } of node === undefined ? this.#nodes : [this.#node(node)])
       for (const [kind, times] of faults.met) total[kind] = (total[kind] ?? 0) + times;
     return total;
   }

@@ -1,6 +1,6 @@
 import { rpc } from './rpc.ts';
 
-/** One payment that left a wallet, as the finalized blocks show it. Amounts in base units that arrived. */
+/** One payment that left a wallet, as the finalized blocks show it. Amounts in base units. */
 export interface ChainPayment {
   readonly signature: string;
   readonly slot: number;
@@ -9,6 +9,8 @@ export interface ChainPayment {
   /** `SOL` or the mint. */
   readonly asset: string;
   readonly received: bigint;
+  /** What left the payer for it: more than arrived where the mint withholds a fee. */
+  readonly sent: bigint;
 }
 
 /** What one transaction did to the lamports of a wallet, as its finalized block shows it. */
@@ -123,6 +125,11 @@ function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
   return BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
 }
 
+function tokenGain(meta: BlockTransaction['meta'], { accountIndex, uiTokenAmount }: TokenBalance): bigint {
+  const before = meta.preTokenBalances.find((balance) => balance.accountIndex === accountIndex);
+  return BigInt(uiTokenAmount.amount) - BigInt(before?.uiTokenAmount.amount ?? '0');
+}
+
 function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot: number): ChainPayment[] {
   const { accountKeys } = transaction;
   if (meta.err !== null || !accountKeys.some((key) => key.pubkey === payer && key.signer)) return [];
@@ -131,15 +138,17 @@ function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot
   const lamports = accountKeys.flatMap(({ pubkey: wallet }, index) => {
     const received = gainOf(meta, index);
     return received > 0n && wallet !== payer && !tokenAccounts.has(index)
-      ? [{ signature, slot, wallet, asset: 'SOL', received }]
+      ? [{ signature, slot, wallet, asset: 'SOL', received, sent: received }]
       : [];
   });
-  const tokens = meta.postTokenBalances.flatMap(({ accountIndex, mint, owner, uiTokenAmount }) => {
-    const before = meta.preTokenBalances.find((balance) => balance.accountIndex === accountIndex);
-    const received = BigInt(uiTokenAmount.amount) - BigInt(before?.uiTokenAmount.amount ?? '0');
-    return received > 0n && owner !== payer
-      ? [{ signature, slot, wallet: owner, asset: mint, received }]
-      : [];
+  const tokens = meta.postTokenBalances.flatMap((balance) => {
+    const { mint: asset, owner: wallet } = balance;
+    const received = tokenGain(meta, balance);
+    if (received <= 0n || wallet === payer) return [];
+    const sent = meta.postTokenBalances
+      .filter((other) => other.owner === payer && other.mint === asset)
+      .reduce((sum, other) => sum - tokenGain(meta, other), 0n);
+    return [{ signature, slot, wallet, asset, received, sent }];
   });
   return [...lamports, ...tokens];
 }

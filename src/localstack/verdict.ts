@@ -52,6 +52,7 @@ function isRight(payment: ChainPayment, { terms, amountReceived }: Claim): boole
   return (
     payment.wallet === terms.destination &&
     payment.asset === terms.asset &&
+    payment.sent.toString() === terms.amount &&
     payment.received.toString() === (amountReceived ?? terms.amount)
   );
 }

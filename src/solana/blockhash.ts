@@ -99,27 +99,17 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
 }
 
 /**
- * Whether a node's finalized bank, being at or past the block that carries the blockhash, does not take it any more; by
- * getFeeCalculatorForBlockhash where it does not have isBlockhashValid. False where the bank has not come so far: it cannot know
- * the blockhash yet. Stands for a finalized height above the last valid one, and for nothing else (DESIGN: death, 3a).
+ * Whether a node's finalized bank takes a blockhash; by getFeeCalculatorForBlockhash where it does not have isBlockhashValid. True
+ * contradicts a finalized height above the last valid one. False proves nothing: a bank that lags does not know the blockhash yet.
+ * Source: exchange-interface: Blockhash; DESIGN "When an attempt is dead" 3a; solana §2.3.5.
  */
-export async function readExpiry(
-  node: SolanaNode,
-  carried: { readonly blockhash: string; readonly slot: bigint },
-): Promise<boolean> {
-  const { slot, taken } = await withLegacy(
+export function takesBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
+  return withLegacy(
     node,
     'isBlockhashValid',
-    async () => {
-      const { context, value } = await rpc.isBlockhashValid(node, carried.blockhash);
-      return { slot: context.slot, taken: value };
-    },
-    async () => {
-      const { context, value } = await rpc.getFeeCalculatorForBlockhash(node, carried.blockhash);
-      return { slot: context.slot, taken: value !== null };
-    },
+    async () => (await rpc.isBlockhashValid(node, blockhash)).value,
+    async () => (await rpc.getFeeCalculatorForBlockhash(node, blockhash)).value !== null,
   );
-  return slot >= carried.slot && !taken;
 }
 
 /**

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -20,17 +21,26 @@ export interface LinkedRange {
   readonly last: AgreedBlock;
 }
 
-/** Finalized blocks of one watcher by slot, so that attempts of the same minute share their fetches. */
-export type BlockCache = TtlCache<LinkedBlock>;
+/**
+ * What one watcher has read of the finalized chain: blocks by slot, so that attempts of the same minute share their fetches, and how
+ * far long ranges were searched for a signature and lack it.
+ */
+export interface BlockCache {
+  readonly blocks: TtlCache<LinkedBlock>;
+  readonly searched: Map<string, Coverage>;
+}
 
 type BlockName = Pick<AgreedBlock, 'slot' | 'blockhash' | 'height'>;
 type Fetch = (slot: bigint) => Promise<LinkedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
+/** Blocks of a long range that are held in memory together, and how often so many are read in one look: no other proof begins meanwhile. */
+const PIECE = 500n;
+const PIECES_A_LOOK = 4;
 
 export function blockCache(): BlockCache {
-  return new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT);
+  return { blocks: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT), searched: new Map() };
 }
 
 /** A block with its parent, as the same nodes show it. */
@@ -66,7 +76,7 @@ export async function linkedRange(
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
   // One wrong block spoils a chain of blocks from many nodes: then each must show a chain of its own.
   const walkAlone = async (node: SolanaNode): Promise<LinkedBlock[]> => {
-    cache.clear();
+    cache.blocks.clear();
     const own = await walk(keptIn(blockCache(), (slot) => readBlock(node, slot, 'signatures')));
     if (own !== null) return own;
     throw new NodeFault(node.name, `getBlock: its blocks from ${origin.slot} to ${last.slot} do not link`);
@@ -96,6 +106,38 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
 /** What the range says about one signature. */
 export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
   return { first, last, containsSignature: blocks.some((block) => block.signatures.has(signature)) };
+}
+
+/**
+ * What the linked blocks from that of one slot to that of another say about one signature, however many they are: those of earlier
+ * looks are not read again. Throws as {@link linkedRange}; and where no quorum shows both ends, or the next look must go on.
+ */
+export async function coverageBetween(
+  pool: NodePool,
+  fromSlot: bigint,
+  toSlot: bigint,
+  signature: string,
+  cache: BlockCache,
+): Promise<Coverage> {
+  const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
+  if (first === null || end === null)
+    throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
+  const key = `${fromSlot}/${signature}`;
+  let covered = cache.searched.get(key) ?? { first, last: first, containsSignature: false };
+  for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
+    if (pieces === PIECES_A_LOOK)
+      throw new DomainError(
+        'NoHealthyNode',
+        `blocks are linked up to slot ${covered.last.slot} of ${toSlot}`,
+      );
+    const next = covered.last.height + PIECE;
+    const range = await linkedRange(pool, covered.last, (next < end.height ? next : end.height) - 1n, cache);
+    covered = { ...coverageOf(range, signature), first };
+    // Where one node's word put it there, the next look may find otherwise.
+    if (covered.containsSignature) return covered;
+    cache.searched.set(key, covered);
+  }
+  return covered;
 }
 
 /** A block above L that a quorum agrees on, from one node's list. A hole in the list makes it higher, never the proof shorter. */
@@ -143,8 +185,8 @@ function isSame(one: BlockName, other: BlockName): boolean {
   return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
 }
 
-function keptIn(cache: BlockCache, fetch: Fetch): Fetch {
-  return (slot) => cache.get(String(slot), () => fetch(slot));
+function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
+  return (slot) => blocks.get(String(slot), () => fetch(slot));
 }
 
 /** One finalized block as one node shows it. Throws NodeFault where it shows none, which never means that there is none. */

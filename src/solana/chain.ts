@@ -1,12 +1,12 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { Batcher } from './batcher.ts';
-import { type LatestBlockhash, latestBlockhash, readBaseFee, readExpiry } from './blockhash.ts';
+import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
 import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { readStatuses } from './statuses.ts';
+import { forgetfulNodes, readStatuses } from './statuses.ts';
 import type { TransactionError } from './transaction-error.ts';
 import { TtlCache } from './ttl-cache.ts';
 
@@ -104,9 +104,9 @@ export class Chain {
     return this.#baseFee.get('', () => this.pool.read((node) => readBaseFee(node, message, priority)));
   }
 
-  /** Which nodes' finalized banks do not take a blockhash any more, `slot` being that of its block; see {@link readExpiry}. */
-  async expired(carried: { readonly blockhash: string; readonly slot: bigint }): Promise<string[]> {
-    const answers = await this.pool.all((node) => readExpiry(node, carried));
+  /** The nodes whose finalized banks take a blockhash now; one that does not say is not among them. */
+  async stillTaking(blockhash: string): Promise<string[]> {
+    const answers = await this.pool.all((node) => takesBlockhash(node, blockhash));
     return answers.flatMap(({ node, result }) =>
       result.status === 'fulfilled' && result.value ? [node] : [],
     );
@@ -132,9 +132,7 @@ export class Chain {
   /** What every node knows of these signatures, history included. A node that cannot say, or keeps none, is `unreadable`. */
   async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
-    const forgetful = new Set(
-      this.pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])),
-    );
+    const forgetful = forgetfulNodes(this.pool);
     return answers.map(({ node, result }) => {
       if (result.status === 'rejected') {
         return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };

@@ -2,6 +2,7 @@ import { DomainError } from '../domain/errors.ts';
 import { ataBump } from './ata.ts';
 import type { Chain, Simulation } from './chain.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
+import { ATA_PROGRAM } from './programs.ts';
 import { failureKind, type TransactionError } from './transaction-error.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
 import { TtlCache } from './ttl-cache.ts';
@@ -58,7 +59,16 @@ export class ComputeLimits {
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);
-    const simulated = async (): Promise<bigint> => (await this.#simulate(trial, basis)) - extra;
+    const simulated = async (): Promise<bigint> => {
+      const { units, logs } = await this.#simulate(trial, basis);
+      // Where another transaction has just made the account, making it cost nothing; forks may take that one back.
+      if (draft.token?.createAta === true && !makesAta(logs))
+        throw new DomainError(
+          'NodeFault',
+          `the token account of ${draft.destination} is being made by another transaction, which is not final yet`,
+        );
+      return units - extra;
+    };
     // A hook is foreign code: what it does for one destination says nothing about another.
     const hooked = draft.token !== null && draft.token.hookAccounts.length > 0;
     const units = await (hooked ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
@@ -67,10 +77,13 @@ export class ComputeLimits {
 
   /** The same for a message that is no transfer, tried each time. */
   async limitOf(trial: Uint8Array): Promise<number> {
-    return withMargin(await this.#simulate(trial, NO_BASIS));
+    return withMargin((await this.#simulate(trial, NO_BASIS)).units);
   }
 
-  async #simulate(message: Uint8Array, { slot }: DraftBasis): Promise<bigint> {
+  async #simulate(
+    message: Uint8Array,
+    { slot }: DraftBasis,
+  ): Promise<{ readonly units: bigint; readonly logs: readonly string[] }> {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
     const { error, logs, unitsConsumed } = await this.#trial(raw, slot);
     if (error !== null) {
@@ -80,7 +93,7 @@ export class ComputeLimits {
     }
     if (unitsConsumed === null)
       throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');
-    return unitsConsumed;
+    return { units: unitsConsumed, logs };
   }
 
   /** A refusal ends the withdrawal for good, so it counts only as another node gives it. */
@@ -105,6 +118,17 @@ function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: Dr
   if (token === null) return `SOL ${size} ${advances}`;
   const { mint, createAta, expectedFee } = token;
   return `${mint} ${size} ${createAta} ${ataFunded} ${expectedFee !== null} ${advances}`;
+}
+
+/** True where the ATA program called others: it finds an account that is there already by itself. */
+function makesAta(logs: readonly string[]): boolean {
+  const start = logs.findIndex((line) => line.startsWith(`Program ${ATA_PROGRAM} invoke [`));
+  return start !== -1 && logs.slice(start + 1).find(isFrame)?.endsWith(' invoke [2]') === true;
+}
+
+/** A line that says that a program begins or ends. */
+function isFrame(line: string): boolean {
+  return /^Program \w+ (invoke|success|failed)/.test(line);
 }
 
 /** What the ATA program spends on finding the address it makes: the runtime charges 1,500 units for each bump tried. */

@@ -73,10 +73,11 @@ export function findOutcome(
 ): Finding {
   const told = { times: timesSince(askedAt), feeLamports, obstacle: null };
   if (hasNonce(attempt)) {
-    const evidence = { ...outcome, finalizedNonces: [], use: null };
+    const evidence = { ...outcome, finalizedNonces: [], use: null, bypass: null, coverage: null };
     return { ...told, verdict: judgeNonceAttempt(attempt, evidence), evidence };
   }
-  const evidence = { ...outcome, finalizedHeights: [], origin: null, displacement: null, coverage: null };
+  const unread = { stillTaking: [], origin: null, displacement: null, coverage: null };
+  const evidence = { ...outcome, ...unread, finalizedHeights: [] };
   return { ...told, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 
@@ -104,7 +105,7 @@ export async function examine(
   const expiring = attempts.filter(isExpiring);
   const [ofBlockhashes, ofNonces] = await Promise.all([
     investigate(chain, expiring, heights, cache),
-    investigateNonces(chain, lasting, nonces),
+    investigateNonces(chain, lasting, nonces, cache),
   ]);
   const times = timesSince(askedAt);
   const findings = new Map<AnySignedAttempt, Finding>();

@@ -108,12 +108,14 @@ export async function investigate(
     sequence + 1,
   );
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const { origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
+    const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
     const said = statuses[index] ?? [];
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said);
-    const evidence = { ...found, finalizedHeights: heights, origin, displacement, coverage };
+    const isIncluded = coverage?.containsSignature === true;
+    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const blocks = { stillTaking, origin, displacement, coverage };
+    const evidence = { ...found, ...blocks, finalizedHeights: heights };
     return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
@@ -136,28 +138,51 @@ function missing(
   return faults.length === 0 ? null : faults.join('; ');
 }
 
-/** Has a second node confirm what the statuses report as finalized, where any does. */
+/**
+ * Has a second node confirm what the statuses report as finalized, where any does. Where none does although the transaction is known
+ * to be included, as behind a load balancer that pins an old status, two nodes that show one outcome of it tell in their place.
+ */
 export async function confirmOutcome(
   chain: Chain,
   signature: string,
   statuses: readonly NodeTestimony<Sighting>[],
+  isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly feeLamports: bigint | null }> {
-  const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
-  const outcome = witness === undefined ? null : await secondOutcome(chain, witness.node, signature);
-  const outcomeConfirmedBy =
-    witness === undefined ? [] : outcomeEvidence(1, witness, outcome).outcomeConfirmedBy;
+  const { quorum } = chain.pool;
+  const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
+  const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
+  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], feeLamports: null };
+  const outcome = await secondOutcome(chain, witness.node, signature);
+  const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
   const feeLamports = outcome?.feeLamports ?? null;
-  return { quorum: chain.pool.quorum, statuses, outcomeConfirmedBy, feeLamports };
+  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, feeLamports };
+  // What one node alone shows against its own status tells nothing.
+  const heard = outcomeConfirmedBy.length === 0 ? statuses : [...statuses, witness];
+  return { quorum, statuses: heard, outcomeConfirmedBy, feeLamports };
+}
+
+/** The finalized transaction as any node shows it, as a sighting of that node. */
+async function shownFinal(
+  chain: Chain,
+  signature: string,
+  sequence: number,
+): Promise<NodeTestimony<Sighting> | null> {
+  const shown = await secondOutcome(chain, '', signature);
+  if (shown === null) return null;
+  const { node, slot, error } = shown;
+  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error } };
 }
 
 interface BlockReading {
+  readonly stillTaking: readonly string[];
   readonly origin: AgreedBlock | null;
   readonly gone: Omit<Displacement, 'sequence'> | null;
   readonly range: LinkedRange | null;
   readonly obstacle: string | null;
 }
 
-const NOT_READ: BlockReading = { origin: null, gone: null, range: null, obstacle: null };
+const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, range: null, obstacle: null };
 
 /** One reading for all attempts of the same blockhash and last height. */
 async function readBlocks(
@@ -174,25 +199,32 @@ async function readBlocks(
   return new Map(await pLimit(AT_ONCE).map(groups, read));
 }
 
-/** The block of the attempt's blockhash, and the range above it, or what displaced it, where a quorum of `heights` is above the last height. */
+/**
+ * The block of the attempt's blockhash; and where a quorum of `heights` is above the last height, who still takes the blockhash, and
+ * the range above it, or what displaced it.
+ */
 export async function readBlocksOf(
-  { pool }: Chain,
+  chain: Chain,
   attempt: AttemptFacts,
   heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
 ): Promise<BlockReading> {
   const { blockhash, blockhashSlot } = attempt;
+  const { pool } = chain;
   const isPast = (last: bigint) => heights.filter(({ answer }) => answer > last).length >= pool.quorum;
   const shown = await agreedBlock(pool, blockhashSlot);
   const origin = shown?.blockhash === blockhash ? shown : null;
   try {
     if (origin !== null) {
       const last = deathHeight(attempt, origin.height);
-      const range = isPast(last) ? await linkedRange(pool, origin, last, cache) : null;
-      return { ...NOT_READ, origin, range };
+      if (!isPast(last)) return { ...NOT_READ, origin };
+      const stillTaking = await chain.stillTaking(blockhash);
+      return { ...NOT_READ, stillTaking, origin, range: await linkedRange(pool, origin, last, cache) };
     }
-    if (isPast(claimedHeight(attempt)))
-      return { ...NOT_READ, gone: await findDisplacement(pool, blockhashSlot) };
+    if (isPast(claimedHeight(attempt))) {
+      const stillTaking = await chain.stillTaking(blockhash);
+      return { ...NOT_READ, stillTaking, gone: await findDisplacement(pool, blockhashSlot) };
+    }
     return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
   } catch (error) {
     return { ...NOT_READ, origin, obstacle: error instanceof Error ? error.message : String(error) };

@@ -1,11 +1,14 @@
 import { DomainError } from '../domain/errors.ts';
-import type { ShownNonce } from '../domain/lost-nonces.ts';
+import { type AgreedNonce, agreedNonce, type ShownNonce } from '../domain/lost-nonces.ts';
 import { chunksOf } from './chunks.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { finalizedProgress } from './wallet-history.ts';
+
+/** Nothing is missing from the record: a bank of any height counts. */
+const NO_GAP = -1n;
 
 /** What the nodes that answer show of each account, in the order asked. */
 export async function surveyNonces(
@@ -16,6 +19,15 @@ export async function surveyNonces(
   const answers = await pool.all((node) => surveyOn(node, addresses));
   const heard = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
   return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
+}
+
+/** What a quorum's finalized banks agree that each account holds, in the order asked; null where too few do. */
+export async function agreedNonces(
+  pool: NodePool,
+  addresses: readonly string[],
+): Promise<readonly (AgreedNonce | null)[]> {
+  const survey = await surveyNonces(pool, addresses);
+  return survey.map((shown) => agreedNonce(NO_GAP, shown, pool.quorum));
 }
 
 async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {

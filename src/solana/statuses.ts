@@ -2,6 +2,7 @@ import type { Sighting } from '../domain/attempt.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getSignatureStatuses } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
+import type { NodePool } from './rpc/pool.ts';
 import type { SignatureStatus } from './rpc/schemas.ts';
 
 /** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
@@ -18,6 +19,11 @@ export async function readStatuses(
     );
   }
   return value.map(sightingOf);
+}
+
+/** The nodes that keep no history: what they do not remember says nothing. */
+export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
+  return new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
 }
 
 /** A status as evidence. Nothing is finalized by what an answer leaves out: `confirmations` must say null itself. */

@@ -15,6 +15,7 @@ import { readBlocksOf } from './investigation.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { forgetfulNodes } from './statuses.ts';
 import { listAbove, partiesOf, type Verify } from './wallet-history.ts';
 
 /** An attempt that is prepared, and of which no signature is on record. */
@@ -43,7 +44,8 @@ export async function examineUnsigned(
   const finalizedHeights = await askHeights(pool, 'finalized');
   if (!isDue(facts, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const { origin, gone, range, obstacle } = await readBlocksOf(chain, facts, finalizedHeights, cache);
+  const read = await readBlocksOf(chain, facts, finalizedHeights, cache);
+  const { stillTaking, origin, gone, range, obstacle } = read;
   const hashOf = hashReader(pool, verify);
   const contains = range === null ? null : await holdsMessage(pool, range, attempt, hashOf);
   const coverage =
@@ -53,7 +55,7 @@ export async function examineUnsigned(
   const displacement = gone === null ? null : { ...gone, sequence };
   const statuses = await askHistories(chain, attempt, range?.last.slot ?? null, hashOf, sequence + 1);
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
-  const evidence = { ...outcome, finalizedHeights, origin, displacement, coverage };
+  const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   return { verdict: judgeUnsigned(attempt, evidence), evidence, times, feeLamports: null, obstacle };
 }
@@ -110,7 +112,7 @@ async function askHistories(
   from: number,
 ): Promise<readonly NodeTestimony<Sighting>[]> {
   const answers = await pool.all((node) => listAbove(node, wallet, blockhashSlot, () => false));
-  const forgetful = new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
+  const forgetful = forgetfulNodes(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
     if (result.status === 'rejected') return said({ kind: 'unreadable', why: String(result.reason) });

@@ -1,5 +1,6 @@
 import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
@@ -70,8 +71,38 @@ describe('a withdrawal with a durable nonce', () => {
     expect(later?.blockhash).not.toBe(nonce);
   });
 
-  it('shares no nonce with any other, however many prepare at once', async () => {
+  it('takes its slot and its nonce from a quorum, whatever one node claims', async () => {
     await desk.newAccount();
+    const lifetimes = new NonceLifetimes({ ledger, chain, hotWallet: HOT });
+    const next = await ledger.nonces.candidate(HOT, 7n);
+    const { data, ...account } = (await chain.accounts([next?.address ?? ''])).accounts[0] ?? {
+      data: new Uint8Array(),
+    };
+    const claim = (bytes: Uint8Array) => {
+      const held = {
+        ...account,
+        lamports: 1_500_000,
+        data: [Buffer.from(bytes).toString('base64'), 'base64'],
+      };
+      const result = { context: { slot: 10 ** 9 }, value: [held] };
+      localnet.controls.clearFaults(0, 'getMultipleAccounts');
+      localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result });
+    };
+    try {
+      claim(data);
+      const tip = localnet.controls.chain.ledger.tip.slot;
+      const lifetime = await lifetimes.next(7n);
+      expect(lifetime).toMatchObject({ kind: 'nonce', account: next?.address, nonce: next?.nonce });
+      expect('slot' in lifetime && Math.abs(Number(lifetime.slot) - tip)).toBeLessThan(100);
+      claim(data.with(40, (data[40] ?? 0) ^ 1));
+      await expect(lifetimes.next(7n)).rejects.toThrow('fewer than 2 of 2 nodes agree');
+      expect(await desk.account(next?.address ?? '')).toMatchObject({ state: 'free', nonce: next?.nonce });
+    } finally {
+      localnet.controls.clearFaults();
+    }
+  });
+
+  it('shares no nonce with any other, however many prepare at once', async () => {
     await desk.newAccount();
     const all = await Promise.all(Array.from({ length: 9 }, () => desk.withdrawal()));
     const preparations = await Promise.all(all.map((one) => desk.prepare(one)));

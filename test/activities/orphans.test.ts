@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
 import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
-import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
-import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
+import { attempt, creation, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 
 const use = useLedger();
@@ -90,20 +88,4 @@ async function ended(address: string, outcome: AttemptOutcome): Promise<void> {
   const { messageHash } = creation(address);
   await use.ledger.nonceUpkeeps.storeSignature(messageHash, `signature-${address}`, 'AQID');
   await use.ledger.nonceUpkeeps.settle(messageHash, outcome);
-}
-
-function creation(address: string): NewNonceUpkeep {
-  return {
-    kind: 'create',
-    address,
-    wallet: 'hot',
-    message: 'AQID',
-    messageHash: createHash('sha256').update(address).digest('hex'),
-    blockhash: 'hash-1000',
-    blockhashSlot: 2000n,
-    blockhashHeight: 1000n,
-    lastValidBlockHeight: 1150n,
-    feeLamports: 5n,
-    rentLamports: 95n,
-  };
 }

@@ -1,53 +1,90 @@
 import { describe, expect, it } from 'vitest';
 import { audit, type Outcome } from '../../chaos/audit.ts';
+import type { Books } from '../../src/localstack/books.ts';
 import type { ChainPayment } from '../../src/localstack/chain-truth.ts';
 
 const paid: Outcome = {
   terms: { id: 'a', asset: 'SOL', amount: '5', destination: 'W' },
   status: 'finalized',
   reason: null,
-  amountReceived: null,
+  amountReceived: '5',
   signatures: ['s0', 's1'],
-  workflow: 'COMPLETED',
+  workflow: 'finalized',
 };
-const transfer: ChainPayment = { signature: 's1', slot: 9, wallet: 'W', asset: 'SOL', received: 5n };
+const transfer: ChainPayment = {
+  signature: 's1',
+  slot: 9,
+  wallet: 'W',
+  asset: 'SOL',
+  received: 5n,
+  sent: 5n,
+};
+
+const books: Books = { chain: { s1: 7n }, record: { s1: 7n }, live: 0, dead: 2, openReservations: 0n };
+const judged = (
+  outcomes: readonly Outcome[],
+  payments: readonly ChainPayment[],
+  other: Partial<Books> = {},
+) => audit({ outcomes, payments, books: { ...books, ...other }, alarms: [] });
 
 describe('the audit of a chaos run', () => {
   it('is content with one exact transfer for each withdrawal', () => {
-    const clean = { withdrawals: 1, finalized: 1, transfersOnChain: 1, duplicates: 0, lost: 0, findings: [] };
-    expect(audit([paid], [transfer], 0n)).toEqual(clean);
+    const clean = {
+      withdrawals: 1,
+      finalized: 1,
+      transfersOnChain: 1,
+      duplicates: 0,
+      lost: 0,
+      deadAttempts: 2,
+      findings: [],
+    };
+    expect(judged([paid], [transfer])).toEqual(clean);
   });
 
   it('counts a second attempt that also landed', () => {
-    const report = audit([paid], [transfer, { ...transfer, signature: 's0' }], 0n);
+    const report = judged([paid], [transfer, { ...transfer, signature: 's0' }]);
     expect(report.duplicates).toBe(1);
     expect(report.findings).toHaveLength(1);
   });
 
   it('counts a transfer that no withdrawal has', () => {
-    const report = audit([paid], [transfer, { ...transfer, signature: 'foreign' }], 0n);
+    const report = judged([paid], [transfer, { ...transfer, signature: 'foreign' }]);
     expect(report).toMatchObject({ duplicates: 1, lost: 0 });
   });
 
   it.each([
     ['is missing', []],
+    ['left the wallet at another amount', [{ ...transfer, sent: 6n }]],
     ['has another amount', [{ ...transfer, received: 4n }]],
     ['went to another wallet', [{ ...transfer, wallet: 'V' }]],
     ['is of another asset', [{ ...transfer, asset: 'mint' }]],
   ])('calls a finalized withdrawal lost whose transfer %s', (_, payments) => {
-    expect(audit([paid], payments, 0n)).toMatchObject({ lost: 1 });
+    expect(judged([paid], payments)).toMatchObject({ lost: 1 });
   });
 
   it('tells of a transfer for a withdrawal that is not finalized', () => {
-    const { findings } = audit([{ ...paid, status: 'held', workflow: 'RUNNING' }], [transfer], 0n);
+    const { findings } = judged([{ ...paid, status: 'held', workflow: 'RUNNING' }], [transfer]);
     expect(findings).toHaveLength(2);
   });
 
   it('tells of money still reserved, and of a workflow that disagrees', () => {
-    const { findings } = audit([{ ...paid, workflow: 'TERMINATED' }], [transfer], 7n);
+    const { findings } = judged([{ ...paid, workflow: 'TERMINATED' }], [transfer], { openReservations: 7n });
     expect(findings).toEqual([
       'a is finalized, its workflow is TERMINATED',
       '7 base units are still reserved',
     ]);
+  });
+
+  it('holds what every transaction cost on chain against the record, failed ones too', () => {
+    const { findings } = judged([paid], [transfer], { chain: { s1: 7n, s9: 5_000n }, record: { s1: 8n } });
+    expect(findings).toEqual([
+      's1 cost 7 lamports on chain, 8 lamports in the record',
+      's9 cost 5000 lamports on chain, nothing in the record',
+    ]);
+  });
+
+  it('does not trust what the record says arrived: what left is what was asked for', () => {
+    const short = { ...transfer, received: 4n, sent: 4n };
+    expect(judged([{ ...paid, amountReceived: '4' }], [short])).toMatchObject({ lost: 1 });
   });
 });

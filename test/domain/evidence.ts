@@ -62,6 +62,7 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
   return {
     quorum: 2,
     finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1160n)],
+    stillTaking: [],
     origin: agreed(),
     displacement: null,
     coverage: coverage(),
@@ -140,6 +141,7 @@ function mostly<T>(usual: T, other: T): fc.Arbitrary<T> {
 export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
   finalizedHeights: testimonies(fc.bigInt({ min: 1100n, max: 1300n })),
+  stillTaking: mostly([], ['c']),
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   origin: fc.option(anyOrigin, { freq: 9 }),

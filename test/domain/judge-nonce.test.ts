@@ -1,10 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NonceAttemptFacts, NonceEvidence, NonceUse } from '../../src/domain/attempt.ts';
+import type {
+  NonceAttemptFacts,
+  NonceBypass,
+  NonceEvidence,
+  NonceUse,
+  SequencedCoverage,
+} from '../../src/domain/attempt.ts';
 import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
-import { ABSENT, anySighting, node, said, seen, sequence, testimonies, UNREADABLE } from './evidence.ts';
+import {
+  ABSENT,
+  agreed,
+  anySighting,
+  coverage,
+  node,
+  said,
+  seen,
+  sequence,
+  testimonies,
+  UNREADABLE,
+} from './evidence.ts';
 
-const ATTEMPT: NonceAttemptFacts = { signature: 'sig', nonceAccount: 'account', nonce: 'old' };
+const ATTEMPT: NonceAttemptFacts = {
+  signature: 'sig',
+  nonceAccount: 'account',
+  nonce: 'old',
+  nonceSlot: 1500n,
+};
 const RUNS = { numRuns: 20_000 };
 
 function use(changes: Partial<NonceUse> = {}): NonceUse {
@@ -25,6 +47,8 @@ function deathEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
     quorum: 2,
     finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'newer')],
     use: use(),
+    bypass: null,
+    coverage: null,
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
     ...changes,
@@ -40,10 +64,56 @@ const anyUse: fc.Arbitrary<NonceUse> = fc.record({
   sequence,
 });
 
+function bypass(changes: Partial<NonceBypass> = {}): NonceBypass {
+  return {
+    signature: 'past',
+    nonceAccount: 'account',
+    slot: 2000n,
+    shownBy: ['a', 'b'],
+    sequence: 20,
+    ...changes,
+  };
+}
+
+/** Linked blocks from the attempt's nonce's slot to that of its bypass. */
+function life(changes: Parameters<typeof coverage>[0] = {}): SequencedCoverage {
+  const { first, last, ...rest } = changes;
+  return coverage({ first: { slot: 1500n, ...first }, last: { slot: 2000n, ...last }, ...rest });
+}
+
+/** Evidence that proves death although nothing that used up the nonce is found. */
+function bypassEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
+  return deathEvidence({ use: null, bypass: bypass(), coverage: life(), ...changes });
+}
+
+const anyBypass: fc.Arbitrary<NonceBypass> = fc.record({
+  signature: fc.constantFrom('past', 'past', 'past', 'sig'),
+  nonceAccount: fc.constantFrom('account', 'account', 'account', 'twin'),
+  slot: fc.constantFrom(2000n, 2000n, 1999n, 1500n),
+  shownBy: fc.array(node, { maxLength: 4 }),
+  sequence,
+});
+
+const anyLife: fc.Arbitrary<SequencedCoverage> = fc
+  .record({
+    from: fc.constantFrom(1500n, 1500n, 1499n, 1501n),
+    to: fc.constantFrom(2000n, 2000n, 1999n, 2001n),
+    agreeingNodes: fc.constantFrom(['a', 'b', 'c'], ['b', 'c'], ['a', 'a']),
+    containsSignature: fc.constantFrom(false, false, false, true),
+    sequence,
+  })
+  .map(({ from, to, agreeingNodes, ...rest }) => ({
+    first: agreed({ slot: from, agreeingNodes }),
+    last: agreed({ slot: to, agreeingNodes }),
+    ...rest,
+  }));
+
 const anyEvidence: fc.Arbitrary<NonceEvidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
   finalizedNonces: testimonies(fc.constantFrom('new', 'new', 'newer', 'old')),
-  use: fc.option(anyUse, { freq: 9 }),
+  use: fc.option(anyUse, { freq: 2 }),
+  bypass: fc.option(anyBypass, { freq: 9 }),
+  coverage: fc.option(anyLife, { freq: 9 }),
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
 });
@@ -52,22 +122,38 @@ function kind(evidence: NonceEvidence, attempt: NonceAttemptFacts = ATTEMPT): st
   return judgeNonceAttempt(attempt, evidence).kind;
 }
 
+/** What proves, by the rule itself, that another transaction ended the nonce: when that was known, and who shows it. */
+function endOf(evidence: NonceEvidence): { readonly at: number; readonly shownBy: readonly string[] } {
+  const { use: used, bypass: passed, coverage: blocks, quorum } = evidence;
+  const isForeign = used?.signature === 'other' && used.nonceAccount === 'account' && used.nonce === 'old';
+  if (used !== null && isForeign && new Set(used.shownBy).size >= quorum)
+    return { at: used.sequence, shownBy: used.shownBy };
+  if (passed === null || blocks === null) throw new Error('dead without an end of its nonce');
+  expect(passed).toMatchObject({ signature: 'past', nonceAccount: 'account' });
+  expect(passed.slot).toBeGreaterThan(1500n);
+  expect(blocks.first.slot).toBeLessThanOrEqual(1500n);
+  expect(blocks.last.slot).toBeGreaterThanOrEqual(passed.slot);
+  for (const { agreeingNodes } of [blocks.first, blocks.last])
+    expect(new Set(agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
+  return { at: blocks.sequence, shownBy: passed.shownBy };
+}
+
 describe('an attempt with a durable nonce is dead', () => {
   it('with another nonce, its foreign use and later nulls of a quorum', () => {
     expect(judgeNonceAttempt(ATTEMPT, deathEvidence())).toEqual({ kind: 'dead' });
   });
 
   it('never while any evidence says that it may live, on any evidence', () => {
-    let dead = 0;
+    const dead = { byUse: 0, byBlocks: 0 };
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
         if (kind(evidence) !== 'dead') return;
-        dead += 1;
         const { quorum, finalizedNonces, statuses, outcomeConfirmedBy } = evidence;
-        const used = evidence.use;
-        if (used === null) throw new Error('dead without a use of its nonce');
-        expect(used).toMatchObject({ signature: 'other', nonceAccount: 'account', nonce: 'old' });
-        expect(new Set(used.shownBy).size).toBeGreaterThanOrEqual(quorum);
+        const { at: known, shownBy } = endOf(evidence);
+        dead[evidence.use !== null && known === evidence.use.sequence ? 'byUse' : 'byBlocks'] += 1;
+        expect(new Set(shownBy).size).toBeGreaterThanOrEqual(quorum);
+        expect(evidence.use?.signature).not.toBe('sig');
+        expect(evidence.coverage?.containsSignature).not.toBe(true);
         expect(statuses.some(({ answer }) => answer.kind === 'seen')).toBe(false);
         expect(outcomeConfirmedBy).toEqual([]);
         const standing = new Set(
@@ -76,15 +162,42 @@ describe('an attempt with a durable nonce is dead', () => {
         const silent = statuses.filter(({ answer, sequence: at, node: by }) => {
           const before = finalizedNonces.filter((one) => one.answer !== 'old' && one.sequence < at);
           const witnesses = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
-          return (
-            answer.kind === 'absent' && at > used.sequence && witnesses.has(by) && witnesses.size >= quorum
-          );
+          const isWitness = witnesses.has(by) && shownBy.includes(by);
+          return answer.kind === 'absent' && at > known && isWitness && witnesses.size >= quorum;
         });
         expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(quorum);
       }),
       RUNS,
     );
-    expect(dead).toBeGreaterThan(20);
+    expect(dead.byUse).toBeGreaterThan(20);
+    expect(dead.byBlocks).toBeGreaterThan(20);
+  });
+
+  it('with another nonce, an advance past it, linked blocks that lack it, and later nulls of those who show that', () => {
+    expect(judgeNonceAttempt(ATTEMPT, bypassEvidence())).toEqual({ kind: 'dead' });
+    const spoilt: readonly Partial<NonceEvidence>[] = [
+      { quorum: 3 },
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      { bypass: null },
+      { bypass: bypass({ signature: 'sig' }) },
+      { bypass: bypass({ nonceAccount: 'twin' }) },
+      { bypass: bypass({ slot: 1500n }) },
+      { bypass: bypass({ slot: 2001n }) },
+      { bypass: bypass({ shownBy: ['a', 'a'] }) },
+      { bypass: bypass({ shownBy: ['a', 'c'] }) },
+      { coverage: null },
+      { coverage: life({ containsSignature: true }) },
+      { coverage: life({ first: { slot: 1501n } }) },
+      { coverage: life({ last: { slot: 1999n } }) },
+      { coverage: life({ first: { agreeingNodes: ['a'] } }) },
+      { coverage: life({ last: { agreeingNodes: ['b', 'b'] } }) },
+      { coverage: life({ sequence: 31 }) },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 3, seen('finalized'))] },
+      { use: use({ signature: 'sig' }) },
+    ];
+    for (const changes of spoilt)
+      expect(kind(bypassEvidence(changes)), JSON.stringify(Object.keys(changes))).not.toBe('dead');
   });
 
   it('never again once any answer of the proof is taken away or turned', () => {

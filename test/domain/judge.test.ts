@@ -66,23 +66,6 @@ function proofOf(
   return { last, sequence: blocks.sequence };
 }
 
-describe('deathHeight', () => {
-  const last = (lastValidBlockHeight: bigint, originHeight = 1000n, blockhashHeight = 1000n) =>
-    deathHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
-
-  it('is counted from the height that a quorum gives the blockhash, and one more where the attempt claims more', () => {
-    expect(last(1149n)).toBe(1150n);
-    expect(last(1150n)).toBe(1150n);
-    expect(last(1151n)).toBe(1151n);
-  });
-
-  it('follows no claim downwards, and none that is wildly high', () => {
-    expect(last(1005n, 1000n, 855n)).toBe(1150n);
-    expect(last(10n ** 15n)).toBe(1151n);
-    expect(last(1150n, 1000n, 10n ** 15n)).toBe(1151n);
-  });
-});
-
 describe('an attempt whose blockhash a fork took', () => {
   const by = agreed({ slot: 2501n, blockhash: 'another' });
   const displacement = { slot: 2500n, by, parentSlot: 2499n, sequence: 20 };
@@ -108,6 +91,7 @@ describe('an attempt whose blockhash a fork took', () => {
     ],
     ['the nulls came before', { statuses: [said('a', 3, ABSENT), said('b', 4, ABSENT)] }],
     ['a node reports it finalized', { statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] }],
+    ['a finalized bank of the quorum still takes its blockhash', { stillTaking: ['a'] }],
     ['no quorum is past its last height', { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] }],
   ])('is not dead where %s', (_, changes) => {
     expect(kind(gone(changes))).not.toBe('dead');
@@ -150,7 +134,7 @@ describe('an attempt is dead', () => {
       const { last, sequence: provedAt } = proofOf(evidence, attempt);
       const silent = evidence.statuses.filter(({ answer, sequence }) => {
         const before = evidence.finalizedHeights.filter(
-          (one) => one.answer > last && one.sequence < sequence,
+          (one) => one.answer > last && one.sequence < sequence && !evidence.stillTaking.includes(one.node),
         );
         const witnesses = new Set(before.map((one) => one.node));
         return answer.kind === 'absent' && sequence > provedAt && witnesses.size >= evidence.quorum;
@@ -168,6 +152,7 @@ describe('an attempt is dead', () => {
       { finalizedHeights: [said('a', 1, 1151n), said('a', 2, 1151n)] },
       { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] },
       { finalizedHeights: [said('a', 1, 1151n), said('b', 32, 1151n)] },
+      { stillTaking: ['b'] },
       { coverage: null },
       { coverage: coverage({ sequence: 31 }) },
       { origin: null },

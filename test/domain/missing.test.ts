@@ -7,6 +7,7 @@ import {
   ATTEMPT,
   anyAttempt,
   anyEvidence,
+  coverage,
   deathEvidence,
   said,
   seen,
@@ -36,6 +37,10 @@ test('names the node that is behind, the one that cannot be read, and what no si
   expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
     { node: 'b', what: 'finalized blocks above 1150: it has come to 1150' },
   ]);
+  const taking = deathEvidence({ stillTaking: ['b'] });
+  expect(missingOf(ATTEMPT, taking, ['a', 'b'])).toEqual([
+    { node: 'b', what: 'the end of its blockhash, which its finalized bank still takes' },
+  ]);
   const mute = deathEvidence({ statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] });
   expect(missingOf(ATTEMPT, mute, ['a', 'b'])).toEqual([
     { node: 'b', what: 'the status of its signature: timeout' },
@@ -60,7 +65,7 @@ test('names the nodes that could be the second witness of an outcome', () => {
 });
 
 test('with a durable nonce: who still holds it, and who used it up', () => {
-  const attempt = { signature: 'sig', nonceAccount: 'account', nonce: 'n1' };
+  const attempt = { signature: 'sig', nonceAccount: 'account', nonce: 'n1', nonceSlot: 5n };
   const use = { ...attempt, signature: 'other', slot: 7n, shownBy: ['a', 'b'], sequence: 3 };
   const evidence = {
     quorum: 2,
@@ -68,6 +73,8 @@ test('with a durable nonce: who still holds it, and who used it up', () => {
     outcomeConfirmedBy: [],
     finalizedNonces: [said('a', 1, 'n2'), said('b', 2, 'n2')],
     use,
+    bypass: null,
+    coverage: null,
   };
   expect(missingOfNonce(attempt, evidence, ['a', 'b'])).toEqual([]);
   expect(missingOfNonce(attempt, { ...evidence, use: { ...use, shownBy: ['a'] } }, ['a', 'b'])).toEqual([
@@ -78,4 +85,9 @@ test('with a durable nonce: who still holds it, and who used it up', () => {
     { node: 'a', what: 'the end of its nonce, which still stands' },
     { node: 'b', what: 'the finalized nonce of account' },
   ]);
+  const passed = { ...evidence, use: null, bypass: { ...use, slot: 9n } };
+  expect(missingOfNonce(attempt, passed, ['a', 'b'])).toEqual([
+    { node: null, what: 'linked finalized blocks from 5 to 9' },
+  ]);
+  expect(missingOfNonce(attempt, { ...passed, coverage: coverage() }, ['a', 'b'])).toEqual([]);
 });

@@ -100,11 +100,12 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
       liarHeight: wildHeight,
       liarSighting: anySighting,
       isLiarFirst: fc.boolean(),
+      isLiarTaking: fc.boolean(),
       origin: fc.option(origin, { freq: 9 }),
       coverage: fc.option(coverage, { freq: 9 }),
       displacement: fc.option(inventedDisplacement, { freq: 2 }),
     })
-    .map(({ liarHeight, liarSighting, isLiarFirst, ...blocks }) => {
+    .map(({ liarHeight, liarSighting, isLiarFirst, isLiarTaking, ...blocks }) => {
       const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
       const sightings = truth.tips.map((tip, index) =>
         said(honest(index), 30 + index, honestSighting(truth, tip)),
@@ -114,6 +115,7 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
       return {
         quorum: Math.floor((truth.tips.length + 1) / 2) + 1,
         finalizedHeights: [...heights, said(LIAR, 10, liarHeight)],
+        stillTaking: isLiarTaking ? [LIAR] : [],
         statuses,
         outcomeConfirmedBy: confirmers(truth, statuses, isLiarFirst),
         ...blocks,

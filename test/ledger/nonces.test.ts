@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NewAttempt } from '../../src/ledger/attempts.ts';
 import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
-import { attempt, DEAD, newId, PLENTY, sol, useLedger } from './support.ts';
+import { attempt, creation, DEAD, newId, PLENTY, sol, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -96,19 +96,8 @@ describe('a nonce account', () => {
 });
 
 describe('the upkeep of a nonce account', () => {
-  const upkeep = (address: string, wallet: string, hash: string): NewNonceUpkeep => ({
-    kind: 'create',
-    address,
-    wallet,
-    message: 'AQID',
-    messageHash: hash.padEnd(64, '0'),
-    blockhash: 'hash-1000',
-    blockhashSlot: 2000n,
-    blockhashHeight: 1000n,
-    lastValidBlockHeight: 1150n,
-    feeLamports: 5n,
-    rentLamports: 95n,
-  });
+  const upkeep = (address: string, wallet: string, hash: string): NewNonceUpkeep =>
+    creation(address, { wallet, messageHash: hash.padEnd(64, '0') });
 
   it('keeps its money from withdrawals until balances show that it has left', async () => {
     const { address, wallet } = await freeAccount('v6');

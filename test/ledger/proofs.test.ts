@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readProof } from '../../src/ledger/proofs.ts';
 import { toJson } from '../../src/ledger/to-json.ts';
-import { anyEvidence, said } from '../domain/evidence.ts';
+import { anyEvidence, coverage, said } from '../domain/evidence.ts';
 
 const TIMES = {
   askedAt: new Date('2026-01-01T00:00:00.000Z'),
@@ -26,7 +26,11 @@ test('evidence on a durable nonce is read, too; without times on record they are
     finalizedNonces: [said('a', 1, 'n2')],
     use: { signature: 's', nonceAccount: 'account', nonce: 'n1', slot: 9n, shownBy: ['a', 'b'], sequence: 3 },
   };
-  expect(readProof(stored(evidence))).toEqual({ askedAt: null, judgedAt: null, ...evidence });
+  const untold = { askedAt: null, judgedAt: null, bypass: null, coverage: null };
+  expect(readProof(stored(evidence))).toEqual({ ...untold, ...evidence });
+  const bypass = { signature: 't', nonceAccount: 'account', slot: 9n, shownBy: ['a', 'b'], sequence: 3 };
+  const passed = { ...TIMES, ...evidence, use: null, bypass, coverage: coverage() };
+  expect(readProof(stored(passed))).toEqual(passed);
 });
 
 test.each([null, {}, { heights: ['1151'] }, 'text'])('what is no evidence is no proof: %j', (value) => {

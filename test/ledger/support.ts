@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
 import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 export const REASON = { code: 'test', message: 'because of the test' };
@@ -37,6 +38,24 @@ export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
       if (database === undefined) throw new Error('the database is made before the first test');
       return database.url;
     },
+  };
+}
+
+/** Upkeep that makes the nonce account. */
+export function creation(address: string, changes: Partial<NewNonceUpkeep> = {}): NewNonceUpkeep {
+  return {
+    kind: 'create',
+    address,
+    wallet: 'hot',
+    message: 'AQID',
+    messageHash: createHash('sha256').update(address).digest('hex'),
+    blockhash: 'hash-1000',
+    blockhashSlot: 2000n,
+    blockhashHeight: 1000n,
+    lastValidBlockHeight: 1150n,
+    feeLamports: 5n,
+    rentLamports: 95n,
+    ...changes,
   };
 }
 

@@ -8,11 +8,18 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
+import type { Fault } from '../../src/localnet/faults.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { blockCache } from '../../src/solana/blocks.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { askNonces, investigateNonces } from '../../src/solana/nonce-investigation.ts';
+import { findDue } from '../../src/solana/examination.ts';
+import {
+  askNonces,
+  investigateNonces,
+  type SignedNonceAttempt,
+} from '../../src/solana/nonce-investigation.ts';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 
@@ -28,14 +35,16 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = new Chain(pool);
-  await send(signed(creation(await chain.rentMinimum(NONCE_ACCOUNT_SIZE)), await blockhash()));
+  await create();
 });
+afterEach(() => localnet.controls.clearFaults());
 afterAll(async () => {
   await pool?.close();
   await localnet?.close();
 });
 
-function creation(lamports: bigint): TransactionInstruction[] {
+async function create(): Promise<void> {
+  const lamports = await chain.rentMinimum(NONCE_ACCOUNT_SIZE);
   const { instructions } = SystemProgram.createNonceAccount({
     fromPubkey: KEY.publicKey,
     basePubkey: KEY.publicKey,
@@ -44,7 +53,19 @@ function creation(lamports: bigint): TransactionInstruction[] {
     authorizedPubkey: KEY.publicKey,
     lamports: Number(lamports),
   });
-  return instructions;
+  await send(signed(instructions, await blockhash()));
+}
+
+/** Takes all its lamports away (`solana withdraw-from-nonce-account`). */
+async function close(): Promise<void> {
+  const lamports = (await chain.accounts([ADDRESS])).accounts[0]?.lamports ?? 0n;
+  const all = SystemProgram.nonceWithdraw({
+    noncePubkey: new PublicKey(ADDRESS),
+    authorizedPubkey: KEY.publicKey,
+    toPubkey: KEY.publicKey,
+    lamports: Number(lamports),
+  });
+  await send(signed([all], await blockhash()));
 }
 
 /** A new one: the development chain takes what a nonce becomes from the blockhash that the transaction carries. */
@@ -65,23 +86,123 @@ async function send(transaction: VersionedTransaction): Promise<string> {
   return base58.encode(transaction.signatures[0] ?? new Uint8Array());
 }
 
-it('an attempt whose nonce was advanced with a blockhash is not called dead, and the reason names what did it', async () => {
+/** A payment with the account's nonce of now, which nobody has sent. */
+async function attemptNow() {
   const { slot, accounts } = await chain.accounts([ADDRESS]);
   const { nonce } = NonceAccount.fromAccountData(accounts[0]?.data ?? new Uint8Array());
-  const transfer = SystemProgram.transfer({
-    fromPubkey: KEY.publicKey,
-    toPubkey: Keypair.generate().publicKey,
-    lamports: 2_000_000,
-  });
-  const attempt = signed([advanceNonce(ADDRESS, HOT), transfer], nonce);
-  const signature = base58.encode(attempt.signatures[0] ?? new Uint8Array());
-  const past = await send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
+  const toPubkey = Keypair.generate().publicKey;
+  const transfer = SystemProgram.transfer({ fromPubkey: KEY.publicKey, toPubkey, lamports: 2_000_000 });
+  const transaction = signed([advanceNonce(ADDRESS, HOT), transfer], nonce);
+  const signature = base58.encode(transaction.signatures[0] ?? new Uint8Array());
+  return { transaction, facts: { signature, nonceAccount: ADDRESS, nonce, nonceSlot: slot } };
+}
 
-  const facts = { signature, nonceAccount: ADDRESS, nonce, nonceSlot: slot };
-  const [found] = await investigateNonces(chain, [facts], await askNonces(pool, [ADDRESS]));
+/** What somebody with the key does past Sluice (`solana new-nonce`); the signature. */
+async function newNonce(): Promise<string> {
+  return send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
+}
+
+async function judged(facts: SignedNonceAttempt, cache = blockCache()) {
+  const nonces = await askNonces(pool, [ADDRESS]);
+  const [found] = await investigateNonces(chain, [facts], nonces, cache);
   if (found === undefined) throw new Error('one attempt has one finding');
-  expect(found.evidence.finalizedNonces.map(({ answer }) => answer)).not.toContain(nonce);
-  expect(found.evidence.use).toBeNull();
-  expect(judgeNonceAttempt(facts, found.evidence)).toMatchObject({ kind: 'unknown' });
-  expect(found.obstacle).toContain(`${past} has advanced ${ADDRESS} past Sluice`);
+  return { ...found, verdict: judgeNonceAttempt(facts, found.evidence) };
+}
+
+const BOTH = [0, 1];
+
+function disturb(nodes: readonly number[], method: string, fault: Fault): void {
+  for (const node of nodes) localnet.controls.setFault(node, method, fault);
+}
+
+describe('an attempt whose nonce was advanced with a blockhash, past Sluice', () => {
+  it('is dead, by what did it and the linked blocks up to that', async () => {
+    const { facts } = await attemptNow();
+    const past = await newNonce();
+    const { verdict, evidence, obstacle } = await judged(facts);
+    expect(evidence.finalizedNonces.map(({ answer }) => answer)).not.toContain(facts.nonce);
+    expect(evidence).toMatchObject({
+      use: null,
+      bypass: { signature: past, shownBy: pool.nodes.map(({ name }) => name) },
+      coverage: { first: { slot: facts.nonceSlot }, containsSignature: false },
+    });
+    expect(evidence.coverage?.last.slot).toBe(evidence.bypass?.slot);
+    expect(obstacle).toBeNull();
+    expect(verdict).toEqual({ kind: 'dead' });
+  });
+
+  it('is dead although that was long after, at the second look, and it was advanced twice more', async () => {
+    const { facts } = await attemptNow();
+    localnet.controls.produceSlots(2_200);
+    const past = await newNonce();
+    const second = await attemptNow();
+    await send(second.transaction);
+    await newNonce();
+    const cache = blockCache();
+    const early = await judged(facts, cache);
+    expect(early).toMatchObject({ verdict: { kind: 'unknown' }, evidence: { coverage: null } });
+    expect(early.obstacle).toMatch(/^blocks are linked up to slot \d+ of \d+$/);
+    const { verdict, evidence } = await judged(facts, cache);
+    expect(evidence).toMatchObject({
+      bypass: { signature: past },
+      coverage: { first: { slot: facts.nonceSlot } },
+    });
+    expect(verdict).toEqual({ kind: 'dead' });
+    expect((await judged(second.facts)).verdict.kind).toBe('landed');
+  });
+
+  it('is not dead where it landed before that, and every node has lost it from its lists and statuses', async () => {
+    const { transaction, facts } = await attemptNow();
+    await send(transaction);
+    const past = await newNonce();
+    const { slot } = localnet.controls.chain.ledger.record(past) ?? { slot: 0 };
+    disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [{ signature: past, slot }] });
+    const lost = { context: { slot }, value: [null] };
+    disturb(BOTH, 'getSignatureStatuses', { kind: 'result', result: lost });
+    expect(await judged(facts)).toMatchObject({
+      verdict: { kind: 'landed' },
+      evidence: { use: null, bypass: { signature: past }, coverage: { containsSignature: true } },
+    });
+  });
+
+  it('is held where its account was closed, and dead once that is made again and advanced', async () => {
+    const { facts } = await attemptNow();
+    await close();
+    expect((await findDue(chain, [facts])).attempts).toEqual([facts]);
+    expect((await judged(facts)).verdict).toMatchObject({ kind: 'unknown' });
+    await create();
+    expect((await judged(facts)).verdict).toMatchObject({ kind: 'unknown' });
+    const past = await newNonce();
+    expect(await judged(facts)).toMatchObject({
+      verdict: { kind: 'dead' },
+      evidence: { bypass: { signature: past } },
+    });
+  });
+
+  it.each<[string, string, Fault]>([
+    ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
+    ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
+    ['no node shows what did it', 'getTransaction', { kind: 'null' }],
+    ['no node lists what did it', 'getSignaturesForAddress', { kind: 'result', result: [] }],
+    ['no node answers for its status', 'getSignatureStatuses', { kind: 'http', status: 503 }],
+  ])('is not dead while %s', async (_why, method, fault) => {
+    const { facts } = await attemptNow();
+    await newNonce();
+    disturb(BOTH, method, fault);
+    expect((await judged(facts)).verdict.kind).toBe('unknown');
+    localnet.controls.clearFaults();
+    expect((await judged(facts)).verdict).toEqual({ kind: 'dead' });
+  });
+
+  it.each<[string, Fault]>([
+    ['getBlock', { kind: 'null' }],
+    ['getTransaction', { kind: 'null' }],
+    ['getMultipleAccounts', { kind: 'http', status: 503 }],
+    ['getSignatureStatuses', { kind: 'http', status: 503 }],
+  ])('is not dead by one node of two, the other being without %s', async (method, fault) => {
+    const { facts } = await attemptNow();
+    await newNonce();
+    disturb([1], method, fault);
+    expect((await judged(facts)).verdict.kind).toBe('unknown');
+  });
 });

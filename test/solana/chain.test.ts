@@ -116,20 +116,20 @@ describe('nodes from before Agave 1.9', () => {
   });
 });
 
-describe('expiry of a blockhash', () => {
-  it.each(['modern', 'old'])(
-    'is known to %s nodes that have come past its block, and to no other',
-    async (age) => {
-      if (age === 'old') localnet.controls.setFault(0, 'isBlockhashValid', gone);
-      localnet.controls.produceSlots(5);
-      const latest = await chain.latestBlockhash();
-      expect(await chain.expired(latest)).toEqual([]);
-      localnet.controls.produceSlots(200);
-      expect(await chain.expired(latest)).toEqual(pool.nodes.map(({ name }) => name));
-      localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 202 });
-      expect(await chain.expired(latest)).toEqual([pool.nodes[1]?.name]);
-    },
-  );
+describe('a blockhash', () => {
+  it.each(['modern', 'old'])('is taken by the finalized banks of %s nodes for 150 heights', async (age) => {
+    if (age === 'old') localnet.controls.setFault(0, 'isBlockhashValid', gone);
+    localnet.controls.produceSlots(5);
+    const { blockhash } = await chain.latestBlockhash();
+    const names = pool.nodes.map(({ name }) => name);
+    expect(await chain.stillTaking(blockhash), 'it is not final yet').toEqual([]);
+    localnet.controls.produceSlots(100);
+    expect(await chain.stillTaking(blockhash)).toEqual(names);
+    localnet.controls.produceSlots(100);
+    expect(await chain.stillTaking(blockhash)).toEqual([]);
+    localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 80 });
+    expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+  });
 });
 
 describe('statuses of signatures', () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+import { listen } from './rpc-calls.ts';
 
 let room: LandingRoom;
 
@@ -28,7 +29,7 @@ describe('an attempt that never arrives', () => {
     expect(verdict).toEqual({ kind: 'dead' });
     expect(feeLamports).toBeNull();
     expect(heard).toEqual([]);
-    if (!('coverage' in evidence)) throw new Error('the attempt has a blockhash');
+    if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
       first: { slot: sent.blockhashSlot, blockhash: sent.blockhash, height: sent.blockhashHeight },
       last: { height: sent.lastValidBlockHeight + 1n },
@@ -66,6 +67,29 @@ describe('an attempt that never arrives', () => {
     await until(() => heard.length > 0);
     expect(heard[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
     room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
+  });
+
+  it.each([
+    ['isBlockhashValid', true],
+    ['getFeeCalculatorForBlockhash', { feeCalculator: { lamportsPerSignature: 5000 } }],
+  ])('is not dead while one of two takes its blockhash still, by %s', async (method, value) => {
+    const { controls } = room.localnet;
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
+    if (method !== 'isBlockhashValid') controls.setFault(1, 'isBlockhashValid', gone);
+    controls.setFault(1, method, { kind: 'result', result: { context: { slot: 1 }, value } });
+    controls.produceSlots(160);
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    let dead = false;
+    const end = room.watcher.watch(sent, ears().hooks);
+    void end.then(() => (dead = true));
+    await until(() => asked.filter((one) => one === method).length >= 4);
+    stop();
+    expect(dead).toBe(false);
+    controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 

@@ -6,6 +6,7 @@ import { loadKeypair } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { attemptPrice, percentileOf, priorityLamports } from '../../src/solana/priority-fee.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
 
@@ -114,6 +115,34 @@ describe('the price on a chain', () => {
       Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), null, 0n)),
     );
     expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 74]);
+  });
+
+  it('never takes the units of finding a token account for those of making one', async () => {
+    const fees = new FeePlanner(new Chain(pool), PRICES);
+    const { mint } = localnet;
+    const tokenDraft = async (destination: string): Promise<TransferDraft> => ({
+      ...(await draftTo(new Chain(pool), destination)),
+      asset: mint.address,
+      token: {
+        mint: mint.address,
+        program: TOKEN_PROGRAM,
+        decimals: mint.decimals,
+        createAta: true,
+        expectedFee: null,
+        hookAccounts: [],
+      },
+    });
+    const twin = wallet();
+    const draft = await tokenDraft(twin);
+    localnet.controls.queueMintTo(mint.address, twin, 1n);
+    localnet.controls.produceSlots(2);
+    await expect(fees.plan(draft, null, 0n)).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringContaining('is being made by another transaction'),
+    });
+    const first = await fees.plan(await tokenDraft(wallet()), null, 0n);
+    expect(first.spec.computeUnitLimit).toBeGreaterThan(15_000);
+    expect((await fees.plan(draft, null, 0n)).spec.computeUnitLimit).toBeGreaterThan(15_000);
   });
 
   it('follows what others paid to lock the destination', async () => {

@@ -79,8 +79,8 @@ describe('an investigation of dead attempts', () => {
 
     expect(new Set(verdicts(attempts, all.found))).toEqual(new Set(['dead']));
     expect(new Set(attempts.map(({ blockhash }) => blockhash)).size).toBe(3);
-    // Two more blockhashes: a list of slots, the blocks that the first range lacks and the nodes' word on both ends, for each.
-    expect(all.calls - one.calls).toBeLessThanOrEqual(2 * (1 + 2 + 2 * pool.nodes.length));
+    // Two more blockhashes: for each a list of slots, the blocks that the first range lacks, and the nodes' word on it and on both ends.
+    expect(all.calls - one.calls).toBeLessThanOrEqual(2 * (1 + 2 + 3 * pool.nodes.length));
     for (const { evidence } of all.found) {
       const { finalizedHeights, coverage, statuses } = evidence;
       const askedLast = Math.max(...finalizedHeights.map(({ sequence }) => sequence));

@@ -112,6 +112,37 @@ describe('an attempt that landed while no node shows it', () => {
     expect((await end).verdict.kind).toBe('landed');
   });
 
+  const pinned = (confirmationStatus: string) => ({
+    slot: 1,
+    confirmations: 0,
+    err: null,
+    confirmationStatus,
+  });
+  it.each([
+    ['processed', pinned('processed')],
+    ['confirmed', pinned('confirmed')],
+    ['null', null],
+  ])(
+    'compare-dashboard #87: pinned at %s, two nodes that show it settle it; one does not',
+    async (_at, status) => {
+      const { sent } = await landedUnseen();
+      pin(BOTH, status);
+      disturb([0], 'getTransaction', { kind: 'null' });
+      const { heard, hooks } = ears();
+      const end = room.watcher.watch(sent, hooks);
+      await until(() => heard.some((word) => word.startsWith('held: ')));
+      expect(heard.at(-1)).toMatch(/^held: .*finalized blocks hold the signature/);
+      room.localnet.controls.clearFaults(0, 'getTransaction');
+      const { verdict, evidence, feeLamports } = await end;
+      expect(verdict.kind).toBe('landed');
+      expect(feeLamports).toBe(sent.feeLamports);
+      const shown = evidence.statuses.filter(
+        ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
+      );
+      expect(new Set([...shown.map(({ node }) => node), ...evidence.outcomeConfirmedBy]).size).toBe(2);
+    },
+  );
+
   it('a hole in every ledger where it landed: nulls of a quorum prove nothing without its blocks', async () => {
     const { sent, from } = await landedUnseen();
     disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });

@@ -6,8 +6,8 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import { readBooks, type Spent } from '../../src/localstack/books.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { audit, sum } from './audit.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 let running: TestStack;
@@ -27,6 +27,8 @@ async function payAll(terms: readonly WithdrawalTerms[]): Promise<boolean> {
   const results = await Promise.all(terms.map(({ id }) => sluice.waitForFinal(id, { pollMs: 2_000 })));
   return results.every(({ status }) => status === 'finalized');
 }
+
+const sum = (spent: Spent): bigint => Object.values(spent).reduce((total, lamports) => total + lamports, 0n);
 
 describe('a withdrawal', () => {
   it('of 200 equal ones is 200 transactions and 200 transfers, to the lamport', async () => {
@@ -48,7 +50,7 @@ describe('a withdrawal', () => {
     const payments = await hand.paymentsTo(equal.destination);
     expect(payments.map(({ received }) => received)).toEqual(Array(200).fill(1_000_000n));
     expect(new Set(payments.map(({ signature }) => signature)).size).toBe(200);
-    const { chain, record, live, openReservations } = await audit(running.stack);
+    const { chain, record, live, openReservations } = await readBooks(running.stack);
     expect(Object.keys(chain)).toHaveLength(205);
     expect(record).toEqual(chain);
     expect(BigInt(before - (await hand.lamports(hotWallet)))).toBe(sum(record));

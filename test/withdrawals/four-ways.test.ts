@@ -2,9 +2,9 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { readBooks } from '../../src/localstack/books.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { newWallet, type TestStack, testEnvironment, testStack } from '../support/stack.ts';
-import { audit } from './audit.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 let running: TestStack;
@@ -122,7 +122,7 @@ describe('a withdrawal', () => {
     await Promise.all(Object.values(WAYS).map((ask) => ask(terms)));
     const paid = await running.sluice.get(terms.id);
     expect(paid).toMatchObject({ status: 'finalized', attempts: [{ n: 1, state: 'landed' }] });
-    const { chain, record } = await audit(running.stack);
+    const { chain, record } = await readBooks(running.stack);
     expect(record).toEqual(chain);
     expect(await hand.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);
   }, 120_000);

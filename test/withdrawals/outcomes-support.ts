@@ -9,7 +9,7 @@ import {
 } from '@solana/web3.js';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
+import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
@@ -17,6 +17,13 @@ import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-t
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
+import { newWallet } from '../support/stack.ts';
+
+/** Terms of a withdrawal of SOL to a new wallet. */
+export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
+  const terms = { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  return { ...terms, ...changes };
+}
 
 /** What a test does to the chain under a running stack, and what it reads of it past Sluice. */
 export class ChainHand {

@@ -1,85 +1,64 @@
 import { base58 } from '@scure/base';
 import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, historyText, logsOf, query, reaches, until } from './outcomes-support.ts';
+import { newWallet } from '../support/stack.ts';
+import { historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
 
-let running: TestStack;
-let stack: Stack;
-let sluice: SluiceClient;
-let hand: ChainHand;
-
-beforeAll(async () => {
-  running = await testStack();
-  ({ stack, sluice } = running);
-  hand = new ChainHand(stack);
-});
-afterEach(() => hand.heal());
-afterAll(async () => running?.close());
-
-function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
-  return {
-    id,
-    asset: 'SOL',
-    amount: '2000000',
-    destination: newWallet(),
-    acceptEmptyWallet: true,
-    ...changes,
-  };
-}
+const use = useStack();
+afterEach(() => use.chain.heal());
 
 async function pay(terms: WithdrawalTerms) {
-  await sluice.withdraw(terms);
-  return sluice.waitForFinal(terms.id, { pollMs: 100 });
+  await use.sluice.withdraw(terms);
+  return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
 }
 
 describe('the customer', () => {
   it('is asked about an empty wallet, and paid after a confirmation', async () => {
     const terms = sol('empty', { acceptEmptyWallet: false });
-    await sluice.withdraw(terms);
-    const waiting = await reaches(sluice, terms.id, 'awaiting_confirmation');
+    await use.sluice.withdraw(terms);
+    const waiting = await reaches(use.sluice, terms.id, 'awaiting_confirmation');
     expect(waiting).toMatchObject({ reason: { code: 'empty_wallet' }, attempts: [] });
-    await sluice.confirm(terms.id);
-    expect(await sluice.waitForFinal(terms.id)).toMatchObject({
+    await use.sluice.confirm(terms.id);
+    expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({
       status: 'finalized',
       confirmedByCustomer: true,
     });
-    expect(await hand.paymentsTo(terms.destination)).toMatchObject([{ received: 2_000_000n }]);
+    expect(await use.chain.paymentsTo(terms.destination)).toMatchObject([{ received: 2_000_000n }]);
   });
 
   it('may cancel before an attempt, and not after the payment', async () => {
     const terms = sol('cancelled', { acceptEmptyWallet: false });
-    await sluice.withdraw(terms);
-    await reaches(sluice, terms.id, 'awaiting_confirmation');
-    expect(await sluice.cancel(terms.id)).toMatchObject({ status: 'cancelled' });
-    await expect(sluice.confirm(terms.id)).rejects.toMatchObject({ status: 409 });
-    expect(await hand.paymentsTo(terms.destination)).toEqual([]);
+    await use.sluice.withdraw(terms);
+    await reaches(use.sluice, terms.id, 'awaiting_confirmation');
+    expect(await use.sluice.cancel(terms.id)).toMatchObject({ status: 'cancelled' });
+    await expect(use.sluice.confirm(terms.id)).rejects.toMatchObject({ status: 409 });
+    expect(await use.chain.paymentsTo(terms.destination)).toEqual([]);
 
     await pay(sol('paid'));
-    await expect(sluice.cancel('paid')).rejects.toMatchObject({ code: 'NotCancellable', status: 409 });
+    await expect(use.sluice.cancel('paid')).rejects.toMatchObject({ code: 'NotCancellable', status: 409 });
   });
 
   it('gets the same withdrawal for the same terms, and a conflict for others', async () => {
     const terms = sol('repeated');
     const first = await pay(terms);
-    expect(await sluice.withdraw(terms)).toMatchObject({ status: 'finalized', attempts: first.attempts });
-    const others = sluice.withdraw({ ...terms, amount: '2000001' });
+    expect(await use.sluice.withdraw(terms)).toMatchObject({ status: 'finalized', attempts: first.attempts });
+    const others = use.sluice.withdraw({ ...terms, amount: '2000001' });
     await expect(others).rejects.toMatchObject({ code: 'TermsConflict', status: 409 });
-    expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
+    expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
   });
 });
 
 describe('a destination that must never be paid', () => {
   const cases: readonly [what: string, code: string, address: () => string | Promise<string>][] = [
-    ['a mint', 'mint', () => hand.mint('mint')],
+    ['a mint', 'mint', () => use.chain.mint('mint')],
     [
       'a token account',
       'token_account',
-      () => deriveAta(stack.hotWallet, hand.mint('mint'), TOKEN_PROGRAM_ID.toBase58()),
+      () => deriveAta(use.stack.hotWallet, use.chain.mint('mint'), TOKEN_PROGRAM_ID.toBase58()),
     ],
     ['a program', 'program', () => TOKEN_PROGRAM_ID.toBase58()],
     ['an address off the curve', 'off_curve', () => offCurve('nothing')],
@@ -88,12 +67,12 @@ describe('a destination that must never be paid', () => {
       'pda',
       async () => {
         const address = offCurve('funded');
-        await hand.airdrop(address, 5_000_000);
+        await use.chain.airdrop(address, 5_000_000);
         return address;
       },
     ],
     ['a point of small order', 'small_order', () => base58.encode(Uint8Array.of(1, ...new Uint8Array(31)))],
-    ['the hot wallet itself', 'own_address', () => stack.hotWallet],
+    ['the hot wallet itself', 'own_address', () => use.stack.hotWallet],
   ];
 
   it.each(cases)('is %s: %s', async (_what, code, address) => {
@@ -103,8 +82,8 @@ describe('a destination that must never be paid', () => {
 
   it.each(['0OIl'.repeat(10), 'abc'])('is no address at all, and uses up no id: %s', async (destination) => {
     const terms = sol(`malformed-${destination}`, { destination });
-    await expect(sluice.withdraw(terms)).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
-    await expect(sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(use.sluice.withdraw(terms)).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
+    await expect(use.sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
   });
 });
 
@@ -126,13 +105,13 @@ describe('an asset or an amount that cannot be paid', () => {
 
 describe('a token', () => {
   it('gets its account made, its rent reserved until it has landed, and its memo written', async () => {
-    const mint = hand.mint('mint');
+    const mint = use.chain.mint('mint');
     const terms = sol('token', { asset: mint, amount: '12500000', memo: 'invoice ✓ 17' });
-    await hand.swallowSends();
-    await sluice.withdraw(terms);
-    const { attempts } = await reaches(sluice, terms.id, 'sending');
+    await use.chain.swallowSends();
+    await use.sluice.withdraw(terms);
+    const { attempts } = await reaches(use.sluice, terms.id, 'sending');
     const reserved = await query<{ asset: string; amount: string }>(
-      stack,
+      use.stack,
       `select asset, amount::text from reservation where withdrawal_id = $1 and state = 'open' order by amount`,
       [terms.id],
     );
@@ -143,19 +122,21 @@ describe('a token', () => {
       asset: 'SOL',
       amount: String(BigInt(feeLamports) + BigInt(rentLamports)),
     });
-    await hand.heal();
+    await use.chain.heal();
 
-    const paid = await sluice.waitForFinal(terms.id);
+    const paid = await use.sluice.waitForFinal(terms.id);
     expect(paid).toMatchObject({ status: 'finalized', amountReceived: '12500000' });
-    expect(await hand.lamports(account)).toBe(Number(rentLamports));
-    expect(await hand.memosOf(paid.attempts[0]?.signature ?? '')).toEqual(['invoice ✓ 17']);
-    expect(await hand.paymentsTo(terms.destination)).toMatchObject([{ asset: mint, received: 12_500_000n }]);
+    expect(await use.chain.lamports(account)).toBe(Number(rentLamports));
+    expect(await use.chain.memosOf(paid.attempts[0]?.signature ?? '')).toEqual(['invoice ✓ 17']);
+    expect(await use.chain.paymentsTo(terms.destination)).toMatchObject([
+      { asset: mint, received: 12_500_000n },
+    ]);
   });
 
   it('with a transfer fee shows what arrived, as the chain does', async () => {
-    const terms = sol('fee-token', { asset: hand.mint('feeMint'), amount: '1000001' });
+    const terms = sol('fee-token', { asset: use.chain.mint('feeMint'), amount: '1000001' });
     const { amountReceived } = await pay(terms);
-    const [payment] = await hand.paymentsTo(terms.destination);
+    const [payment] = await use.chain.paymentsTo(terms.destination);
     expect(amountReceived).toBe('990000');
     expect(payment?.received.toString()).toBe(amountReceived);
   });
@@ -164,75 +145,75 @@ describe('a token', () => {
 describe('a transaction on its way', () => {
   it('that never arrives is proved dead, and the second attempt alone pays', async () => {
     const terms = sol('dead');
-    await hand.swallowSends();
-    await sluice.withdraw(terms);
-    await until(async () => (await sluice.get(terms.id)).attempts.length === 2);
-    await hand.heal();
+    await use.chain.swallowSends();
+    await use.sluice.withdraw(terms);
+    await until(async () => (await use.sluice.get(terms.id)).attempts.length === 2);
+    await use.chain.heal();
 
-    const paid = await sluice.waitForFinal(terms.id);
+    const paid = await use.sluice.waitForFinal(terms.id);
     expect(paid.status).toBe('finalized');
     expect(paid.attempts.map(({ n, state }) => ({ n, state }))).toEqual([
       { n: 1, state: 'dead' },
       { n: 2, state: 'landed' },
     ]);
     const [proof] = await query<{ proof: Record<string, unknown> }>(
-      stack,
+      use.stack,
       'select proof from attempt where withdrawal_id = $1 and n = 1',
       [terms.id],
     );
     expect(proof?.proof).toMatchObject({ quorum: 2, coverage: { containsSignature: false } });
-    const payments = await hand.paymentsTo(terms.destination);
+    const payments = await use.chain.paymentsTo(terms.destination);
     expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts[1]?.signature]);
   }, 120_000);
 
   it('waits for funds, and goes on by itself when they are there', async () => {
-    const held = BigInt(await hand.lamports(stack.hotWallet));
+    const held = BigInt(await use.chain.lamports(use.stack.hotWallet));
     const terms = sol('short', { amount: String(held + 1_000_000_000n) });
-    await sluice.withdraw(terms);
-    const waiting = await reaches(sluice, terms.id, 'awaiting_funds');
+    await use.sluice.withdraw(terms);
+    const waiting = await reaches(use.sluice, terms.id, 'awaiting_funds');
     expect(waiting).toMatchObject({ reason: { code: 'insufficient_funds' }, attempts: [] });
-    await hand.airdrop(stack.hotWallet, 2_000_000_000_000);
-    expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
-    expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
+    await use.chain.airdrop(use.stack.hotWallet, 2_000_000_000_000);
+    expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
+    expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
 
   // The last one: a spend that is nobody's attempt pauses all withdrawals.
   it('that fails on chain ends the withdrawal with the error in words, and gives the money back', async () => {
-    const key = hand.hotKey();
+    const key = use.chain.hotKey();
     const terms = sol('failing', { amount: '900000000000' });
-    await hand.swallowSends();
-    await sluice.withdraw(terms);
-    await reaches(sluice, terms.id, 'sending');
-    await hand.healAndSend(key, [
+    await use.chain.swallowSends();
+    await use.sluice.withdraw(terms);
+    await reaches(use.sluice, terms.id, 'sending');
+    await use.chain.healAndSend(key, [
       SystemProgram.transfer({
         fromPubkey: key.publicKey,
         toPubkey: new PublicKey(newWallet()),
-        lamports: (await hand.lamports(stack.hotWallet)) - 100_000_000_000,
+        lamports: (await use.chain.lamports(use.stack.hotWallet)) - 100_000_000_000,
       }),
     ]);
 
-    const failed = await sluice.waitForFinal(terms.id);
+    const failed = await use.sluice.waitForFinal(terms.id);
     expect(failed).toMatchObject({ status: 'failed', reason: { code: 'failed_on_chain' } });
     expect(failed.reason?.message).toContain('instruction 3 (System program) failed: insufficient funds');
     expect(failed.attempts).toMatchObject([
       { n: 1, state: 'failed', error: expect.stringContaining('Custom') },
     ]);
     expect(await openReservations(terms.id)).toBe('0');
-    expect(await hand.paymentsTo(terms.destination)).toEqual([]);
+    expect(await use.chain.paymentsTo(terms.destination)).toEqual([]);
   });
 });
 
 describe('when everything has ended', () => {
   it('nothing is reserved any more', async () => {
     const [row] = await query<{ sum: string }>(
-      stack,
+      use.stack,
       `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open'`,
     );
     expect(row?.sum).toBe('0');
   });
 
   it('no key is in any history or log', async () => {
-    const secret = hand.hotKey().secretKey;
+    const secret = use.chain.hotKey().secretKey;
     const spellings = [secret, secret.slice(0, 32)].flatMap((bytes) => [
       base58.encode(bytes),
       Buffer.from(bytes).toString('base64').replace(/=+$/, ''),
@@ -241,11 +222,13 @@ describe('when everything has ended', () => {
       [...bytes].join(', '),
     ]);
     const ids: string[] = [];
-    for await (const { id } of sluice.list()) ids.push(id);
+    for await (const { id } of use.sluice.list()) ids.push(id);
     expect(ids.length).toBeGreaterThan(15);
-    const histories = await Promise.all(ids.map(async (id) => [id, await historyText(stack, id)] as const));
+    const histories = await Promise.all(
+      ids.map(async (id) => [id, await historyText(use.stack, id)] as const),
+    );
     expect(histories.find(([id]) => id === 'paid')?.[1]).toContain('2000000');
-    const told = [...histories, ...logsOf(stack)].filter(([, text]) =>
+    const told = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
       spellings.some((spelling) => text.includes(spelling)),
     );
     expect(told.map(([name]) => name)).toEqual([]);
@@ -254,7 +237,7 @@ describe('when everything has ended', () => {
 
 async function openReservations(id: string): Promise<string | undefined> {
   const [row] = await query<{ sum: string }>(
-    stack,
+    use.stack,
     `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open' and withdrawal_id = $1`,
     [id],
   );

@@ -3,12 +3,12 @@ import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { readBooks } from '../../src/localstack/books.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { apiProcess } from '../../src/localstack/services.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
-import { audit } from './audit.ts';
 import { reaches, takenOver, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
@@ -57,7 +57,7 @@ function execute(terms: WithdrawalTerms): Promise<unknown> {
 async function expectPaidOnce({ id, destination }: WithdrawalTerms): Promise<void> {
   const paid = await use.sluice.waitForFinal(id, { pollMs: 200 });
   expect(paid.status).toBe('finalized');
-  const { chain, record, live, openReservations } = await audit(use.stack);
+  const { chain, record, live, openReservations } = await readBooks(use.stack);
   expect(record).toEqual(chain);
   expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
   expect(await use.chain.paymentsTo(destination)).toMatchObject([

@@ -46,6 +46,8 @@ export class Chain {
   readonly #listeners = new Set<(event: ChainEvent) => void>();
   /** Whether blocks include transactions that cannot pay their fee, without executing them (SIMD-0290). */
   includesUnpayable = false;
+  /** Transactions that forks have taken back since the start. */
+  undone = 0;
   #pending = new Map<string, WireTransaction>();
   #nextSlot = 1;
   #finalizedHeight = 0;
@@ -130,6 +132,7 @@ export class Chain {
     if (count < 1 || count > most) throw new RangeError(`a fork takes back 1 to ${most} blocks now`);
     for (let taken = 0; taken < count; taken += 1) {
       const block = this.ledger.pop();
+      this.undone += block.transactions.length;
       this.lifetimes.pop();
       for (const [address, before] of this.#history.pop()) this.vm.setAccount(address, before);
       if (requeue) for (const { transaction } of block.transactions) this.submit(transaction);

@@ -55,7 +55,9 @@ export function controlMethods(controls: Controls): MethodTable {
       controls.includeUnpayable(params.boolean(0));
       return true;
     },
-    localnet_faultsMet: () => controls.faultsMet(),
+    localnet_faultsMet: (params) =>
+      run(() => controls.faultsMet(params.has(0) ? params.integer(0) : undefined)),
+    localnet_undone: () => controls.chain.undone,
     localnet_mintTo: (params) =>
       controls.queueMintTo(params.address(0), params.address(1), amount(params, 2)),
   };

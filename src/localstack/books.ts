@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { transactionsSignedBy } from './chain-truth.ts';
+import { rpc } from './rpc.ts';
+import type { Stack } from './stack.ts';
+
+/** Lamports that left the hot wallet by signature: amounts in SOL, fees and rents. */
+export type Spent = Readonly<Record<string, bigint>>;
+
+/** The same money as the finalized blocks show it and as Postgres has it. */
+export interface Books {
+  /** Every transaction that the hot wallet signed, in all finalized blocks. */
+  readonly chain: Spent;
+  /** Every attempt that landed or failed, at what the record says it cost. */
+  readonly record: Spent;
+  /** Attempts that may still land. */
+  readonly live: number;
+  /** Attempts that were proved dead. */
+  readonly dead: number;
+  /** Base units of all assets that are still promised. */
+  readonly openReservations: bigint;
+}
+
+/** Reads both sides after the last moment at which any attempt on record could land. */
+export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | 'hotWallet'>): Promise<Books> {
+  const [url = ''] = stack.rpcUrls;
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  try {
+    const { rows: expiry } = await client.query<{ height: string }>(LAST_HEIGHT);
+    await finalizedAbove(url, BigInt(expiry[0]?.height ?? 0));
+    const signed = await transactionsSignedBy(url, stack.hotWallet);
+    const { rows: settled } = await client.query<{ signature: string; spent: string }>(SPENT);
+    const { rows: counts } = await client.query<{ live: string; dead: string; promised: string }>(COUNTS);
+    const [counted] = counts;
+    if (counted === undefined) throw new Error('PostgreSQL answers a count with no row');
+    return {
+      chain: Object.fromEntries(signed.map((one) => [one.signature, -one.changeLamports])),
+      record: Object.fromEntries(settled.map(({ signature, spent }) => [signature, BigInt(spent)])),
+      live: Number(counted.live),
+      dead: Number(counted.dead),
+      openReservations: BigInt(counted.promised),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+const PATIENCE_MS = 90_000;
+
+async function finalizedAbove(url: string, last: bigint): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (BigInt(await rpc<number>(url, 'getBlockHeight', [{ commitment: 'finalized' }])) <= last) {
+    if (performance.now() > end) throw new Error(`height ${last} is not finalized after ${PATIENCE_MS} ms`);
+    await sleep(50);
+  }
+}
+
+const LAST_HEIGHT = 'select coalesce(max(last_valid_block_height), 0) as height from attempt';
+
+const SPENT = `select attempt.signature, attempt.fee_lamports
+    + case when state = 'landed' then rent_lamports else 0 end
+    + case when state = 'landed' and asset = 'SOL' then amount else 0 end as spent
+  from attempt join withdrawal on withdrawal.id = withdrawal_id where state in ('landed', 'failed')`;
+
+const COUNTS = `select (select count(*) from attempt where state in ('prepared', 'signed')) as live,
+  (select count(*) from attempt where state = 'dead') as dead,
+  (select coalesce(sum(amount), 0) from reservation where state = 'open') as promised`;

@@ -1,6 +1,9 @@
 #!/usr/bin/env node
+import { registerAddresses } from './cli/addresses.ts';
 import { registerAlerts } from './cli/alerts.ts';
+import { registerAssets } from './cli/assets.ts';
 import { registerDemo } from './cli/demo.ts';
+import { registerDeposits } from './cli/deposits.ts';
 import { registerDev } from './cli/dev.ts';
 import { EXIT_MEANINGS } from './cli/exit.ts';
 import { registerExplain } from './cli/explain.ts';
@@ -11,10 +14,11 @@ import { registerNonces } from './cli/nonces.ts';
 import { registerOneWithdrawal } from './cli/one-withdrawal.ts';
 import { registerPause } from './cli/pause.ts';
 import { createProgram, runProgram } from './cli/program.ts';
+import { registerScan } from './cli/scan.ts';
 import { registerWebhooks } from './cli/webhooks.ts';
 import { registerWithdraw } from './cli/withdraw.ts';
 
-const program = createProgram('sluice', 'Durable withdrawals on Solana').addHelpText(
+const program = createProgram('sluice', 'Durable deposits and withdrawals on Solana').addHelpText(
   'after',
   `
 An amount is in base units: 1500000000 is 1.5 SOL. With --json, progress goes to stderr, and the last line of
@@ -33,6 +37,10 @@ registerWithdraw(program);
 registerOneWithdrawal(program);
 registerExplain(program);
 registerList(program);
+registerAddresses(program);
+registerDeposits(program);
+registerAssets(program);
+registerScan(program);
 registerAlerts(program);
 registerPause(program);
 registerKeys(program);

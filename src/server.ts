@@ -50,12 +50,14 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     const showAlerts = meterAlerts(metrics, () => ledger.alerts.openByKind());
     open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts));
   }
-  const { explorerUrl, cluster, rpcUrls = [] } = settings;
+  const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
   const chain = chainWhenAsked(settings, open);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
     explorer: { explorerUrl, cluster, rpcUrls },
+    addresses: { manifestKey: addressManifestKey, lowWater: addressLowWater },
+    tokenPolicy,
     ...(chain === null ? {} : { chain }),
     allowPrivateWebhooks: settings.webhookAllowPrivate,
     logger: log,

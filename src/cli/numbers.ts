@@ -6,3 +6,11 @@ export function positive(text: string): number {
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
   return value;
 }
+
+/** Reads the value of an option that counts from 0. */
+export function notNegative(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('a whole number from 0');
+  return value;
+}

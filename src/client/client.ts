@@ -1,12 +1,35 @@
 import { isTerminal } from '../domain/withdrawal.ts';
+import { AssetCalls } from './assets.ts';
+import { DepositAddressCalls } from './deposit-addresses.ts';
+import { DepositCalls } from './deposits.ts';
 import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
-import { delay, Transport, type TransportOptions } from './transport.ts';
+import { ScanCalls } from './scan.ts';
+import { delay, pathPart, queryOf, Transport, type TransportOptions } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
 import { WebhookCalls } from './webhooks.ts';
 
+export type { Asset, AssetChange } from './assets.ts';
+export type {
+  AddressImport,
+  AddressManifest,
+  DepositAddress,
+  DepositAddressState,
+  TokenAccount,
+  Warning,
+} from './deposit-addresses.ts';
+export type {
+  Deposit,
+  DepositEvent,
+  DepositFilter,
+  DepositPage,
+  DepositState,
+  FollowOptions,
+  NotCreditedReason,
+} from './deposits.ts';
 export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
+export type { ScanGap, ScanRange, ScanStatus } from './scan.ts';
 export type {
   Attempt,
   ListFilter,
@@ -54,13 +77,22 @@ const PAGE_SIZE = 100;
  * const paid = await sluice.waitForFinal('order-17');
  */
 export class SluiceClient {
+  readonly depositAddresses: DepositAddressCalls;
+  readonly deposits: DepositCalls;
+  readonly assets: AssetCalls;
+  readonly scan: ScanCalls;
   /** Who is told of events. */
   readonly webhooks: WebhookCalls;
   readonly #transport: Transport;
 
   constructor(options: SluiceClientOptions) {
-    this.#transport = new Transport(options);
-    this.webhooks = new WebhookCalls(this.#transport);
+    const transport = new Transport(options);
+    this.#transport = transport;
+    this.depositAddresses = new DepositAddressCalls(transport);
+    this.deposits = new DepositCalls(transport);
+    this.assets = new AssetCalls(transport);
+    this.scan = new ScanCalls(transport);
+    this.webhooks = new WebhookCalls(transport);
   }
 
   /**
@@ -101,11 +133,8 @@ export class SluiceClient {
     filter: ListFilter = {},
     options: { readonly limit?: number; readonly cursor?: string | null } = {},
   ): Promise<WithdrawalPage> {
-    const query = new URLSearchParams({ limit: String(options.limit ?? PAGE_SIZE) });
-    for (const [name, value] of Object.entries({ ...filter, cursor: options.cursor })) {
-      if (typeof value === 'string') query.set(name, value);
-    }
-    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals?${query.toString()}` });
+    const query = queryOf({ limit: options.limit ?? PAGE_SIZE, ...filter, cursor: options.cursor });
+    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals${query}` });
   }
 
   /**
@@ -164,8 +193,5 @@ export class SluiceClient {
 }
 
 function pathOf(id: string): string {
-  // A URL cannot carry these two, in whatever encoding: the call would reach another route.
-  if (id === '.' || id === '..')
-    throw new SluiceError('InvalidRequest', 400, `no withdrawal has the id ${id}`);
-  return `/v1/withdrawals/${encodeURIComponent(id)}`;
+  return `/v1/withdrawals/${pathPart(id)}`;
 }

@@ -13,7 +13,7 @@ export interface TransportOptions {
 }
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path and query from the root of the API. */
   readonly path: string;
   readonly body?: unknown;
@@ -81,6 +81,22 @@ export class Transport {
 type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: SluiceError; readonly retryAfterMs: number | null };
+
+/** One part of a path. Throws SluiceError InvalidRequest for what a URL cannot carry there, in whatever encoding. */
+export function pathPart(text: string): string {
+  if (text === '.' || text === '..')
+    throw new SluiceError('InvalidRequest', 400, `nothing has the name ${text}`);
+  return encodeURIComponent(text);
+}
+
+/** `?name=value&…` of those that are set, and nothing where none is. */
+export function queryOf(values: Readonly<Record<string, string | number | null | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null) query.set(name, String(value));
+  }
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}
 
 /** Resolves after `ms`, or rejects with the reason of `signal`. */
 export async function delay(ms: number, signal?: AbortSignal): Promise<void> {

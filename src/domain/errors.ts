@@ -26,8 +26,10 @@ export const ERROR_KINDS = {
     title: 'A withdrawal runs only under the workflow id withdrawal/<id>',
   },
   DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
-  AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be withdrawn' },
+  AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be used' },
   AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
+  ScanAbsent: { status: 409, retryable: false, title: 'No scan of blocks is there to take the order' },
+  ManifestRejected: { status: 422, retryable: false, title: 'The manifest of addresses cannot be trusted' },
   SigningRefused: {
     status: 500,
     retryable: false,

@@ -10,7 +10,10 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
 import { alertRoutes } from './alerts.ts';
+import { type AssetDeps, assetRoutes } from './assets.ts';
 import { requireApiKey } from './auth.ts';
+import { type DepositAddressDeps, depositAddressRoutes } from './deposit-addresses.ts';
+import { depositRoutes } from './deposits.ts';
 import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
@@ -18,10 +21,12 @@ import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
 import { meterRequests } from './request-metrics.ts';
+import { scanRoutes } from './scan.ts';
+import { tokenAccountRoute } from './token-accounts.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
-export interface AppDeps extends ExplanationDeps, WebhookRouteDeps {
+export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps, WebhookRouteDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
   /** Nothing is logged without one. */
@@ -58,6 +63,11 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));
+    await typed.register(depositAddressRoutes(deps));
+    await typed.register(tokenAccountRoute(deps));
+    await typed.register(depositRoutes(deps));
+    await typed.register(assetRoutes(deps));
+    await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));
     await typed.register(webhookRoutes(deps));
   });
   await app.ready();
@@ -72,7 +82,8 @@ async function describeApi(app: FastifyInstance): Promise<void> {
       info: {
         title: 'Sluice',
         version: '0.1.0',
-        description: 'Withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
+        description:
+          'Deposits and withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
       },
       components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
       security: [{ apiKey: [] }],

@@ -76,7 +76,8 @@ export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps):
   };
 }
 
-async function noChain(): Promise<never> {
+/** The nodes of an API that was given none. */
+export async function noChain(): Promise<never> {
   throw new DomainError('Unavailable', 'this API knows no nodes: set SLUICE_RPC_URLS');
 }
 

@@ -2,11 +2,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
-import { ProblemBody, time } from './schemas.ts';
+import { ProblemBody, time, why } from './schemas.ts';
 
-const WhyBody = z.strictObject({
-  why: z.string().trim().min(1).max(500).meta({ description: 'For whoever asks later' }),
-});
+const WhyBody = z.strictObject({ why });
 
 const PausesBody = z
   .object({
@@ -38,7 +36,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         body: WhyBody,
         response,
       },
-      handler: async ({ caller: who, body: { why } }) => present(await ledger.pauses.begin({ who, why })),
+      handler: async ({ caller: who, body }) => present(await ledger.pauses.begin({ who, why: body.why })),
     });
     app.route({
       method: 'POST',
@@ -51,7 +49,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         body: WhyBody,
         response,
       },
-      handler: async ({ caller: who, body: { why } }) => present(await ledger.pauses.end({ who, why })),
+      handler: async ({ caller: who, body }) => present(await ledger.pauses.end({ who, why: body.why })),
     });
   };
 }

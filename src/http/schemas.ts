@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Warning } from '../client/deposit-addresses.ts';
 import type { AttemptEvidence, ShownBlock } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
@@ -42,7 +43,8 @@ export const Reason = z
   .object({ code: z.string().meta({ description: 'Stable, for programs' }), message: z.string() })
   .nullable();
 
-const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
+/** A slot, height, sequence or amount as a decimal string. */
+export const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
 const nodeNames = z.array(z.string()).readonly();
 const order = z
   .int()
@@ -154,6 +156,32 @@ export const ProblemBody = z
   .meta({ id: 'Problem' });
 
 export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
+
+/** A slot or sequence that a caller names; PostgreSQL holds 63 bits. */
+export const position = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number as a decimal string')
+  .transform(BigInt);
+
+/** Why an operator asks for something. */
+export const why = z.string().trim().min(1).max(500).meta({ description: 'For whoever asks later' });
+
+/** base58 of about 32 bytes; whether we know it is another question. */
+export const addressParam = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
+
+/** Your own name of a user. */
+export const userRef = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+  .meta({ description: 'Your id of the user, for ever: the same one has the same address' });
+
+/** {@link Warning} as the OpenAPI document shows it. */
+export const WarningBody = z
+  .object({ code: z.string().meta({ description: 'Stable, for programs' }), message: z.string() })
+  .meta({ id: 'Warning' }) satisfies z.ZodType<Warning>;
+
+/** The answers of a route that are problems. */
+export const problems = { '4xx': ProblemBody, '5xx': ProblemBody };
 
 /** The part of a query that chooses a page of a list. */
 export const pageQuery = {

@@ -98,6 +98,18 @@ export const SETTINGS = {
     name: 'SLUICE_API_KEY',
     schema: z.string().min(16, 'must have at least 16 characters').optional(),
   },
+  addressManifestKey: {
+    name: 'SLUICE_ADDRESS_MANIFEST_KEY',
+    schema: z.string().regex(BASE58_32_BYTES, 'must be a base58 public key').optional(),
+  },
+  addressLowWater: {
+    name: 'SLUICE_ADDRESS_LOW_WATER',
+    schema: z
+      .string()
+      .regex(/^\d{1,6}$/, 'must be a whole number of addresses, 0 to 999999')
+      .transform(Number)
+      .default(100),
+  },
   explorerUrl: { name: 'SLUICE_EXPLORER_URL', schema: httpUrl.default('https://explorer.solana.com') },
   logLevel: {
     name: 'SLUICE_LOG_LEVEL',

@@ -13,6 +13,8 @@ const WHY: Readonly<Record<string, string>> = {
   transferHook: 'a program of the issuer runs in every transfer',
   confidentialTransferMint: 'its balances can be hidden',
   transferFeeConfig: 'a part of every transfer is withheld',
+  pausableConfig: 'its transfers can be paused',
+  defaultAccountState: 'its new accounts may start frozen',
 };
 
 /** Verdict on paying this token to this account (null = the account will be made). */
@@ -36,13 +38,8 @@ export function tokenPolicy(
   if (WRAPPED_SOL.has(mint.address) && rules['wrappedSol'] !== 'allow') {
     return refused('wrapped_sol', 'wrapped SOL is an asset of its own: withdraw the asset SOL instead');
   }
-  const bad = mint.extensions.find((name) => (rules[name] ?? 'reject') === 'reject');
-  if (bad !== undefined) {
-    return refused(
-      `extension_${bad}`,
-      `the token has the extension ${bad}: ${WHY[bad] ?? 'it is not known to be safe'}`,
-    );
-  }
+  const forbidden = refusedExtension(mint, policy);
+  if (forbidden !== null) return { ok: false, reason: forbidden };
   if (mint.paused) return refused('mint_paused', 'transfers of the token are paused by its issuer');
   if (mint.hookProgram !== null && !allowsHooks(rules)) {
     return refused('transfer_hook', `the token calls program ${mint.hookProgram} in every transfer`);
@@ -50,6 +47,28 @@ export function tokenPolicy(
   const reason = account === null ? absentReason(mint) : accountReason(mint, account, destination);
   if (reason !== null) return { ok: false, reason };
   return { ok: true, createAta: account === null, memoRequired: account?.memoRequired ?? false };
+}
+
+/** The extension that keeps a token from being moved for anybody, in whichever direction; null where none does. */
+export function refusedExtension(
+  { extensions }: Pick<MintInfo, 'extensions'>,
+  policy: TokenPolicy = {},
+): StatusReason | null {
+  const rules = { ...TOKEN_RULES, ...policy };
+  const bad = extensions.find((name) => (rules[name] ?? 'reject') === 'reject');
+  return bad === undefined ? null : extensionReason(bad);
+}
+
+/** What the extensions of a mint let its issuer do, for whoever lists it. */
+export function issuerPowers(extensions: readonly string[]): readonly StatusReason[] {
+  return extensions.filter((name) => name in WHY || !(name in TOKEN_RULES)).map(extensionReason);
+}
+
+function extensionReason(name: string): StatusReason {
+  return {
+    code: `extension_${name}`,
+    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}`,
+  };
 }
 
 function absentReason(mint: MintInfo): StatusReason | null {

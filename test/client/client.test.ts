@@ -191,3 +191,67 @@ test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a 
   }
   expect(server.seen).toEqual([]);
 });
+
+test('addresses, assets and the scan: each call on its path', async () => {
+  const { server, sluice } = await clientOf(Array<Step>(9).fill({ status: 200, body: { assets: [] } }));
+  const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
+  await sluice.depositAddresses.assign('user 1');
+  await sluice.depositAddresses.ofUser('user&1');
+  await sluice.depositAddresses.import(manifest, { since: '7' });
+  await sluice.depositAddresses.tokenAccount('wallet', 'mint');
+  await sluice.assets.put('mint', { depositsOn: false });
+  await sluice.assets.list();
+  await sluice.scan.pause('why');
+  await sluice.scan.rescan({ from: '1', to: '2' }, 'why');
+  await sluice.scan.closeGap({ from: '1', to: '2' }, 'why');
+  const range = { from: '1', to: '2', why: 'why' };
+  expect(
+    server.seen.map(({ method, url, body }) => [
+      method,
+      url.replace('/v1', ''),
+      body === '' ? null : JSON.parse(body),
+    ]),
+  ).toEqual([
+    ['POST', '/deposit-addresses', { userRef: 'user 1' }],
+    ['GET', '/deposit-addresses?userRef=user%261', null],
+    ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
+    ['GET', '/deposit-addresses/wallet/assets/mint', null],
+    ['PUT', '/assets/mint', { depositsOn: false }],
+    ['GET', '/assets', null],
+    ['POST', '/scan/pause', { why: 'why' }],
+    ['POST', '/scan/rescan', range],
+    ['POST', '/scan/close-gap', range],
+  ]);
+});
+
+test('a feed goes on after each page, asks on through a silence, and tells of it once', async () => {
+  const page = (...sequences: readonly string[]): Step => ({
+    status: 200,
+    body: { events: sequences.map((sequence) => ({ sequence })), next: sequences.at(-1) },
+  });
+  const { server, sluice } = await clientOf([
+    page('4', '5'),
+    ...Array<Step>(10).fill({ ...unavailable }),
+    page('6'),
+  ]);
+  const [seen, silences]: [string[], string[]] = [[], []];
+  const onSilence = ({ code }: SluiceError) => silences.push(code);
+  for await (const { sequence } of sluice.deposits.events({
+    after: '3',
+    userRef: 'u',
+    pollMs: 1,
+    onSilence,
+  })) {
+    seen.push(sequence);
+    if (sequence === '6') break;
+  }
+  expect([seen, silences]).toEqual([['4', '5', '6'], ['Unavailable']]);
+  expect(server.seen[0]?.url).toBe('/v1/deposits?limit=200&userRef=u&after=3');
+  expect(server.seen.at(-1)?.url).toBe('/v1/deposits?limit=200&userRef=u&after=5');
+});
+
+test('a feed that is not followed fails when the API is away', async () => {
+  const { sluice } = await clientOf(Array<Step>(5).fill({ ...unavailable }));
+  const feed = sluice.deposits.events({ follow: false });
+  await expect(feed.next()).rejects.toMatchObject({ code: 'Unavailable' });
+});

@@ -12,7 +12,8 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What it has said on stderr until now. */
+  /** What it has said until now. */
+  stdout(): string;
   stderr(): string;
 }
 
@@ -36,7 +37,7 @@ export function startSluice(args: readonly string[], { cwd, env = {} }: Surround
   const ended = new Promise<Ended>((resolve) =>
     child.on('close', (code) => resolve({ code, stdout, stderr })),
   );
-  return { child, ended, stderr: () => stderr };
+  return { child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
 /** {@link startSluice} to its end. */

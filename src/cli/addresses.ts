@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from '@commander-js/extra-typings';
+import type { AddressManifest, DepositAddress, Warning } from '../client/client.ts';
+import { generate } from './addresses/generate.ts';
+import { connect } from './connection.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { notNegative, positive } from './numbers.ts';
+import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
+
+/** `sluice addresses …`: the wallets of depositors, from the words that they come from to the user that has one. */
+export function registerAddresses(program: Command): void {
+  const addresses = program.command('addresses').description('deposit addresses: make, import and give out');
+  registerGenerate(addresses);
+  registerImport(addresses);
+  registerUsers(addresses);
+}
+
+function registerImport(addresses: Command): void {
+  addresses
+    .command('import')
+    .description('take the addresses of a manifest into the pool; the same again changes nothing')
+    .argument('<file>', 'what "addresses generate" wrote')
+    .option(
+      '--since <slot>',
+      'they may have been paid from this slot on: audit them before they are given out',
+    )
+    .option(...JSON_OPTION)
+    .action((file, options) =>
+      run(options, async (output) => {
+        const since = options.since === undefined ? {} : { since: options.since };
+        const done = await connect().depositAddresses.import(await readManifest(file), since);
+        const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free`;
+        output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function registerUsers(addresses: Command): void {
+  addresses
+    .command('assign')
+    .description('the deposit address of a user; the same user has the same one for ever')
+    .argument('<user>', 'your id of the user')
+    .option(...JSON_OPTION)
+    .action((user, options) =>
+      run(options, async (output) => {
+        const assigned = await connect().depositAddresses.assign(user);
+        output.result(assigned, assigned.address);
+        return EXIT.ok;
+      }),
+    );
+  addresses
+    .command('show')
+    .description('a deposit address, and what is wrong with it')
+    .argument('<address>', 'base58')
+    .option(...JSON_OPTION)
+    .action((address, options) =>
+      run(options, async (output) => {
+        const shown = await connect().depositAddresses.get(address);
+        output.result(shown, renderAddress(shown));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function registerGenerate(addresses: Command): void {
+  addresses
+    .command('generate')
+    .description(
+      'offline: derive wallets (BIP-39, SLIP-0010) and write their signed manifest; nothing is sent anywhere',
+    )
+    .requiredOption('--count <count>', 'how many', positive)
+    .requiredOption('--out <file>', 'where the manifest goes; never overwritten')
+    .option('--start <index>', "the first i of m/44'/501'/i'/0'", notNegative, 0)
+    .option(
+      '--mnemonic-file <file>',
+      'English BIP-39 words; without it, new ones are written beside the manifest',
+    )
+    .option(...JSON_AND_PROGRESS_OPTION)
+    .action((options) =>
+      run(options, async (output) => {
+        const made = await generate(options, output);
+        output.result(
+          made,
+          [
+            `${made.count} addresses in ${made.manifest}, from ${made.first}`,
+            `let the API take no others: SLUICE_ADDRESS_MANIFEST_KEY=${made.manifestKey}`,
+          ].join('\n'),
+        );
+        return EXIT.ok;
+      }),
+    );
+}
+
+/** What the file says; the API is the judge of it. */
+async function readManifest(file: string): Promise<AddressManifest> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as AddressManifest;
+  } catch {
+    throw new UsageError(`no manifest can be read from ${file}`);
+  }
+}
+
+function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {
+  const whose = userRef === null ? state : `${state} to ${userRef}`;
+  const audit = since === null ? '' : `  audited from slot ${since}`;
+  return [`${address}  ${whose}  ${path}${audit}`, ...warnings.map(renderWarning)].join('\n');
+}
+
+function renderWarning({ message }: Warning): string {
+  return `warning: ${message}`;
+}

@@ -1,0 +1,88 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { Deposit, DepositEvent, DepositFilter, FollowOptions } from '../client/client.ts';
+import type { DepositState } from '../domain/deposit.ts';
+import { connect } from './connection.ts';
+import { EXIT, Interrupted } from './exit.ts';
+import { notNegative, positive } from './numbers.ts';
+import { type Output, run } from './output.ts';
+
+const DEFAULT_LIMIT = 50;
+const STATES = ['pending', 'final', 'dropped', 'not_credited'] as const satisfies readonly DepositState[];
+
+/** `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. */
+export function registerDeposits(program: Command): void {
+  program
+    .command('deposits')
+    .description('list deposits, newest first; with --follow the feed of what becomes of them, for ever')
+    .option('--address <wallet>', 'only those to this wallet')
+    .option('--user <ref>', 'only those of this user')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
+    .option('--asset <asset>', 'only those of SOL or of this mint')
+    .option('--limit <count>', 'list at most so many', positive, DEFAULT_LIMIT)
+    .option('--follow', 'the feed from its beginning, or from --after')
+    .option('--after <sequence>', 'with --follow: only what comes after this event', notNegative)
+    .option('--json', 'one JSON object on stdout; with --follow one a line')
+    .action((options) =>
+      run(options, (output) => {
+        const filter = filterOf(options);
+        if (options.follow !== true) return list(filter, options.limit, output);
+        const after = options.after === undefined ? {} : { after: String(options.after) };
+        return follow({ ...filter, ...after }, output);
+      }),
+    );
+}
+
+interface Chosen {
+  readonly address?: string | undefined;
+  readonly user?: string | undefined;
+  readonly state?: NonNullable<DepositFilter['state']> | undefined;
+  readonly asset?: string | undefined;
+}
+
+function filterOf({ address, user, state, asset }: Chosen): DepositFilter {
+  return {
+    ...(address === undefined ? {} : { address }),
+    ...(user === undefined ? {} : { userRef: user }),
+    ...(state === undefined ? {} : { state }),
+    ...(asset === undefined ? {} : { asset }),
+  };
+}
+
+async function list(filter: DepositFilter, limit: number, output: Output): Promise<number> {
+  const deposits: Deposit[] = [];
+  for await (const deposit of connect().deposits.list(filter)) {
+    deposits.push(deposit);
+    if (deposits.length === limit) break;
+  }
+  const text = deposits.length === 0 ? 'no deposits' : deposits.map(renderDeposit).join('\n');
+  output.result({ deposits }, text);
+  return EXIT.ok;
+}
+
+async function follow(options: FollowOptions, output: Output): Promise<number> {
+  const interruption = new AbortController();
+  const interrupt = (): void => interruption.abort(new Interrupted('interrupted'));
+  process.once('SIGINT', interrupt);
+  try {
+    const events = connect().deposits.events({
+      ...options,
+      signal: interruption.signal,
+      onSilence: ({ message }) => process.stderr.write(`${message}; asking on\n`),
+    });
+    for await (const event of events) output.result(event, renderEvent(event));
+    return EXIT.ok;
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+function renderEvent({ sequence, at, deposit }: DepositEvent): string {
+  return `${sequence.padStart(6)}  ${at}  ${renderDeposit(deposit)}`;
+}
+
+function renderDeposit(deposit: Deposit): string {
+  const { slot, state, reason, amount, asset, wallet, userRef, signature } = deposit;
+  const why = reason === null ? state : `${state} (${reason})`;
+  const whose = userRef === null ? wallet : `${wallet} of ${userRef}`;
+  return `slot ${slot}  ${why}  ${amount} base units of ${asset} to ${whose}  ${signature}`;
+}

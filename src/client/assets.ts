@@ -1,0 +1,57 @@
+import type { Warning } from './deposit-addresses.ts';
+import { pathPart, type Transport } from './transport.ts';
+
+/** What may be deposited. Amounts are base units as decimal strings. */
+export interface Asset {
+  /** `SOL`, or the address of a mint. */
+  readonly asset: string;
+  /** The token program of the mint; null for SOL. */
+  readonly program: string | null;
+  readonly decimals: number;
+  /** Token-2022 extensions of the mint, by name. */
+  readonly extensions: readonly string[];
+  /** Less than this is recorded as `below_minimum`, and not credited. */
+  readonly minimumDeposit: string;
+  readonly depositsOn: boolean;
+  /** What the extensions let the issuer do. */
+  readonly warnings: readonly Warning[];
+}
+
+/** What an operator decides of an asset; the rest is read from the chain. What is left out stays as it is. */
+export interface AssetChange {
+  /** @default '1' for a new token; for SOL what the chain demands of an account */
+  readonly minimumDeposit?: string;
+  /** @default true for a new one */
+  readonly depositsOn?: boolean;
+}
+
+/** Calls about what may be deposited. */
+export class AssetCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async list(): Promise<readonly Asset[]> {
+    const { assets } = await this.#transport.call<{ assets: readonly Asset[] }>({
+      method: 'GET',
+      path: '/v1/assets',
+    });
+    return assets;
+  }
+
+  /** @throws SluiceError `NotFound` (404). */
+  async get(asset: string): Promise<Asset> {
+    return this.#transport.call({ method: 'GET', path: `/v1/assets/${pathPart(asset)}` });
+  }
+
+  /**
+   * Lists an asset, or changes it. The nodes are asked anew what the mint is.
+   *
+   * @throws SluiceError `AssetRejected` (422) for what is no mint, or a mint with an extension that no deposit is safe with.
+   */
+  async put(asset: string, change: AssetChange = {}): Promise<Asset> {
+    return this.#transport.call({ method: 'PUT', path: `/v1/assets/${pathPart(asset)}`, body: change });
+  }
+}

@@ -1,0 +1,103 @@
+import { pathPart, queryOf, type Transport } from './transport.ts';
+
+/**
+ * `auditing`: watched, and what came before is still looked for; `free`: to be given out; `assigned`: one user's for ever; `used`:
+ * something arrived before it was given out, so it never is.
+ */
+export type DepositAddressState = 'auditing' | 'free' | 'assigned' | 'used';
+
+/** Something to know that changes nothing: a stable code for programs, a sentence for people. */
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A wallet that we watch for deposits. Slots are decimal strings, times ISO-8601. */
+export interface DepositAddress {
+  readonly address: string;
+  /** Of its key, where the keys are. */
+  readonly path: string;
+  readonly state: DepositAddressState;
+  readonly userRef: string | null;
+  /** The slot from which it was audited before it could be given out; null where it was new when it was imported. */
+  readonly since: string | null;
+  readonly createdAt: string;
+  readonly assignedAt: string | null;
+  readonly warnings: readonly Warning[];
+}
+
+/** Wallets with the signature of the place where their keys are: docs/deposits.md. */
+export interface AddressManifest {
+  readonly version: 1;
+  readonly publicKey: string;
+  readonly entries: readonly { readonly path: string; readonly address: string }[];
+  readonly signature: string;
+}
+
+/** What an import did: addresses that are new, those that were there already, and how many can be given out now. */
+export interface AddressImport {
+  readonly imported: number;
+  readonly known: number;
+  readonly free: number;
+  readonly warnings: readonly Warning[];
+}
+
+/** Where a token for a deposit address arrives. */
+export interface TokenAccount {
+  readonly address: string;
+  readonly mint: string;
+  /** The token program that the mint belongs to; null for SOL. */
+  readonly program: string | null;
+  /** The associated token account; null for SOL, which arrives at the address itself. */
+  readonly tokenAccount: string | null;
+  /** Whether what arrives there is credited now. */
+  readonly depositsOn: boolean;
+}
+
+const ROOT = '/v1/deposit-addresses';
+
+/** Calls about the wallets that users pay to. */
+export class DepositAddressCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * The one address of this user: taken from the pool the first time, the same ever after. It is watched when it is answered.
+   *
+   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty.
+   */
+  assign(userRef: string): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } });
+  }
+
+  /** @throws SluiceError `NotFound` (404). */
+  async get(address: string): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` });
+  }
+
+  /** @throws SluiceError `NotFound` (404) where the user has none yet. */
+  ofUser(userRef: string): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` });
+  }
+
+  /**
+   * Takes the addresses of a manifest into the pool; the same again changes nothing. With `since`, a slot, they may have been paid
+   * before: they are audited from there, and given out after that.
+   *
+   * @throws SluiceError `ManifestRejected` (422), which names the field.
+   */
+  import(manifest: AddressManifest, options: { readonly since?: string } = {}): Promise<AddressImport> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
+  }
+
+  /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */
+  async tokenAccount(address: string, mint: string): Promise<TokenAccount> {
+    return this.#transport.call({
+      method: 'GET',
+      path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
+    });
+  }
+}

@@ -1,0 +1,138 @@
+import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
+import { SluiceError } from './errors.ts';
+import { delay, queryOf, type Transport } from './transport.ts';
+
+export type { DepositState, NotCreditedReason };
+
+/** What one transaction brought to one account of a watched wallet. Amounts and slots are decimal strings, times ISO-8601. */
+export interface Deposit {
+  /** Ours, for ever: book under it, and nothing is booked twice. */
+  readonly id: string;
+  readonly signature: string;
+  readonly slot: string;
+  /** Null where the block could not be had, and only the transaction shows it. */
+  readonly blockhash: string | null;
+  readonly blockTime: string | null;
+  /** The wallet for SOL, else its token account. */
+  readonly account: string;
+  readonly wallet: string;
+  /** Whose wallet it is; null where nobody has it. */
+  readonly userRef: string | null;
+  /** `SOL`, or the address of a mint. */
+  readonly asset: string;
+  /** Base units that arrived. */
+  readonly amount: string;
+  readonly state: DepositState;
+  /** Why it is not credited; null in every other state. */
+  readonly reason: NotCreditedReason | null;
+  /** Page of the transaction in a block explorer. */
+  readonly explorerUrl: string;
+}
+
+/** A deposit came into a state. The sequence counts all events in the order in which they became visible, without a gap. */
+export interface DepositEvent {
+  readonly sequence: string;
+  readonly kind: DepositState;
+  readonly at: string;
+  /** As it was then. */
+  readonly deposit: Deposit;
+}
+
+/** Which deposits; all conditions must hold. */
+export interface DepositFilter {
+  /** The wallet. */
+  readonly address?: string;
+  readonly userRef?: string;
+  readonly state?: DepositState;
+  /** `SOL`, or the address of a mint. */
+  readonly asset?: string;
+}
+
+/** One page of deposits, newest first. */
+export interface DepositPage {
+  readonly deposits: readonly Deposit[];
+  /** Pass it as `cursor` for the next page; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+export interface FollowOptions extends DepositFilter {
+  /** The sequence of the last event that was handled. @default '0', from the first */
+  readonly after?: string;
+  /** False: ends where there are no more events now. @default true */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+  /** Called when the API falls silent, once until it has answered again; the feed goes on. */
+  readonly onSilence?: (error: SluiceError) => void;
+  /** Time between two looks at the end of the feed. @default 1_000 */
+  readonly pollMs?: number;
+}
+
+interface Feed {
+  readonly events: readonly DepositEvent[];
+  readonly next: string;
+}
+
+const PAGE_SIZE = 200;
+
+/** Calls about what users have paid. */
+export class DepositCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Every event after one, each once and in order, across restarts of the API; only `signal` ends it, unless `follow` is false.
+   * Store the sequence of the last event in the transaction that books it, and go on from there.
+   *
+   * @throws SluiceError for answers that no waiting can change; the reason of `signal`.
+   */
+  async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
+    const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;
+    let next = after;
+    let silent = false;
+    for (;;) {
+      const feed = await this.#look({ ...filter, after: next }, signal);
+      if (feed instanceof SluiceError) {
+        if (!follow) throw feed;
+        if (!silent) onSilence?.(feed);
+        silent = true;
+      } else {
+        silent = false;
+        yield* feed.events;
+        next = feed.next;
+        if (feed.events.length > 0) continue;
+        if (!follow) return;
+      }
+      await delay(pollMs, signal);
+    }
+  }
+
+  /** All deposits that match as they are now, newest first; pages are fetched as they are read. */
+  async *list(filter: DepositFilter = {}): AsyncGenerator<Deposit, void, undefined> {
+    let cursor: string | null = null;
+    do {
+      const page: DepositPage = await this.#transport.call({
+        method: 'GET',
+        path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
+      });
+      yield* page.deposits;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  /** What follows, or why the API cannot tell now. */
+  async #look(
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal | undefined,
+  ): Promise<Feed | SluiceError> {
+    try {
+      const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
+      return await this.#transport.call({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) });
+    } catch (error) {
+      if (error instanceof SluiceError && error.retryable) return error;
+      throw error;
+    }
+  }
+}

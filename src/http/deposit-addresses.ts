@@ -1,0 +1,147 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { AddressImport, DepositAddress, Warning } from '../client/deposit-addresses.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
+import { MANIFEST_ENTRIES } from '../solana/address-manifest.ts';
+import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
+import { AddressPool, type AddressRules } from './address-pool.ts';
+import type { ExplorerSettings } from './explorer.ts';
+import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
+
+export interface DepositAddressDeps extends BalanceDeps {
+  readonly explorer: Pick<ExplorerSettings, 'cluster'>;
+  /** Default: manifests of any key, but none on mainnet; low below 100. */
+  readonly addresses?: AddressRules;
+}
+
+const tags = ['deposits'];
+const LOW_WATER = 100;
+/** What an entry of a manifest takes in JSON that is written for people, with some to spare. */
+const ENTRY_BYTES = 160;
+
+const AddressBody = z
+  .object({
+    address: z.string(),
+    path: z.string(),
+    state: z.enum(['auditing', 'free', 'assigned', 'used']),
+    userRef: z.string().nullable(),
+    since: u64.nullable(),
+    createdAt: time,
+    assignedAt: time.nullable(),
+    warnings: z.array(WarningBody).readonly(),
+  })
+  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+
+const ManifestBody = z
+  .strictObject({
+    version: z.literal(1),
+    publicKey: z.string().max(44),
+    entries: z
+      .array(z.strictObject({ path: z.string().max(128), address: z.string().max(44) }))
+      .max(MANIFEST_ENTRIES)
+      .readonly(),
+    signature: z.string().max(88),
+  })
+  .meta({ id: 'AddressManifest' });
+
+const ImportedBody = z
+  .object({
+    imported: z.int(),
+    known: z.int(),
+    free: z.int(),
+    warnings: z.array(WarningBody).readonly(),
+  })
+  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+
+/** Routes of `/v1/deposit-addresses`. */
+export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
+    writeRoutes(app, new AddressPool(ledger, addresses, explorer.cluster));
+    readRoutes(app, deps);
+  };
+}
+
+type App = Parameters<FastifyPluginAsyncZod>[0];
+
+function writeRoutes(app: App, pool: AddressPool): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses',
+    schema: {
+      tags,
+      summary: 'The deposit address of a user',
+      description: 'The same userRef has the same address for ever. It is watched before it is answered.',
+      body: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ body }) => present(await pool.assign(body.userRef), []),
+  });
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses/import',
+    bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
+    schema: {
+      tags,
+      summary: 'Take the addresses of a signed manifest into the pool',
+      description: 'They are watched from now on. Those that may have been paid before come with `since`.',
+      body: z.strictObject({
+        manifest: ManifestBody,
+        since: position.optional().meta({ description: 'The first slot in which they may have been paid' }),
+      }),
+      response: { 200: ImportedBody, ...problems },
+    },
+    handler: ({ body: { manifest, since = null } }) => pool.import(manifest, since),
+  });
+}
+
+function readRoutes(app: App, deps: DepositAddressDeps): void {
+  const { ledger } = deps;
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses',
+    schema: {
+      tags,
+      summary: 'The deposit address that a user has',
+      querystring: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ query }) => show(deps, await ledger.addresses.byUser(query.userRef)),
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses/:address',
+    schema: {
+      tags,
+      summary: 'A deposit address, and what is wrong with it',
+      params: z.object({ address: addressParam }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
+  });
+}
+
+async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
+  const known = present(found(row), []);
+  return { ...known, warnings: await balanceWarnings(deps, known.address) };
+}
+
+/** @throws DomainError NotFound */
+export function found(row: DepositAddressRow | undefined): DepositAddressRow {
+  if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
+  return row;
+}
+
+function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositAddress {
+  return {
+    address: row.address,
+    path: row.path,
+    state: row.state,
+    userRef: row.userRef,
+    since: row.since?.toString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    assignedAt: row.assignedAt?.toISOString() ?? null,
+    warnings,
+  };
+}

@@ -1,0 +1,120 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
+import { NOT_CREDITED_REASONS } from '../domain/deposit.ts';
+import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
+import type { DepositRow } from '../ledger/deposit-row.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type ExplorerSettings, explorerLink } from './explorer.ts';
+import { addressParam, pageQuery, position, problems, time, u64, userRef } from './schemas.ts';
+
+export interface DepositDeps {
+  readonly ledger: Ledger;
+  readonly explorer: ExplorerSettings;
+}
+
+const State = z.enum(['pending', 'final', 'dropped', 'not_credited']).meta({ id: 'DepositState' });
+
+const DepositBody = z
+  .object({
+    id: u64,
+    signature: z.string(),
+    slot: u64,
+    blockhash: z.string().nullable(),
+    blockTime: time.nullable(),
+    account: z.string(),
+    wallet: z.string(),
+    userRef: z.string().nullable(),
+    asset: z.string(),
+    amount: u64,
+    state: State,
+    reason: z.enum(NOT_CREDITED_REASONS).nullable(),
+    explorerUrl: z.string(),
+  })
+  .readonly()
+  .meta({ id: 'Deposit' }) satisfies z.ZodType<Deposit>;
+
+const EventBody = z
+  .object({ sequence: u64, kind: State, at: time, deposit: DepositBody })
+  .readonly()
+  .meta({ id: 'DepositEvent' }) satisfies z.ZodType<DepositEvent>;
+
+const FeedBody = z
+  .object({
+    events: z.array(EventBody).readonly(),
+    next: u64.meta({ description: 'Pass it as `after` for what follows' }),
+  })
+  .meta({ id: 'DepositFeed' });
+
+const PageBody = z
+  .object({ deposits: z.array(DepositBody).readonly(), nextCursor: z.string().nullable() })
+  .meta({ id: 'DepositPage' }) satisfies z.ZodType<DepositPage>;
+
+const DepositQuery = z
+  .strictObject({
+    after: position.optional().meta({ description: 'Sequence of the last event that you have; 0 for all' }),
+    address: addressParam.optional().meta({ description: 'The wallet' }),
+    userRef: userRef.optional(),
+    state: State.optional(),
+    asset: z.string().max(64).optional(),
+    ...pageQuery,
+  })
+  .refine(({ after, cursor }) => after === undefined || cursor === undefined, {
+    error: 'goes with the list, not with `after`',
+    path: ['cursor'],
+  });
+
+/** `GET /v1/deposits`: with `after` the feed of everything that becomes of deposits, without it the deposits as they are. */
+export function depositRoutes({ ledger, explorer }: DepositDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/deposits',
+      schema: {
+        tags: ['deposits'],
+        summary: 'What users have paid',
+        description:
+          'With `after`: events, oldest first, by a sequence without gaps: no event ever appears below one that you have seen. Without: deposits as they are now, newest first.',
+        querystring: DepositQuery,
+        response: { 200: z.union([FeedBody, PageBody]), ...problems },
+      },
+      handler: async ({ query: { after, ...query } }) => {
+        if (after === undefined) {
+          const { rows, nextCursor } = await ledger.deposits.list(query);
+          return { deposits: rows.map((row) => presentDeposit(row, explorer)), nextCursor };
+        }
+        const { limit, cursor: _cursor, ...filter } = query;
+        const events = await ledger.depositFeed.events(after, limit, filter);
+        const next = (events.at(-1)?.sequence ?? after).toString();
+        return { events: events.map((event) => presentEvent(event, explorer)), next };
+      },
+    });
+  };
+}
+
+function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: ExplorerSettings): DepositEvent {
+  return {
+    sequence: sequence.toString(),
+    kind,
+    at: at.toISOString(),
+    deposit: presentDeposit(deposit, explorer),
+  };
+}
+
+function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
+  return {
+    id: row.id.toString(),
+    signature: row.signature,
+    slot: row.slot.toString(),
+    blockhash: row.blockhash,
+    blockTime: row.time === null ? null : new Date(Number(row.time) * 1_000).toISOString(),
+    account: row.account,
+    wallet: row.wallet,
+    userRef: row.userRef,
+    asset: row.asset,
+    amount: row.amount.toString(),
+    state: row.state,
+    reason: row.reason,
+    explorerUrl: explorerLink(row.signature, explorer),
+  };
+}

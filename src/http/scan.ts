@@ -1,0 +1,119 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { ScanGap, ScanStatus } from '../client/scan.ts';
+import { DomainError } from '../domain/errors.ts';
+import { pauseScan, rescanRange, resumeScan } from '../workflows/messages.ts';
+import { order, type ScanDeps, statusOf } from './scan-run.ts';
+import { position, problems, time, u64, why } from './schemas.ts';
+
+const tags = ['operations'];
+const range = z.object({ from: u64, to: u64 });
+
+const GapBody = range.extend({
+  state: z.enum(['open', 'filled', 'closed']),
+  openedAt: time,
+  endedAt: time.nullable(),
+  who: z.string().nullable(),
+  why: z.string().nullable(),
+  auditedAt: time.nullable(),
+}) satisfies z.ZodType<ScanGap>;
+
+const ScanBody = z
+  .object({
+    state: z.enum([
+      'starting',
+      'tail',
+      'catch-up',
+      'paused',
+      'gap',
+      'waiting',
+      'stopped',
+      'silent',
+      'absent',
+    ]),
+    cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
+    tip: u64.nullable(),
+    lag: u64.nullable(),
+    blocksPerSecond: z.number().nullable(),
+    gap: range.nullable(),
+    why: z.string().nullable(),
+    at: time.nullable(),
+    gaps: z.array(GapBody).readonly(),
+  })
+  .meta({ id: 'Scan' }) satisfies z.ZodType<ScanStatus>;
+
+const response = { 200: ScanBody, ...problems };
+const WhyBody = z.strictObject({ why });
+const RangeBody = z
+  .strictObject({ from: position, to: position, why })
+  .refine(({ from, to }) => from <= to, { error: 'must not be below `from`', path: ['to'] });
+
+/** Routes of `/v1/scan`: how the scan of blocks stands, and what operators may ask of it, in the name of the API key. */
+export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/scan',
+      schema: { tags, summary: 'How the scan of blocks stands', response },
+      handler: () => statusOf(deps),
+    });
+    for (const { url, summary, signal } of ORDERS) {
+      app.route({
+        method: 'POST',
+        url,
+        schema: { tags, summary, body: WhyBody, response },
+        handler: ({ caller: who, body }) => order(deps, signal, { who, why: body.why }),
+      });
+    }
+    rangeRoutes(deps, app);
+  };
+}
+
+function rangeRoutes(deps: ScanDeps, app: Parameters<FastifyPluginAsyncZod>[0]): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/scan/rescan',
+    schema: {
+      tags,
+      summary: 'Read committed blocks again, both ends included',
+      description: 'What was missed is added; nothing is taken back.',
+      body: RangeBody,
+      response,
+    },
+    handler: ({ caller: who, body }) => rescan(deps, who, body),
+  });
+  app.route({
+    method: 'POST',
+    url: '/v1/scan/close-gap',
+    schema: {
+      tags,
+      summary: 'Go on without the blocks of the open gap',
+      description: 'Who and why stay on record, and every address is audited over these slots.',
+      body: RangeBody,
+      response,
+    },
+    handler: async ({ caller: who, body }) => {
+      await deps.ledger.gaps.close({ ...body, who });
+      return statusOf(deps);
+    },
+  });
+}
+
+const ORDERS = [
+  { url: '/v1/scan/pause', summary: 'Read no more blocks until resumed', signal: pauseScan },
+  { url: '/v1/scan/resume', summary: 'End a pause of the scan', signal: resumeScan },
+] as const;
+
+/** @throws DomainError InvalidRequest for slots that are not scanned yet, ScanAbsent */
+async function rescan(
+  deps: ScanDeps,
+  who: string,
+  body: { readonly from: bigint; readonly to: bigint; readonly why: string },
+): Promise<ScanStatus> {
+  const cursor = await deps.ledger.scan.cursor();
+  if (cursor === null || body.to > cursor.slot) {
+    const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
+    throw new DomainError('InvalidRequest', message, { field: 'to' });
+  }
+  return order(deps, rescanRange, { who, why: body.why, from: body.from.toString(), to: body.to.toString() });
+}

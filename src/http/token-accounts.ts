@@ -1,0 +1,57 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { TokenAccount } from '../client/deposit-addresses.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { agreedMint } from '../solana/agreed-mint.ts';
+import { deriveAta } from '../solana/ata.ts';
+import type { Chain } from '../solana/chain.ts';
+import { found } from './deposit-addresses.ts';
+import { noChain } from './explanation.ts';
+import { addressParam, problems } from './schemas.ts';
+
+export interface TokenAccountDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+}
+
+const TokenAccountBody = z
+  .object({
+    address: z.string(),
+    mint: z.string(),
+    program: z.string().nullable(),
+    tokenAccount: z.string().nullable(),
+    depositsOn: z.boolean(),
+  })
+  .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
+
+/** `GET /v1/deposit-addresses/{address}/assets/{mint}`: where a token for this address arrives. */
+export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/deposit-addresses/:address/assets/:mint',
+      schema: {
+        tags: ['deposits'],
+        summary: 'Where a token for this address arrives',
+        params: z.object({ address: addressParam, mint: z.string().max(64) }),
+        response: { 200: TokenAccountBody, ...problems },
+      },
+      handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
+    });
+  };
+}
+
+/** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
+async function tokenAccount(
+  { ledger, chain = noChain }: TokenAccountDeps,
+  wallet: string,
+  mint: string,
+): Promise<TokenAccount> {
+  const { address } = found(await ledger.addresses.byAddress(wallet));
+  const asset = await ledger.assets.get(mint);
+  if (mint === 'SOL')
+    return { address, mint, program: null, tokenAccount: null, depositsOn: asset?.depositsOn ?? true };
+  const program = asset?.program ?? (await agreedMint((await chain()).pool, mint)).program;
+  const depositsOn = asset?.depositsOn ?? false;
+  return { address, mint, program, tokenAccount: deriveAta(address, mint, program), depositsOn };
+}

@@ -1,0 +1,95 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type AddressManifest, checkManifest } from '../../src/solana/address-manifest.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+
+const PHANTOM_WORDS = 'crush desk brain index action subject tackle idea trim unveil lawn live';
+const PHANTOM_FIRST = '7EWwMxKQa5Gru7oTcS1Wi3AaEgTfA6MU3z7MaLUT6hnD';
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'sluice-addresses-'));
+  writeFileSync(join(directory, 'words'), `${PHANTOM_WORDS}\n`);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const generate = (...args: readonly string[]) =>
+  runSluice(['addresses', 'generate', ...args], { cwd: directory });
+const text = (name: string): string => readFileSync(join(directory, name), 'utf8');
+const manifest = (name: string): AddressManifest => JSON.parse(text(name)) as AddressManifest;
+
+describe('sluice addresses generate, with no service anywhere', () => {
+  test('derives from words that are there, from any index, and signs the list', async () => {
+    const made = await generate('--count', '3', '--mnemonic-file', 'words', '--out', 'a.json', '--json');
+    const { publicKey, entries } = manifest('a.json');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(lastWord(made)).toEqual({
+      manifest: 'a.json',
+      manifestKey: publicKey,
+      mnemonicFile: 'words',
+      first: PHANTOM_FIRST,
+      count: 3,
+    });
+    expect(entries.map(({ path }) => path)).toEqual([0, 1, 2].map((i) => `m/44'/501'/${i}'/0'`));
+    await checkManifest(manifest('a.json'), publicKey);
+    const next = await generate(
+      '--count',
+      '2',
+      '--start',
+      '2',
+      '--mnemonic-file',
+      'words',
+      '--out',
+      'b.json',
+    );
+    expect(next.stdout).toContain(`SLUICE_ADDRESS_MANIFEST_KEY=${publicKey}\n`);
+    expect(manifest('b.json').entries[0]).toEqual(entries[2]);
+    expect(manifest('b.json').entries.at(-1)?.path).toBe("m/44'/501'/3'/0'");
+  });
+
+  test('makes new words that only their owner can read, and shows none of them', async () => {
+    const made = await generate('--count', '1', '--out', 'new.json');
+    expect(made.code).toBe(0);
+    const words = text('new.mnemonic').trim().split(' ');
+    expect(words).toHaveLength(24);
+    expect(statSync(join(directory, 'new.mnemonic')).mode & 0o777).toBe(0o600);
+    const said = `${made.stdout}${made.stderr}${text('new.json')}`.split(/[^a-z]+/);
+    expect(said.join(' ')).not.toContain(words.slice(0, 2).join(' '));
+    const again = await generate('--count', '1', '--mnemonic-file', 'new.mnemonic', '--out', 'new2.json');
+    expect(again.code).toBe(0);
+    expect(manifest('new2.json')).toEqual(manifest('new.json'));
+  });
+
+  test('overwrites neither a manifest nor words', async () => {
+    writeFileSync(join(directory, 'kept.json'), 'kept');
+    writeFileSync(join(directory, 'lost.mnemonic'), 'kept');
+    const [there, words] = await Promise.all([
+      generate('--count', '1', '--out', 'kept.json'),
+      generate('--count', '1', '--out', 'lost.json'),
+    ]);
+    expect([there.code, words.code]).toEqual([2, 2]);
+    expect([text('kept.json'), text('lost.mnemonic')]).toEqual(['kept', 'kept']);
+    expect(existsSync(join(directory, 'kept.mnemonic'))).toBe(false);
+    expect(existsSync(join(directory, 'lost.json'))).toBe(false);
+    expect(words.stderr).toContain('lost.mnemonic is there already, and is never overwritten');
+  });
+
+  test('refuses more than a manifest lists, indexes that no key has, and words that are none', async () => {
+    writeFileSync(join(directory, 'typo'), PHANTOM_WORDS.replace('live', 'love'));
+    const [many, beyond, typo, absent] = await Promise.all([
+      generate('--count', '10001', '--out', 'x.json'),
+      generate('--count', '2', '--start', String(2 ** 31 - 1), '--out', 'x.json'),
+      generate('--count', '1', '--mnemonic-file', 'typo', '--out', 'x.json'),
+      generate('--count', '1', '--mnemonic-file', 'nowhere', '--out', 'x.json'),
+    ]);
+    expect([many.code, beyond.code, typo.code, absent.code]).toEqual([2, 2, 2, 2]);
+    expect(typo.stderr).not.toContain('love');
+    expect(existsSync(join(directory, 'x.json'))).toBe(false);
+    expect(existsSync(join(directory, 'x.mnemonic'))).toBe(false);
+  });
+});

@@ -1,0 +1,131 @@
+import {
+  createInitializeNonTransferableMintInstruction,
+  ExtensionType,
+  NATIVE_MINT,
+} from '@solana/spl-token';
+import { PublicKey } from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { DepositDesk } from './deposit-desk.ts';
+
+const SOL = {
+  asset: 'SOL',
+  program: null,
+  decimals: 9,
+  extensions: [],
+  minimumDeposit: '890880',
+  depositsOn: true,
+  warnings: [],
+};
+
+let desk: DepositDesk;
+beforeAll(async () => {
+  desk = await DepositDesk.open();
+});
+afterEach(() => desk.localnet.controls.clearFaults());
+afterAll(() => desk?.close());
+
+const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets/${asset}`, change);
+const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
+const nonTransferable = () =>
+  desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.NonTransferable,
+        initialize: (mint: PublicKey) =>
+          createInitializeNonTransferableMintInstruction(mint, new PublicKey(TOKEN_2022_PROGRAM)),
+      },
+    ],
+  });
+
+test('SOL is there by itself, with what the chain demands of an account', async () => {
+  expect((await desk.call('GET', '/v1/assets')).body).toEqual({ assets: [SOL] });
+  expect((await get('SOL')).body).toEqual(SOL);
+});
+
+test('SOL takes no smaller minimum than the chain’s, and keeps what it was given', async () => {
+  const { status, body } = await put('SOL', { minimumDeposit: '890879' });
+  expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'minimumDeposit']);
+  expect((await put('SOL', { minimumDeposit: '1000000' })).body).toEqual({
+    ...SOL,
+    minimumDeposit: '1000000',
+  });
+  expect((await put('SOL', { depositsOn: false })).body).toEqual({
+    ...SOL,
+    minimumDeposit: '1000000',
+    depositsOn: false,
+  });
+  expect((await desk.call('GET', '/v1/assets')).body.assets).toHaveLength(1);
+});
+
+test('a mint is listed with what the chain says of it', async () => {
+  const { mint, feeMint } = desk.localnet;
+  expect((await get(mint.address)).status).toBe(404);
+  expect((await put(mint.address)).body).toEqual({
+    asset: mint.address,
+    program: TOKEN_PROGRAM,
+    decimals: mint.decimals,
+    extensions: [],
+    minimumDeposit: '1',
+    depositsOn: true,
+    warnings: [],
+  });
+  const listed = await put(feeMint.address, { minimumDeposit: '18446744073709551615' });
+  expect(listed.body).toMatchObject({
+    program: TOKEN_2022_PROGRAM,
+    extensions: ['transferFeeConfig'],
+    minimumDeposit: '18446744073709551615',
+    warnings: [
+      {
+        code: 'extension_transferFeeConfig',
+        message: 'the token has the extension transferFeeConfig: a part of every transfer is withheld',
+      },
+    ],
+  });
+  expect((await get(feeMint.address)).body).toEqual(listed.body);
+});
+
+test('wrapped SOL is an asset of its own', async () => {
+  expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({ program: TOKEN_PROGRAM, decimals: 9 });
+});
+
+test('what is no mint is refused, and the field named', async () => {
+  for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address, 'USDC']) {
+    const { status, body } = await put(asset);
+    expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'mint']);
+    expect((await get(asset)).status).toBe(404);
+  }
+});
+
+test('a mint that cannot be moved is listed with deposits off, or not at all', async () => {
+  const mint = await nonTransferable();
+  const { status, body } = await put(mint);
+  expect([status, body.field]).toEqual([422, 'depositsOn']);
+  expect(body.detail).toContain('nonTransferable');
+  expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
+  expect((await put(mint, { depositsOn: true })).status).toBe(422);
+  const daring = await desk.also({ chain: desk.chain, tokenPolicy: { nonTransferable: 'allow' } });
+  const answer = await desk.call('PUT', `/v1/assets/${mint}`, { depositsOn: true }, daring);
+  expect(answer.body).toMatchObject({ depositsOn: true });
+});
+
+test('a node that lies about a mint is not believed', async () => {
+  const { address } = desk.localnet.plantedMint;
+  const nothing = { context: { slot: 1 }, value: [null] };
+  desk.localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result: nothing });
+  expect((await put(address)).body).toMatchObject({ status: 503, code: 'NoHealthyNode' });
+  desk.localnet.controls.clearFaults();
+  expect((await put(address)).status).toBe(200);
+});
+
+test.each([
+  [{ minimumDeposit: '0' }, 'minimumDeposit'],
+  [{ minimumDeposit: '1.5' }, 'minimumDeposit'],
+  [{ minimumDeposit: '18446744073709551616' }, 'minimumDeposit'],
+  [{ minimumDeposit: 5 }, 'minimumDeposit'],
+  [{ depositsOn: 'yes' }, 'depositsOn'],
+  [{ decimals: 2 }, 'decimals'],
+])('a bad change names the field: %j', async (change, field) => {
+  const { status, body } = await put(desk.localnet.mint.address, change);
+  expect([status, body.field]).toEqual([400, field]);
+});

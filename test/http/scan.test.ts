@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { childOf, START } from '../ledger/chain-of-blocks.ts';
+import { authorization, EXPLORER, openService, type Service } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+async function call(method: 'GET' | 'POST', url: string, payload?: object) {
+  const given = payload === undefined ? {} : { payload };
+  const answer = await service.app.inject({ method, url, headers: { authorization }, ...given });
+  return { status: answer.statusCode, body: answer.json() };
+}
+const scan = async () => (await call('GET', '/v1/scan')).body;
+const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
+const WORD = { pause: { why: 'x' }, resume: { why: 'x' }, rescan: { from: '100', to: '100', why: 'x' } };
+
+test('before the first block there is nothing to tell, and nobody to order about', async () => {
+  expect(await call('GET', '/v1/scan')).toEqual({
+    status: 200,
+    body: {
+      state: 'absent',
+      cursor: null,
+      tip: null,
+      lag: null,
+      blocksPerSecond: null,
+      gap: null,
+      why: null,
+      at: null,
+      gaps: [],
+    },
+  });
+  expect((await call('POST', '/v1/scan/rescan', WORD.rescan)).body).toMatchObject({
+    status: 400,
+    field: 'to',
+  });
+  await service.ledger.scan.start(START);
+  for (const [order, body] of Object.entries(WORD)) {
+    const answer = await call('POST', `/v1/scan/${order}`, body);
+    expect(answer).toMatchObject({ status: 409, body: { code: 'ScanAbsent' } });
+  }
+});
+
+test('a run that no worker answers for is silent, takes orders, and the record is shown', async () => {
+  const run = await service.temporal.workflow.start('depositScan', {
+    workflowId: depositScanWorkflowId(EXPLORER.cluster),
+    taskQueue: WORKFLOW_TASK_QUEUE,
+  });
+  const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
+  expect(await scan()).toMatchObject({ state: 'silent', ...record });
+  for (const [order, body] of Object.entries(WORD)) {
+    expect(await call('POST', `/v1/scan/${order}`, body)).toMatchObject({ status: 200, body: record });
+  }
+  const { events } = await run.fetchHistory();
+  const told = (events ?? []).flatMap(
+    ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
+  );
+  expect(told).toEqual(['pauseScan', 'resumeScan', 'rescanRange']);
+  await run.terminate();
+  expect((await scan()).state).toBe('absent');
+});
+
+test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
+  const { ledger } = service;
+  await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
+  expect(await scan()).toMatchObject({
+    gap: { from: '101', to: '105' },
+    gaps: [{ state: 'open', who: null }],
+  });
+  const wrong = await call('POST', '/v1/scan/close-gap', { from: '101', to: '104', why: 'archive has none' });
+  expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound' } });
+  const closing = { from: '101', to: '105', why: 'archive has none' };
+  const closed = await call('POST', '/v1/scan/close-gap', closing);
+  expect(closed.body).toMatchObject({ gap: null, cursor: { slot: '105' } });
+  expect(closed.body.gaps).toMatchObject([
+    { state: 'closed', who: 'tests', why: 'archive has none', auditedAt: null },
+  ]);
+  expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
+});
+
+test.each([
+  ['from above to', { from: '5', to: '4', why: 'x' }, 'to'],
+  ['no reason', { from: '1', to: '2', why: '  ' }, 'why'],
+  ['no slot', { from: 'x', to: '2', why: 'x' }, 'from'],
+  ['more than it asks for', { from: '1', to: '2', why: 'x', force: true }, 'force'],
+])('an order is refused, and the field named: %s', async (_, body, field) => {
+  for (const order of ['rescan', 'close-gap'])
+    expect((await call('POST', `/v1/scan/${order}`, body)).body).toMatchObject({ status: 400, field });
+});
+
+test('a rescan ends at the cursor', async () => {
+  const beyond = await call('POST', '/v1/scan/rescan', { from: '100', to: '106', why: 'x' });
+  expect(beyond.body).toMatchObject({
+    status: 400,
+    field: 'to',
+    detail: 'to: the scan has come to slot 105',
+  });
+});
+
+test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {
+  const answer = await service.app.inject({ method: 'POST', url: `/v1/scan/${order}`, payload: WORD.rescan });
+  expect(answer.statusCode).toBe(401);
+});

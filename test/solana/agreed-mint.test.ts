@@ -1,0 +1,57 @@
+import { Keypair } from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { agreedMint } from '../../src/solana/agreed-mint.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+
+const ACCOUNTS = 'getMultipleAccounts';
+const NOTHING = { kind: 'result', result: { context: { slot: 1 }, value: [null] } } as const;
+
+let localnet: Localnet;
+let pool: NodePool;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 3 });
+  pool = await openNodePool(localnet.rpcUrls);
+});
+afterEach(() => localnet.controls.clearFaults());
+afterAll(async () => {
+  await pool?.close();
+  await localnet?.close();
+});
+
+test('a mint is what the nodes show: program, decimals, extensions', async () => {
+  const { mint, feeMint } = localnet;
+  expect(await agreedMint(pool, mint.address)).toMatchObject({
+    program: TOKEN_PROGRAM,
+    decimals: mint.decimals,
+    extensions: [],
+  });
+  expect(await agreedMint(pool, feeMint.address)).toMatchObject({
+    program: TOKEN_2022_PROGRAM,
+    decimals: feeMint.decimals,
+    extensions: ['transferFeeConfig'],
+  });
+});
+
+test('what is no mint is refused, with the field', async () => {
+  const refused = { code: 'AssetRejected', context: { field: 'mint' } };
+  for (const address of [Keypair.generate().publicKey.toBase58(), localnet.controls.authority, 'no-address'])
+    await expect(agreedMint(pool, address)).rejects.toMatchObject(refused);
+});
+
+test('one node that lies or is silent changes nothing; two that differ from the third are nobody’s word', async () => {
+  const { address } = localnet.mint;
+  const { controls } = localnet;
+  controls.setFault(0, ACCOUNTS, NOTHING);
+  expect(await agreedMint(pool, address)).toMatchObject({ address, program: TOKEN_PROGRAM });
+  controls.setFault(1, ACCOUNTS, { kind: 'http', status: 500 });
+  await expect(agreedMint(pool, address)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+});
+
+test('a lie that it is no mint is not believed from one node alone', async () => {
+  localnet.controls.setFault(0, ACCOUNTS, { kind: 'http', status: 500 });
+  localnet.controls.setFault(1, ACCOUNTS, NOTHING);
+  await expect(agreedMint(pool, localnet.mint.address)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+});

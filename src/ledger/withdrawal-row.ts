@@ -1,6 +1,11 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { type StatusReason, statesBefore, type WithdrawalStatus } from '../domain/withdrawal.ts';
+import {
+  PAID_BY_DEAD,
+  type StatusReason,
+  statesBefore,
+  type WithdrawalStatus,
+} from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
 
 /** A withdrawal as it stands on record. */
@@ -45,7 +50,10 @@ export async function lockWithdrawal(trx: Transaction<Tables>, id: string): Prom
   return toWithdrawalRow(stored);
 }
 
-/** Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`. */
+/**
+ * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
+ * a dead attempt has paid it.
+ */
 export async function enterStatus(
   trx: Transaction<Tables>,
   id: string,
@@ -64,6 +72,7 @@ export async function enterStatus(
     })
     .where('id', '=', id)
     .where('status', 'in', statesBefore(to))
+    .$if(to !== 'cancelled', (query) => query.where('reasonCode', 'is distinct from', PAID_BY_DEAD))
     .returningAll()
     .executeTakeFirst();
   if (stored !== undefined) return toWithdrawalRow(stored);

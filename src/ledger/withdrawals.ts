@@ -122,16 +122,17 @@ export class Withdrawals {
     }
   }
 
-  /** Those of `ids` that a dead attempt has paid; see {@link isPaidByDead}. */
-  async paidByDead(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Those of `ids` that a dead attempt has paid, with the reasons that hold them; see {@link isPaidByDead}. */
+  async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
     const rows = await this.#db
       .selectFrom('withdrawal')
-      .select('id')
+      .selectAll()
       .where('id', '=', anyOf(ids))
       .where('status', '=', 'held')
       .where('reasonCode', '=', PAID_BY_DEAD)
       .execute();
-    return new Set(rows.map(({ id }) => id));
+    const held = rows.map(toWithdrawalRow);
+    return new Map(held.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
   }
 
   /**

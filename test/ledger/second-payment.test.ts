@@ -75,7 +75,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     const other = newId();
     await use.ledger.withdrawals.reserve(terms(other));
     await use.ledger.withdrawals.move(other, 'held', REASON);
-    expect(await use.ledger.withdrawals.paidByDead([id, other])).toEqual(new Set([id]));
-    expect(await use.ledger.withdrawals.paidByDead([])).toEqual(new Set());
+    expect(await use.ledger.withdrawals.paidByDead([id, other])).toEqual(new Map([[id, ALARM]]));
+    expect(await use.ledger.withdrawals.paidByDead([])).toEqual(new Map());
   });
 });

@@ -11,17 +11,20 @@ import { verifySignature } from '../signing/verify.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
 import { unlessLost } from './lost-record.ts';
+import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
   readonly watcher: LandingWatcher;
+  readonly pool: Pick<NodePool, 'confirmCluster' | 'genesisHash'>;
   /** Milliseconds between two looks at a withdrawal that only people can end. Default 15,000. */
   readonly restMs?: number;
 }
@@ -68,7 +71,7 @@ export function createLanding(deps: LandingDeps) {
 }
 
 async function judged(
-  { ledger, watcher }: LandingDeps,
+  { ledger, watcher, pool }: LandingDeps,
   attempt: AttemptRow,
   reporter: LandingReporter,
   paid: PaidMeanwhile,
@@ -97,6 +100,7 @@ async function judged(
   };
   const watch = () => watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
   const outcome = await paid.during(withdrawalId, watch);
+  if (outcome.verdict.kind === 'dead') await confirmOneCluster(ledger, pool);
   await alert(null);
   return outcome;
 }

@@ -53,10 +53,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     // The customer's word may have come after the row was read; nobody would say it again.
     if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
       return compose(moved);
-    if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
-    return kind === 'rejected'
-      ? { kind: 'ended', status: kind, reason }
-      : { kind: 'waiting', status: kind, reason };
+    return answerOf(moved, kind, reason);
   }
 
   return {
@@ -81,6 +78,14 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
+}
+
+/** What the run hears of a withdrawal that was to be turned away; one that a dead attempt has paid has stayed as it was. */
+function answerOf(moved: WithdrawalRow, kind: (Refusal | Stop)['kind'], reason: StatusReason): Preparation {
+  if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
+  return kind === 'rejected'
+    ? { kind: 'ended', status: kind, reason }
+    : { kind: 'waiting', status: kind, reason };
 }
 
 /** Where another run was faster, what it left counts; any other error stands. */

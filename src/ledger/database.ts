@@ -8,7 +8,7 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
-import type { AlertKind } from '../domain/alerts.ts';
+import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
@@ -155,6 +155,26 @@ interface LostNonceTable {
   slot: bigint;
 }
 
+interface ClusterTable {
+  one: Generated<boolean>;
+  genesisHash: string;
+  boundAt: Generated<Date>;
+}
+
+interface NodeLedgerTable {
+  node: string;
+  firstSlot: bigint;
+  finalizedSlot: bigint;
+  gapFrom: bigint | null;
+  gapTo: bigint | null;
+}
+
+interface NodeViewTable {
+  worker: string;
+  alarms: ColumnType<readonly Alarm[], string, string>;
+  seenAt: Generated<Date>;
+}
+
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables {
   withdrawal: WithdrawalTable;
@@ -168,6 +188,9 @@ export interface Tables {
   nonceAccount: NonceAccountTable;
   nonceUpkeep: NonceUpkeepTable;
   lostNonce: LostNonceTable;
+  cluster: ClusterTable;
+  nodeLedger: NodeLedgerTable;
+  nodeView: NodeViewTable;
 }
 
 export type Database = Kysely<Tables>;

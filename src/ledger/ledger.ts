@@ -3,6 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Attempts } from './attempts.ts';
+import { Cluster } from './cluster.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { LostNonces } from './lost-nonces.ts';
@@ -23,6 +24,7 @@ export interface Ledger {
   readonly alerts: Alerts;
   readonly pauses: Pauses;
   readonly continuity: Continuity;
+  readonly cluster: Cluster;
   readonly walletHistory: WalletHistory;
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
@@ -51,6 +53,7 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     alerts: new Alerts(db),
     pauses: new Pauses(db),
     continuity: new Continuity(db),
+    cluster: new Cluster(db),
     walletHistory: new WalletHistory(db),
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),

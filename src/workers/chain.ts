@@ -7,6 +7,7 @@ import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
+import { checkClusterName } from '../domain/cluster.ts';
 import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
@@ -43,7 +44,13 @@ export async function chainWorker(
   await registerSearchAttributes(connection, namespace);
   const ledger = await openLedger(config.databaseUrl);
   closers.add('ledger', () => ledger.close());
-  const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
+  const pool = await openNodePool(config.rpcUrls, {
+    ...nodeOptions(config),
+    admit: async (genesisHash) => {
+      checkClusterName(config.cluster, genesisHash);
+      await ledger.cluster.bind(genesisHash);
+    },
+  });
   closers.add('nodes', () => pool.close());
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   closers.add('schedules', keepSchedules(client));
@@ -74,7 +81,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, pool: chain.pool }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,

@@ -58,8 +58,13 @@ function landing(id: string, signature: string) {
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
   const environment = new MockActivityEnvironment({}, { client });
   environment.on('heartbeat', ({ reason }) => heartbeats.push(reason?.code));
-  const { landAttempt } = createLanding({ ledger, watcher: room.watcher, restMs: 50 });
-  const work: Promise<unknown> = environment.run(landAttempt, { id, n: 2, signature });
+  const { watcher, pool } = room;
+  const landings = createLanding({ ledger, watcher, pool, restMs: 50 });
+  const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
+    id,
+    n: 2,
+    signature,
+  });
   const end = work.catch((error: unknown) => error);
   return { end, heartbeats, stop: () => environment.cancel() };
 }
@@ -77,11 +82,11 @@ const stands = async (id: string) => {
 describe('after the alarm that a dead attempt has landed, the next attempt', () => {
   it('is not handed out to be signed', async () => {
     const { id, destination } = await secondPrepared();
-    const { admit } = createAdmission({ ledger: use.ledger });
+    const admission = createAdmission({ ledger: use.ledger });
     const again = terms(id, { destination });
-    expect((await admit(again)).attempt).toMatchObject({ n: 2, signature: null });
+    expect((await admission.admit(again)).attempt).toMatchObject({ n: 2, signature: null });
     await sound(id);
-    expect(await admit(again)).toMatchObject({ status: 'held', attempt: null });
+    expect(await admission.admit(again)).toMatchObject({ status: 'held', attempt: null });
   });
 
   it('takes no signature that comes late, and is buried when it can land no more', async () => {

@@ -16,6 +16,7 @@ import {
   type NodeFacts,
   type Progress,
   probeFacts,
+  probeGenesis,
   probeMethods,
   probeProgress,
 } from './probe.ts';
@@ -104,10 +105,18 @@ export class Member {
     this.#membership = 'joined';
   }
 
+  /** True where it serves, and shows this cluster when it is asked now. One that shows another is refused. */
+  async shows(cluster: string): Promise<boolean> {
+    if (!this.askable) return false;
+    const shown = await this.#observed(() => probeGenesis(this.node)).catch(() => null);
+    if (shown !== null && shown !== cluster) this.refuseAs(shown, cluster);
+    return shown === cluster;
+  }
+
   /** For good: no later answer brings it back. */
-  refuse(why: string): void {
+  refuseAs(shown: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#why = why;
+    this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
   /** Let an answer count against it that other nodes have shown to be wrong. */

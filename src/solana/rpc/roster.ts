@@ -9,6 +9,8 @@ import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   /** Time between two probes of how far the nodes are; every sixth asks who they are, too. Default 10,000. */
   readonly probeMs?: number;
+  /** Asked once for the genesis hash that the nodes show, before any question of a caller; what it throws ends the opening of the pool. */
+  readonly admit?: (genesisHash: string) => Promise<void> | void;
   /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
   readonly onNotice?: (notice: string) => void;
   /** Hears what is known of every node, after each probe. */
@@ -71,6 +73,16 @@ export class Roster {
     await this.#start(true);
   }
 
+  /** Asks every node that serves for its cluster anew. Throws NoHealthyNode where no quorum shows that of the pool now. */
+  async confirm(): Promise<void> {
+    const { cluster } = this;
+    const shown = await Promise.all(this.members.map((member) => member.shows(cluster)));
+    const agreeing = shown.filter(Boolean).length;
+    if (agreeing >= this.quorum) return;
+    const message = `${agreeing} of ${this.members.length} RPC nodes still show cluster ${cluster}, ${this.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#rhythm);
     await Promise.all(this.members.map((member) => member.node.close()));
@@ -110,7 +122,7 @@ export class Roster {
       const shown = member.facts?.genesisHash;
       if (shown === undefined || member.membership === 'refused') continue;
       if (shown !== this.#cluster) {
-        member.refuse(`belongs to cluster ${shown}, not ${this.#cluster}: refused for good`);
+        member.refuseAs(shown, this.#cluster);
       } else if (member.membership === 'silent') {
         member.join();
         if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { registerAlerts } from './cli/alerts.ts';
+import { registerCluster } from './cli/cluster.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDev } from './cli/dev.ts';
 import { EXIT_MEANINGS } from './cli/exit.ts';
@@ -36,6 +37,7 @@ registerAlerts(program);
 registerPause(program);
 registerKeys(program);
 registerNodes(program);
+registerCluster(program);
 registerNonces(program);
 registerDev(program);
 registerDemo(program);

@@ -8,6 +8,8 @@ import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
+import { NodeLedgers } from './node-ledgers.ts';
+import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
@@ -29,6 +31,8 @@ export interface Ledger {
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
   readonly lostNonces: LostNonces;
+  readonly nodeLedgers: NodeLedgers;
+  readonly nodeViews: NodeViews;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -58,6 +62,8 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),
     lostNonces: new LostNonces(db),
+    nodeLedgers: new NodeLedgers(db),
+    nodeViews: new NodeViews(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

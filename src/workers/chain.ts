@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from '../activities/composition.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
+import { shareNodes } from '../activities/node-watch.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
@@ -12,6 +14,7 @@ import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
+import { keepDoing } from '../platform/rhythm.ts';
 import { keepSchedules } from '../platform/schedules.ts';
 import type { Closers } from '../platform/shutdown.ts';
 import { registerSearchAttributes } from '../platform/temporal.ts';
@@ -24,6 +27,10 @@ import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
+
+/** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
+const NODES_SHARED_EVERY_MS = 30_000;
+const WORKER = randomUUID();
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -46,12 +53,17 @@ export async function chainWorker(
   closers.add('ledger', () => ledger.close());
   const pool = await openNodePool(config.rpcUrls, {
     ...nodeOptions(config),
+    ledgers: await ledger.nodeLedgers.all(),
     admit: async (genesisHash) => {
       checkClusterName(config.cluster, genesisHash);
       await ledger.cluster.bind(genesisHash);
     },
   });
   closers.add('nodes', () => pool.close());
+  closers.add(
+    'view of the nodes',
+    keepDoing(NODES_SHARED_EVERY_MS, () => shareNodes({ ledger, pool, worker: WORKER })),
+  );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   closers.add('schedules', keepSchedules(client));
   return Worker.create({
@@ -87,6 +99,7 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       ledger,
       chain,
       pool: chain.pool,
+      worker: WORKER,
       walletWatch,
       runs: new TemporalRuns(client),
       hotWallet,

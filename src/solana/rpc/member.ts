@@ -9,7 +9,13 @@ import {
   scoreOf,
   UNKNOWN_HEALTH,
 } from './health.ts';
-import { gapBetween, type LedgerGap, type LedgerWindow } from './ledger-gap.ts';
+import {
+  gapBetween,
+  isGrownOver,
+  type KnownLedger,
+  type LedgerGap,
+  type LedgerWindow,
+} from './ledger-gap.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
@@ -31,13 +37,16 @@ export class Member {
   #why = 'not asked yet';
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
-  #window: LedgerWindow | null = null;
-  #gap: LedgerGap | null = null;
+  #window: LedgerWindow | null;
+  #gap: LedgerGap | null;
   #health: Health = UNKNOWN_HEALTH;
 
-  constructor(node: SolanaNode, now: Clock) {
+  /** `known`: what the node showed of its ledger before. */
+  constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
     this.node = node;
     this.#now = now;
+    this.#window = known;
+    this.#gap = known?.gap ?? null;
   }
 
   get membership(): Membership {
@@ -156,6 +165,7 @@ export class Member {
     if (first === undefined || first === null) return;
     const window = { first, finalized };
     if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
+    if (this.#gap !== null && isGrownOver(this.#gap, window)) this.#gap = null;
     this.#window = window;
   }
 

@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
+import type { KnownLedger } from './ledger-gap.ts';
 import { Member } from './member.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
 import type { Clock } from './probe.ts';
@@ -11,6 +12,8 @@ export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   readonly probeMs?: number;
   /** Asked once for the genesis hash that the nodes show, before any question of a caller; what it throws ends the opening of the pool. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
+  /** What the nodes showed of their ledgers before, by their names: a gap is one also where it began before this process. */
+  readonly ledgers?: ReadonlyMap<string, KnownLedger>;
   /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
   readonly onNotice?: (notice: string) => void;
   /** Hears what is known of every node, after each probe. */
@@ -45,7 +48,8 @@ export class Roster {
     const names = nodeNames(urls);
     this.members = urls.map((url, index) => {
       const name = names[index];
-      return new Member(new SolanaNode(url, name === undefined ? options : { ...options, name }), now);
+      const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
+      return new Member(node, now, options.ledgers?.get(node.name));
     });
     this.quorum = urls.length === 1 ? 1 : Math.floor(urls.length / 2) + 1;
     this.#options = options;

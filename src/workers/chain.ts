@@ -87,7 +87,12 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       config.lifetime === 'nonce'
         ? new NonceLifetimes({ ledger, chain, hotWallet })
         : blockhashLifetimes(chain),
-    rules: { hotWallet, confirmUsedWallet, tokenPolicy },
+    rules: {
+      hotWallet,
+      confirmUsedWallet,
+      tokenPolicy,
+      isOurs: (address) => ledger.walletHistory.isOurs(address),
+    },
     bounds: signingBounds(config),
   });
   const watcher = new LandingWatcher(chain);

@@ -18,7 +18,7 @@ it('keeps what each node showed last, and a gap until the node has another', asy
   expect(await nodeLedgers.all()).toEqual(seen);
   await nodeLedgers.keep(new Map<string, NodeLedger>([['b', { first: 9n, finalized: 30n, gap: null }]]));
   expect(await nodeLedgers.all()).toEqual(
-    new Map([
+    new Map<string, NodeLedger>([
       ['a', other],
       ['b', { first: 9n, finalized: 30n, gap }],
     ]),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkClusterName } from '../../src/domain/cluster.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { runProgram } from '../support/cli.ts';
+import { type Ended, runProgram } from '../support/cli.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { query, reaches, until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
@@ -10,7 +10,7 @@ const use = useStack();
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 
 /** One more chain worker, to its end. */
-function startedWorker(settings: NodeJS.ProcessEnv = {}) {
+function startedWorker(settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const { stack } = use;
   const env = {
     ...testEnvironment(),
@@ -47,6 +47,21 @@ describe('the schedule nodeWatch', () => {
 });
 
 describe('a chain worker', () => {
+  it('pays no wallet that paid before, and no nonce account of ours', async () => {
+    const [former, nonce] = [newWallet(), newWallet()];
+    await query(use.stack, `insert into wallet_history values ('${former}', 1)`);
+    await query(
+      use.stack,
+      `insert into nonce_account (address, authority, position, state) values ('${nonce}', '${former}', 1, 'unproved')`,
+    );
+    for (const destination of [former, nonce]) {
+      const terms = { id: `to-${destination}`, asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
+      await use.sluice.withdraw({ ...terms, destination });
+      const { reason, attempts } = await reaches(use.sluice, terms.id, 'rejected');
+      expect([reason?.code, attempts]).toEqual(['own_address', []]);
+    }
+  }, 120_000);
+
   it('has bound the record to the cluster of its nodes', async () => {
     const pool = await openNodePool(use.stack.rpcUrls);
     await pool.close();
@@ -56,9 +71,9 @@ describe('a chain worker', () => {
   });
 
   it('ends with one line where the settings name another cluster than its nodes are of', async () => {
-    const { code, stdout } = await startedWorker({ SLUICE_CLUSTER: 'mainnet-beta' });
-    expect(code).toBe(1);
-    expect(fatal(stdout)).toEqual([expect.stringMatching(/nodes belong to cluster .*mainnet-beta/)]);
+    const ended = await startedWorker({ SLUICE_CLUSTER: 'mainnet-beta' });
+    expect(ended.code).toBe(1);
+    expect(fatal(ended)).toEqual([expect.stringMatching(/nodes belong to cluster .*mainnet-beta/)]);
   }, 120_000);
 
   it('ends with one line where the record belongs to another, which the API tells, too', async () => {
@@ -67,16 +82,16 @@ describe('a chain worker', () => {
     await use.sluice.withdraw({ ...terms, destination: newWallet() });
     await reaches(use.sluice, terms.id, 'sending');
     await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
-    const { code, stdout } = await startedWorker();
-    expect(code).toBe(1);
-    expect(fatal(stdout)).toEqual([expect.stringContaining(`this record belongs to ${ELSEWHERE}`)]);
+    const ended = await startedWorker();
+    expect(ended.code).toBe(1);
+    expect(fatal(ended)).toEqual([expect.stringContaining(`this record belongs to ${ELSEWHERE}`)]);
     const { attempt } = await use.sluice.explain(terms.id);
     expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(ELSEWHERE) });
   }, 180_000);
 });
 
 /** The last words of a process that ends itself. */
-function fatal(stdout: string): readonly string[] {
-  const lines = stdout.trimEnd().split('\n');
+function fatal({ stdout, stderr }: Ended): readonly string[] {
+  const lines = `${stdout}${stderr}`.trimEnd().split('\n');
   return lines.filter((line) => line.includes('the worker ends'));
 }

@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
+import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
 import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';

@@ -55,6 +55,8 @@ export interface Coverage {
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;
   readonly containsSignature: boolean;
+  /** So many nodes, or more, show each of these blocks with the same transactions. */
+  readonly witnesses: number;
 }
 
 /**

@@ -17,7 +17,7 @@ import {
  * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
  *   another one, and after both a quorum answers null.
  *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
- *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum agrees on, lack the signature.
+ *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum shows alike, lack the signature.
  * - `alive`: any node sees it below finalized, or its nonce stands.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
@@ -95,10 +95,10 @@ function fruitlessBypass(
 ): Refutation | null {
   if (bypass === null || coverage === null || coverage.containsSignature) return null;
   const { shownBy, slot } = bypass;
-  const { first, last, sequence } = coverage;
+  const { first, last, witnesses, sequence } = coverage;
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
-  const isWhole = first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
+  const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
   const why = 'but the linked blocks up to the end of its nonce lack it';
   return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
     ? { why, shownBy, sequence }

@@ -55,8 +55,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
  * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these
  *   nodes' finalized banks takes the blockhash any more; the linked
- *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
- *   answers null.
+ *   finalized blocks from that block to one above L, which a quorum shows with the same transactions, lack the signature; and after
+ *   both a quorum answers null.
  *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
  *   a transaction is valid only on top of the block of its blockhash.
  * - `alive`: it may still land, or a fork that holds it is not yet refuted.
@@ -148,8 +148,9 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
   const { coverage, quorum } = evidence;
   const origin = agreedOrigin(attempt, evidence);
   if (origin === null || coverage === null || coverage.containsSignature) return null;
-  const { first, last } = coverage;
+  const { first, last, witnesses } = coverage;
   const whole =
+    witnesses >= quorum &&
     first.blockhash === origin.blockhash &&
     first.height === origin.height &&
     last.height > deathHeight(attempt, origin.height);

@@ -35,6 +35,8 @@ const coverage = z.object({
   first: block,
   last: block,
   containsSignature: z.boolean(),
+  // Not on record before Sluice had the transactions of a block shown by more than one node.
+  witnesses: z.number().default(1),
   sequence: z.number(),
 });
 

@@ -44,6 +44,7 @@ export function coverage(
     readonly first?: Partial<AgreedBlock>;
     readonly last?: Partial<AgreedBlock>;
     readonly containsSignature?: boolean;
+    readonly witnesses?: number;
     readonly sequence?: number;
   } = {},
 ): SequencedCoverage {
@@ -52,6 +53,7 @@ export function coverage(
     first: agreed(first),
     last: agreed({ ...END, ...last }),
     containsSignature: false,
+    witnesses: 2,
     sequence: 20,
     ...rest,
   };
@@ -130,6 +132,7 @@ const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
     agreeingNodes: fc.array(node, { maxLength: 4 }),
   }),
   containsSignature: mostly(false, true),
+  witnesses: mostly(2, 1),
   sequence,
 });
 

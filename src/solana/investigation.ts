@@ -9,6 +9,7 @@ import type {
   Sighting,
 } from '../domain/attempt.ts';
 import { claimedHeight, deathHeight } from '../domain/judge.ts';
+import { confirmAbsence, historyStarts } from './absence.ts';
 import {
   agreedBlock,
   type BlockCache,
@@ -107,12 +108,16 @@ export async function investigate(
     attempts.map((attempt) => attempt.signature),
     sequence + 1,
   );
+  const isRead = ({ range, gone }: BlockReading) => range !== null || gone !== null;
+  const starts = [...readings.values()].some(isRead) ? await historyStarts(chain.pool) : new Map();
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
     const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
-    const said = statuses[index] ?? [];
+    const told = statuses[index] ?? [];
     const isIncluded = coverage?.containsSignature === true;
+    const isLacking = displacement !== null || coverage?.containsSignature === false;
+    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const blocks = { stillTaking, origin, displacement, coverage };
     const evidence = { ...found, ...blocks, finalizedHeights: heights };
@@ -171,7 +176,7 @@ async function shownFinal(
   const shown = await secondOutcome(chain, '', signature);
   if (shown === null) return null;
   const { node, slot, error } = shown;
-  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error } };
+  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
 interface BlockReading {

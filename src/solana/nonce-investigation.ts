@@ -6,6 +6,7 @@ import type {
   NonceEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
@@ -67,11 +68,16 @@ export async function investigateNonces(
   );
   const signatures = attempts.map(({ signature }) => signature);
   const statuses = await askStatuses(chain, signatures, sequence + 1);
+  const isRead = ({ use, coverage }: Ending) => use !== null || coverage !== null;
+  const starts = endings.some(isRead) ? await historyStarts(chain.pool) : new Map();
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const said = statuses[index] ?? [];
-    const { obstacle, ...ending } = endings[index] ?? NOT_READ;
+    const reading = endings[index] ?? NOT_READ;
+    const { obstacle, ...ending } = reading;
+    const told = statuses[index] ?? [];
     const isIncluded =
       ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
+    const isLacking = isRead(reading) && !isIncluded;
+    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];

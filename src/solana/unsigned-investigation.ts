@@ -7,6 +7,7 @@ import {
   type UnsignedFacts,
   type WalletEntry,
 } from '../domain/unsigned.ts';
+import { historyStarts } from './absence.ts';
 import { type BlockCache, coverageOf, type LinkedBlock, type LinkedRange } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import type { Finding } from './examination.ts';
@@ -123,6 +124,7 @@ async function askHistories(
 ): Promise<readonly NodeTestimony<Sighting>[]> {
   const answers = await pool.all((node) => listAbove(node, wallet, blockhashSlot, () => false));
   const forgetful = forgetfulNodes(pool);
+  const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
     if (result.status === 'rejected') return said({ kind: 'unreadable', why: String(result.reason) });
@@ -134,6 +136,7 @@ async function askHistories(
       inLife,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
-    return said(sightingOfMessage(messageHash, read));
+    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot: finalized.slot };
+    return said(sightingOfMessage(messageHash, history));
   });
 }

@@ -195,6 +195,8 @@ describe('an attempt with a durable nonce is dead', () => {
       { coverage: life({ witnesses: 1 }) },
       { coverage: life({ sequence: 31 }) },
       { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 1_999n })] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, historyFrom: 1_501n })] },
       { statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 3, seen('finalized'))] },
       { use: use({ signature: 'sig' }) },
     ];

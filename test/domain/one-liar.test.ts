@@ -60,7 +60,9 @@ const inventedDisplacement: fc.Arbitrary<Displacement> = fc.record({
 
 function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
   const landed = landedAt !== null && landedAt <= tip;
-  return landed ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null } : ABSENT;
+  return landed
+    ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null, atSlot: null }
+    : ABSENT;
 }
 
 /** Who confirms the first finalized sighting: honest nodes where it is true, the liar where it did not report it itself. */

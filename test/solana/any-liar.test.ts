@@ -66,7 +66,10 @@ function tell(told: Lies): Lie {
     if (method === 'getBlocksWithLimit' && told.slots !== undefined)
       return told.slots === 'none' ? [] : [localnet.controls.chain.ledger.below(4).slot];
     if (method === 'getSignatureStatuses' && told.status !== undefined)
-      return { context: { slot: 1 }, value: (said as { value: unknown[] }).value.map(() => told.status) };
+      return {
+        context: { slot: localnet.controls.chain.ledger.tip.slot },
+        value: (said as { value: unknown[] }).value.map(() => told.status),
+      };
     if (method === 'getTransaction' && told.outcome !== undefined)
       return told.outcome && { slot: told.outcome.slot, meta: { err: told.outcome.err, fee: 5_000 } };
     return undefined;

@@ -143,7 +143,7 @@ describe('statuses of signatures', () => {
   ])('are seen where an answer %s', async (_name, status, commitment) => {
     localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(status) });
     const { sightings } = await chain.recentStatuses([absent]);
-    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null }]);
+    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null, atSlot: 9n }]);
   });
 
   it.each([{}, { confirmationStatus: null }])(

@@ -57,6 +57,32 @@ describe('an attempt that never arrives', () => {
     expect(verdict).toEqual({ kind: 'dead' });
   });
 
+  it.each([
+    [
+      'knows nothing of it as of an old slot',
+      'getSignatureStatuses',
+      { context: { slot: 3 }, value: [null] },
+      'whole life',
+    ],
+    ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
+    ['cannot look for the transaction itself', 'getTransaction', { slot: 'none' }, 'result.slot'],
+  ])('is not dead while one of two nodes %s', async (_why, method, result, why) => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, method, { kind: 'result', result });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: expired, and too few nodes answered null/);
+    expect(heard[0]).toContain(why);
+    room.localnet.controls.clearFaults();
+    const { verdict, evidence } = await end;
+    expect(verdict).toEqual({ kind: 'dead' });
+    for (const { answer } of evidence.statuses)
+      expect(answer).toMatchObject({ kind: 'absent', atSlot: expect.any(BigInt), historyFrom: 0n });
+  });
+
   it('is not dead while one of two nodes is silent', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();

@@ -75,6 +75,10 @@ export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclud
     },
   ]);
 
+/** The first block of which the node still has the transactions. */
+export const getFirstAvailableBlock = (node: SolanaNode) =>
+  node.call('getFirstAvailableBlock', [], shape.u64);
+
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);

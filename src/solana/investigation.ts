@@ -21,6 +21,7 @@ import {
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
 
 /** A finalized outcome as a second node shows it. */
 export interface Outcome {
@@ -47,22 +48,34 @@ export const STATUSES_PER_CALL = 256;
 const AT_ONCE = 8;
 
 /**
- * The outcome of a signature as a node other than `witness` shows it at finalized. Null where none shows one now: a node that is
- * behind, forgot its history or has a fault says nothing, and is only a reason to ask again.
+ * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and
+ * another one only where no node shows the same. Null where none shows any now: a node that is behind, forgot its history or has a
+ * fault says nothing, and is only a reason to ask again.
  */
 export async function secondOutcome(
   chain: Chain,
-  witness: string,
+  witness: Pick<NodeTestimony<Sighting>, 'node' | 'answer'>,
   signature: string,
 ): Promise<Outcome | null> {
-  const shown = await chain.pool.second(
-    witness,
-    (other) => getTransaction(other, signature),
-    (answer) => answer !== null && answer.meta !== null,
-  );
-  if (shown === null || shown.answer === null || shown.answer.meta === null) return null;
-  const { slot, meta } = shown.answer;
-  return { node: shown.node, slot, error: meta.err?.text ?? null, feeLamports: meta.fee };
+  const shown: Outcome[] = [];
+  const ask = async (node: SolanaNode): Promise<Outcome | null> => {
+    const outcome = await askOutcome(node, signature);
+    if (outcome !== null) shown.push(outcome);
+    return outcome;
+  };
+  const agreeing = await chain.pool.second(witness.node, ask, (outcome) => isSame(witness.answer, outcome));
+  return agreeing?.answer ?? shown[0] ?? null;
+}
+
+async function askOutcome(node: SolanaNode, signature: string): Promise<Outcome | null> {
+  const answer = await getTransaction(node, signature);
+  if (answer === null || answer.meta === null) return null;
+  const { slot, meta } = answer;
+  return { node: node.name, slot, error: meta.err?.text ?? null, feeLamports: meta.fee };
+}
+
+function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
+  return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
 }
 
 /** Why a finalized sighting does not count yet, with the nodes named. */
@@ -85,8 +98,7 @@ export function outcomeEvidence(
   witness: NodeTestimony<Sighting>,
   outcome: Outcome | null,
 ): OutcomeEvidence {
-  const seen = witness.answer.kind === 'seen' ? witness.answer : null;
-  const agrees = outcome !== null && seen?.slot === outcome.slot && seen.error === outcome.error;
+  const agrees = outcome !== null && isSame(witness.answer, outcome);
   return { quorum, statuses: [witness], outcomeConfirmedBy: agrees ? [outcome.node] : [] };
 }
 
@@ -158,7 +170,7 @@ export async function confirmOutcome(
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
   const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
   if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], feeLamports: null };
-  const outcome = await secondOutcome(chain, witness.node, signature);
+  const outcome = await secondOutcome(chain, witness, signature);
   const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
   const feeLamports = outcome?.feeLamports ?? null;
   if (witness === told) return { quorum, statuses, outcomeConfirmedBy, feeLamports };
@@ -167,16 +179,22 @@ export async function confirmOutcome(
   return { quorum, statuses: heard, outcomeConfirmedBy, feeLamports };
 }
 
-/** The finalized transaction as any node shows it, as a sighting of that node. */
+/** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */
 async function shownFinal(
-  chain: Chain,
+  { pool }: Chain,
   signature: string,
   sequence: number,
 ): Promise<NodeTestimony<Sighting> | null> {
-  const shown = await secondOutcome(chain, '', signature);
-  if (shown === null) return null;
-  const { node, slot, error } = shown;
-  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
+  const answers = await pool.all((node) => askOutcome(node, signature));
+  const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
+  const sightings = shown.map((outcome) => ({ outcome, answer: finalSighting(outcome) }));
+  const seconded = sightings.find(({ answer }) => shown.filter((other) => isSame(answer, other)).length > 1);
+  const witness = seconded ?? sightings[0];
+  return witness === undefined ? null : { node: witness.outcome.node, sequence, answer: witness.answer };
+}
+
+function finalSighting({ slot, error }: Outcome): Sighting {
+  return { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null };
 }
 
 interface BlockReading {

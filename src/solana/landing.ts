@@ -118,7 +118,7 @@ export class LandingWatcher {
     if (watch.concluding) return;
     watch.concluding = true;
     const askedAt = new Date();
-    const outcome = await secondOutcome(this.#chain, witness.node, watch.attempt.signature).catch(() => null);
+    const outcome = await secondOutcome(this.#chain, witness, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const why = this.#settle(

@@ -22,19 +22,20 @@ import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
+import { NOT_SHOWN, type Spending } from './spending.ts';
 
 /** A finalized outcome as a second node shows it. */
 export interface Outcome {
   readonly node: string;
   readonly slot: bigint;
   readonly error: string | null;
-  readonly feeLamports: bigint;
+  readonly spending: Spending;
 }
 
-/** The evidence for a verdict, and the fee where a second node showed the transaction. */
+/** The evidence for a verdict, and what it cost where a second node showed the transaction. */
 export interface Investigation {
   readonly evidence: Evidence;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
   /** What nodes did not tell, with their names; null where nothing is missing. */
   readonly obstacle: string | null;
 }
@@ -71,7 +72,9 @@ async function askOutcome(node: SolanaNode, signature: string): Promise<Outcome 
   const answer = await getTransaction(node, signature);
   if (answer === null || answer.meta === null) return null;
   const { slot, meta } = answer;
-  return { node: node.name, slot, error: meta.err?.text ?? null, feeLamports: meta.fee };
+  const { err, fee: feeLamports, preBalances: before, postBalances: after } = meta;
+  const spentLamports = before === null || after === null ? null : before - after;
+  return { node: node.name, slot, error: err?.text ?? null, spending: { feeLamports, spentLamports } };
 }
 
 function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
@@ -130,10 +133,10 @@ export async function investigate(
     const isIncluded = coverage?.containsSignature === true;
     const isLacking = displacement !== null || coverage?.containsSignature === false;
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const blocks = { stillTaking, origin, displacement, coverage };
     const evidence = { ...found, ...blocks, finalizedHeights: heights };
-    return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
+    return { evidence, spending, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
 
@@ -164,19 +167,19 @@ export async function confirmOutcome(
   signature: string,
   statuses: readonly NodeTestimony<Sighting>[],
   isIncluded: boolean,
-): Promise<OutcomeEvidence & { readonly feeLamports: bigint | null }> {
+): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
   const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
   const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
-  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], feeLamports: null };
+  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], spending: NOT_SHOWN };
   const outcome = await secondOutcome(chain, witness, signature);
   const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
-  const feeLamports = outcome?.feeLamports ?? null;
-  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, feeLamports };
+  const spending = outcome?.spending ?? NOT_SHOWN;
+  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, spending };
   // What one node alone shows against its own status tells nothing.
   const heard = outcomeConfirmedBy.length === 0 ? statuses : [...statuses, witness];
-  return { quorum, statuses: heard, outcomeConfirmedBy, feeLamports };
+  return { quorum, statuses: heard, outcomeConfirmedBy, spending };
 }
 
 /** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */

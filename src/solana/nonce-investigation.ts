@@ -15,6 +15,7 @@ import { findNonceEnd, type NonceEnd } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
+import type { Spending } from './spending.ts';
 
 /** An attempt with a durable nonce that has a signature. */
 export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: string };
@@ -22,7 +23,7 @@ export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: strin
 /** The evidence for a verdict; see {@link Investigation} of attempts with a blockhash. */
 export interface NonceInvestigation {
   readonly evidence: NonceEvidence;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
   readonly obstacle: string | null;
 }
 
@@ -78,12 +79,12 @@ export async function investigateNonces(
       ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
     const isLacking = isRead(reading) && !isIncluded;
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {
       evidence: { ...found, ...ending, finalizedNonces },
-      feeLamports,
+      spending,
       obstacle: faults.length === 0 ? null : faults.join('; '),
     };
   });

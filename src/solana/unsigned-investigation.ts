@@ -17,6 +17,7 @@ import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
 import { listAbove, partiesOf, type Verify } from './wallet-history.ts';
 
@@ -59,7 +60,7 @@ export async function examineUnsigned(
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
-  return { verdict: judgeUnsigned(attempt, evidence), evidence, times, feeLamports: null, obstacle };
+  return { verdict: judgeUnsigned(attempt, evidence), evidence, times, spending: NOT_SHOWN, obstacle };
 }
 
 /** The hash of a finalized transaction's message, each read once; null where no node shows bytes that prove it. */

@@ -25,9 +25,9 @@ describe('an attempt that never arrives', () => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(dead).toBe(false);
     room.localnet.controls.produceSlots(10);
-    const { verdict, evidence, feeLamports } = await end;
+    const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
-    expect(feeLamports).toBeNull();
+    expect(spending).toEqual({ feeLamports: null, spentLamports: null });
     expect(heard).toEqual([]);
     if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
@@ -137,8 +137,8 @@ describe('an attempt that never arrives', () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);
-    const { verdict, feeLamports } = await room.watcher.watch(sent, ears().hooks);
+    const { verdict, spending } = await room.watcher.watch(sent, ears().hooks);
     expect(verdict.kind).toBe('landed');
-    expect(feeLamports).toBe(sent.feeLamports);
+    expect(spending.feeLamports).toBe(sent.feeLamports);
   });
 });

@@ -133,9 +133,9 @@ describe('an attempt that landed while no node shows it', () => {
       await until(() => heard.some((word) => word.startsWith('held: ')));
       expect(heard.at(-1)).toMatch(/^held: .*finalized blocks hold the signature/);
       room.localnet.controls.clearFaults(0, 'getTransaction');
-      const { verdict, evidence, feeLamports } = await end;
+      const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
-      expect(feeLamports).toBe(sent.feeLamports);
+      expect(spending.feeLamports).toBe(sent.feeLamports);
       const shown = evidence.statuses.filter(
         ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
       );

@@ -56,7 +56,8 @@ describe('with three nodes', () => {
       for (const node of [1, 2])
         localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
       const outcome = await secondOutcome(new Chain(pool), reported(5n), '1'.repeat(64));
-      expect(outcome).toEqual({ node: second, slot: 5n, error: null, feeLamports: 5_000n });
+      const spending = { feeLamports: 5_000n, spentLamports: null };
+      expect(outcome).toEqual({ node: second, slot: 5n, error: null, spending });
     },
   );
 

@@ -6,7 +6,7 @@ import { useStack } from './use-stack.ts';
 const use = useStack();
 
 it('two transfers to one new token account: the second pays no rent, and the books are those of the chain', async () => {
-  const asset = await use.chain.mint('mint');
+  const asset = use.chain.mint('mint');
   const destination = newWallet();
   const twins = ['twin-1', 'twin-2'].map((id) => ({
     id,

@@ -25,7 +25,7 @@ export function registerDev(program: Command): void {
 async function keepStack(output: Output): Promise<number> {
   const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
   // Loaded here, so that the other commands start without the whole stack.
-  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, { openDeposits }] =
+  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
     await Promise.all([
       import('../localstack/stack.ts'),
       import('../localstack/dev-file.ts'),
@@ -36,13 +36,13 @@ async function keepStack(output: Output): Promise<number> {
   const say = (line: string): void => output.progress(line);
   // Somebody's own Temporal may have the usual port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
-  const deposits = await poolFor(process.env, say);
+  const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
   const env = settingsWith(deposits, process.env);
   const stack = await startStack({ httpPort, ...uiPort, env, say });
   let removeDevFile = (): void => undefined;
   try {
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
-    if (deposits !== null) await openDeposits(sluice, deposits, stack.chainInfo);
+    if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo);
     const webhooksToPrivate = env.SLUICE_WEBHOOK_ALLOW_PRIVATE === 'true';
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
@@ -57,11 +57,9 @@ async function keepStack(output: Output): Promise<number> {
   return EXIT.ok;
 }
 
-/** Null where the chain, or the key of the manifests, is somebody's own: their addresses are, too. */
-async function poolFor(env: NodeJS.ProcessEnv, say: (line: string) => void): Promise<DevelopmentPool | null> {
-  if (env.SLUICE_RPC_URLS || env.SLUICE_ADDRESS_MANIFEST_KEY) return null;
-  const { developmentPool } = await import('./development-pool.ts');
-  return developmentPool(KEYS, say);
+/** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */
+function bringsAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
+  return Boolean(SLUICE_RPC_URLS || SLUICE_ADDRESS_MANIFEST_KEY);
 }
 
 /** Webhooks of a developer go to programs on the same machine. */

@@ -30,6 +30,13 @@ export async function make({ say }: Stage, { from, steps, gifts }: Payment): Pro
   return gifts.map((gift) => ({ ...gift, signature }));
 }
 
+/** Resolves when the cursor on record moves: some worker scans now. */
+export async function scanning({ sluice, signal }: Stage): Promise<void> {
+  const slot = async () => (await sluice.scan.status()).cursor?.slot;
+  const before = await slot();
+  while ((await slot()) === before) await sleep(PAUSE_MS, undefined, { signal });
+}
+
 /** Waits for the scan, and holds the feed against the blocks. `wallets` are all that users have. */
 export async function auditDeposits(
   stage: Stage,

@@ -1,7 +1,7 @@
 import { slotOf } from '../../localstack/payer.ts';
 import type { Given } from './deposit-verdict.ts';
 import type { Depositors } from './depositors.ts';
-import { make } from './deposits.ts';
+import { make, scanning } from './deposits.ts';
 import type { Stage } from './stage.ts';
 
 /** What was seen around the death of the worker that scans. Slots are decimal strings. */
@@ -16,8 +16,8 @@ export interface ScannerKill {
 const TRIES = 5;
 
 /**
- * Pays until one deposit has lost the scanner between its block and its credit: the chain has the block, and the cursor on record,
- * which no worker can move any more, is below it. Never leaves without a worker.
+ * Pays until one deposit has lost the scanner between its block and its credit: a worker was scanning, the chain has the block, and
+ * the cursor on record, which no worker can move any more, is below it. Never leaves without a worker.
  *
  * @returns all deposits that were made, and what was seen; null after five that the scan was too quick for.
  */
@@ -27,6 +27,7 @@ export async function killBetweenBlockAndCredit(
 ): Promise<{ readonly given: readonly Given[]; readonly kill: ScannerKill | null }> {
   const given: Given[] = [];
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+    await scanning(stage);
     const made = await make(stage, crash(attempt));
     given.push(...made);
     const kill = await killScanner(stage, made[0]?.signature ?? '');

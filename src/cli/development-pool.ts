@@ -25,7 +25,13 @@ export async function developmentPool(
   if (!existsSync(manifestFile)) {
     await mkdir(directory, { recursive: true });
     const words = existsSync(mnemonicFile) ? { mnemonicFile } : {};
-    await generate({ count: COUNT, start: 0, out: manifestFile, ...words }, { progress: say });
+    await generate(
+      { count: COUNT, start: 0, out: manifestFile, ...words },
+      {
+        progress: say,
+        result: () => undefined,
+      },
+    );
   }
   const manifest = JSON.parse(await readFile(manifestFile, 'utf8')) as AddressManifest;
   return { manifest, manifestFile, mnemonicFile };

@@ -31,10 +31,7 @@ const TOLD_EVERY = 1_000;
  *
  * @throws UsageError; DomainError InvalidRequest for words that are none
  */
-export async function generate(
-  options: GenerateOptions,
-  output: Pick<Output, 'progress'>,
-): Promise<Generated> {
+export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
   const { MANIFEST_ENTRIES } = await import('../../solana/address-manifest.ts');
   const { DepositKeys, seedOf } = await import('../../signing/hd-keys.ts');
   const { count, start, out } = options;
@@ -54,7 +51,7 @@ export async function generate(
 }
 
 /** Makes the words and has them on the disk before anything is derived from them. */
-async function newMnemonic(out: string, output: Pick<Output, 'progress'>): Promise<string> {
+async function newMnemonic(out: string, output: Output): Promise<string> {
   const { generateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
   const path = `${out.replace(/\.json$/, '')}.mnemonic`;

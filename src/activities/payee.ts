@@ -39,6 +39,8 @@ export interface Payee {
 
 export interface PayeeRules {
   readonly hotWallet: string;
+  /** Whether an address is one of ours beside the hot wallet: one that paid before, a nonce account. Default: none is. */
+  readonly isOurs?: (address: string) => Promise<boolean>;
   /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;
   readonly tokenPolicy: TokenPolicy;
@@ -53,7 +55,8 @@ export async function readPayee(
   const wallets = row.asset === 'SOL' ? [rules.hotWallet] : [rules.hotWallet, row.asset];
   const { slot, accounts } = await chain.accounts([row.destination, ...wallets]);
   const [destination = null, hot = null, mint = null] = accounts;
-  const refusal = destinationRefusal(rules, row, destination);
+  const ours = await ownAddresses(rules, row.destination);
+  const refusal = destinationRefusal(rules, row, destination, ours);
   if (refusal !== null) return refusal;
   const token =
     row.asset === 'SOL' ? null : await readTokenSide(chain, rules, row, readMint(row.asset, mint));
@@ -69,12 +72,17 @@ export async function readPayee(
   };
 }
 
+async function ownAddresses({ hotWallet, isOurs }: PayeeRules, asked: string): Promise<ReadonlySet<string>> {
+  return new Set((await isOurs?.(asked)) === true ? [hotWallet, asked] : [hotWallet]);
+}
+
 function destinationRefusal(
   rules: PayeeRules,
   row: WithdrawalRow,
   account: AccountInfo | null,
+  ours: ReadonlySet<string>,
 ): Refusal | null {
-  const destination = classifyDestination(row.destination, account, { ours: new Set([rules.hotWallet]) });
+  const destination = classifyDestination(row.destination, account, { ours });
   if (destination.kind === 'rejected') return refused(destination.reason);
   if (row.confirmedByCustomer) return null;
   if (destination.kind === 'empty' && !row.acceptEmptyWallet) {

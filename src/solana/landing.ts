@@ -86,10 +86,15 @@ export class LandingWatcher {
     }
   }
 
-  // Not awaited: a node that does not answer must not hold up the others. Chain.send never throws.
+  // Not awaited: a node that does not answer must not hold up the others.
   #send(watch: Watch): void {
     watch.sentAt = performance.now();
-    void this.#chain.send(watch.attempt.raw);
+    void this.#sendWhereWanted(watch);
+  }
+
+  // Chain.send never throws.
+  async #sendWhereWanted(watch: Watch): Promise<void> {
+    if (await watch.maySend()) await this.#chain.send(watch.attempt.raw);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {

@@ -20,6 +20,8 @@ export type Outlook =
 /** What a caller hears while it waits: each change, in order, one at a time. A hook that fails ends the wait with its error. */
 export interface LandingHooks {
   onOutlook(outlook: Outlook): unknown;
+  /** Asked before each sending; false: it is only judged. Must not reject. Default: it is sent. */
+  maySend?(): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -66,6 +68,11 @@ export class Watch {
   /** True where it lives until a height, so that it needs the finalized chain to grow. */
   get expires(): boolean {
     return 'lastValidBlockHeight' in this.attempt;
+  }
+
+  /** Whether its bytes may be handed to the nodes now. */
+  async maySend(): Promise<boolean> {
+    return (await this.#hooks.maySend?.()) ?? true;
   }
 
   get seen(): SeenAt {

@@ -43,6 +43,14 @@ export class NodePool {
   }
 
   /**
+   * Ask every node now for its cluster: between two probes an address may come to lead elsewhere. Throws NoHealthyNode where no quorum
+   * shows that of the pool any more. What is told before this counts only after it.
+   */
+  confirmCluster(): Promise<void> {
+    return this.#roster.confirm();
+  }
+
+  /**
    * Ask the best node, then the others: one node alone may call a good question wrong, or what it holds unreadable, and is avoided
    * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass.
    */
@@ -119,12 +127,13 @@ function isRefusal(error: unknown): boolean {
 
 /**
  * Probe the nodes; ready when a quorum of those configured shows one cluster: the others join when they show it, too.
- * One node alone serves only on loopback. Throws NoHealthyNode, which names every node and what it showed.
+ * One node alone serves only on loopback. Throws NoHealthyNode, which names every node and what it showed, and what `admit` throws.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
   const roster = new Roster(urls, options);
   try {
     await roster.probe();
+    await options.admit?.(roster.cluster);
     return new NodePool(roster);
   } catch (error) {
     await roster.close();

@@ -189,10 +189,11 @@ interface Lifetime {
   readonly value: { readonly blockhash: string; readonly lastValidBlockHeight: number };
 }
 
-/** The slot of the block in which a node has the transaction, at any commitment; null while it has none. */
+/** The slot of the block in which a node has the transaction, however long ago, at any commitment; null while it has none. */
 export async function slotOf(url: string, signature: string): Promise<number | null> {
   const { value } = await rpc<{ value: readonly ({ slot: number } | null)[] }>(url, 'getSignatureStatuses', [
     [signature],
+    { searchTransactionHistory: true },
   ]);
   return value[0]?.slot ?? null;
 }

@@ -42,7 +42,10 @@ test('the worker died between send and confirmation, and the same transaction pa
     /killed worker \d+ with SIGKILL: the node has the transaction \((processed|confirmed)\)/,
   );
   expect(report.rows.filter((row) => row.note === signature)).toHaveLength(1);
-  const { value } = await rpc<{ value: readonly unknown[] }>(node, 'getSignatureStatuses', [[signature]]);
+  const { value } = await rpc<{ value: readonly unknown[] }>(node, 'getSignatureStatuses', [
+    [signature],
+    { searchTransactionHistory: true },
+  ]);
   expect(value[0]).toMatchObject({ err: null, confirmationStatus: 'finalized' });
 });
 

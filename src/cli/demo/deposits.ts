@@ -59,8 +59,14 @@ export async function auditDeposits(
 
 /** Resolves when the scan has passed the block of every payment, and a second node has confirmed all that was found. */
 async function scanned({ sluice, node, say, signal }: Stage, given: readonly Given[]): Promise<void> {
-  const slots = await Promise.all(given.map(({ signature }) => slotOf(node, signature)));
-  const last = Math.max(...slots.map((slot) => slot ?? 0));
+  const slots = await Promise.all(
+    given.map(async ({ what, signature }) => {
+      const slot = await slotOf(node, signature);
+      if (slot === null) throw new Error(`${what}: ${signature} is in no block any more`);
+      return slot;
+    }),
+  );
+  const last = Math.max(...slots);
   say(`the scan is to pass slot ${last}, the newest with a deposit`);
   let shown: string | null = null;
   for (;;) {

@@ -2,33 +2,45 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { nodeProgram } from '../../src/localstack/program.ts';
 
-type Reply<A> = { readonly answer: A } | { readonly failure: string };
+type Reply<A> = 'ready' | { readonly answer: A } | { readonly failure: string };
 
 /** A process of its own that answers questions, one after the other; it ends with this one. */
 export class Child<Q extends object, A> {
   readonly #process: ChildProcess;
+  readonly #ready: Promise<unknown>;
 
   /** Starts `program`, which calls {@link answerQuestions}. */
-  constructor(program: URL, args: readonly string[] = []) {
-    const { command, args: all } = nodeProgram(program, args);
+  constructor(program: URL) {
+    const { command, args } = nodeProgram(program);
     // Both of its outputs go to stderr: stdout is for the result.
-    this.#process = spawn(command, all, { stdio: ['ignore', 2, 2, 'ipc'] });
+    this.#process = spawn(command, args, { stdio: ['ignore', 2, 2, 'ipc'] });
+    // What is sent to a process that does not listen yet is lost.
+    this.#ready = this.#next();
+    this.#ready.catch(() => undefined);
   }
 
   /** Throws what it failed with, or that it has ended. */
   async ask(question: Q): Promise<A> {
-    const ended = new AbortController();
-    const child = this.#process;
-    child.send(question);
+    await this.#ready;
+    this.#process.send(question);
+    const reply = await this.#next();
+    if (reply === 'ready') throw new Error('the process is ready twice');
+    if ('failure' in reply) throw new Error(reply.failure);
+    return reply.answer;
+  }
+
+  async #next(): Promise<Reply<A>> {
+    const heard = new AbortController();
+    const { signal } = heard;
+    const message = once(this.#process, 'message', { signal });
+    const end = once(this.#process, 'exit', { signal });
+    end.catch(() => undefined);
+    message.catch(() => undefined);
     try {
-      const [reply] = (await Promise.race([
-        once(child, 'message', { signal: ended.signal }),
-        once(child, 'exit', { signal: ended.signal }).then(() => [{ failure: 'the process has ended' }]),
-      ])) as [Reply<A>];
-      if ('failure' in reply) throw new Error(reply.failure);
-      return reply.answer;
+      const [reply] = await Promise.race([message, end.then(() => [{ failure: 'the process has ended' }])]);
+      return reply as Reply<A>;
     } finally {
-      ended.abort();
+      heard.abort();
     }
   }
 
@@ -51,4 +63,5 @@ export function answerQuestions<Q, A>(answer: (question: Q) => Promise<A>): void
     );
   });
   process.once('disconnect', () => process.exit());
+  process.send?.('ready');
 }

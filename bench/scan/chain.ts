@@ -26,7 +26,7 @@ export interface BenchChain {
   /** The newest slot. */
   readonly tip: number;
   /** Adds finalized blocks; the first and last of their slots. */
-  grow(blocks: number): Promise<{ from: number; to: number }>;
+  readonly grow: (blocks: number) => Promise<{ readonly from: number; readonly to: number }>;
 }
 
 /** Works on a chain, database and scanners of their own, each a process, and stops them. */

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import { type BlockName, isSameBlock, parentOf } from '../domain/scan-walk.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -30,7 +31,6 @@ export interface BlockCache {
   readonly searched: Map<string, Coverage>;
 }
 
-type BlockName = Pick<AgreedBlock, 'slot' | 'blockhash' | 'height'>;
 type Fetch = (slot: bigint) => Promise<LinkedBlock>;
 
 const FETCHES_AT_ONCE = 8;
@@ -55,7 +55,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
   for (const { block } of shown) {
     const { blockhash, height, parentSlot } = block;
     const agreeingNodes = shown
-      .filter((other) => isSame(other.block, block) && other.block.parentSlot === parentSlot)
+      .filter((other) => isSameBlock(other.block, block) && other.block.parentSlot === parentSlot)
       .map(({ node }) => node);
     if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
   }
@@ -174,15 +174,11 @@ async function walkDown(
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);
     const isEnd = block.height <= origin.height;
-    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin))) return null;
+    if (!isSameBlock(block, wanted) || (isEnd && !isSameBlock(block, origin))) return null;
     blocks.push(block);
     if (isEnd) return blocks;
-    wanted = { slot: block.parentSlot, blockhash: block.previousBlockhash, height: block.height - 1n };
+    wanted = parentOf(block);
   }
-}
-
-function isSame(one: BlockName, other: BlockName): boolean {
-  return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
 }
 
 function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { AddressImport, DepositAddress, Warning } from '../client/deposit-addresses.ts';
+import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
@@ -29,7 +30,7 @@ const AddressBody = z
   .object({
     address: z.string(),
     path: z.string(),
-    state: z.enum(['auditing', 'free', 'assigned', 'used']),
+    state: z.enum(DEPOSIT_ADDRESS_STATES),
     userRef: z.string().nullable(),
     since: u64.nullable(),
     createdAt: time,

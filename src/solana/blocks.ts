@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import { type BlockName, isSameBlock, parentOf } from '../domain/scan-walk.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -35,7 +36,6 @@ export interface BlockCache {
   readonly searched: Map<string, Coverage>;
 }
 
-type BlockName = Pick<AgreedBlock, 'slot' | 'blockhash' | 'height'>;
 type Fetch = (slot: bigint) => Promise<WitnessedBlock>;
 
 const FETCHES_AT_ONCE = 8;
@@ -60,7 +60,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
   for (const { block } of shown) {
     const { blockhash, height, parentSlot } = block;
     const agreeingNodes = shown
-      .filter((other) => isSame(other.block, block) && other.block.parentSlot === parentSlot)
+      .filter((other) => isSameBlock(other.block, block) && other.block.parentSlot === parentSlot)
       .map(({ node }) => node);
     if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
   }
@@ -179,15 +179,11 @@ async function walkDown(
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);
     const isEnd = block.height <= origin.height;
-    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin))) return null;
+    if (!isSameBlock(block, wanted) || (isEnd && !isSameBlock(block, origin))) return null;
     blocks.push(block);
     if (isEnd) return blocks;
-    wanted = { slot: block.parentSlot, blockhash: block.previousBlockhash, height: block.height - 1n };
+    wanted = parentOf(block);
   }
-}
-
-function isSame(one: BlockName, other: BlockName): boolean {
-  return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
 }
 
 function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
@@ -203,7 +199,7 @@ async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBl
 
 function isSameContent(one: LinkedBlock, other: LinkedBlock): boolean {
   return (
-    isSame(one, other) &&
+    isSameBlock(one, other) &&
     one.parentSlot === other.parentSlot &&
     one.previousBlockhash === other.previousBlockhash &&
     one.signatures.size === other.signatures.size &&

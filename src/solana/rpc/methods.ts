@@ -62,7 +62,10 @@ export const getBlocks = (
   commitment: Exclude<Commitment, 'processed'> = 'finalized',
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
-/** The bytes of the answer with the block of a slot and what its transactions did to their accounts; null proves nothing. */
+/**
+ * The bytes of the whole answer with the block of a slot and what its transactions did to their accounts; null where the node shows no
+ * block, which never means that there is none. Throws as `SolanaNode.call` does.
+ */
 export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclude<Commitment, 'processed'>) =>
   node.bytes('getBlock', [
     Number(slot),

@@ -202,6 +202,13 @@ describe('the audit of deposits', () => {
     ],
     ['stands below its last block', { cursor: { slot: 9n, blockhash: 'h9' } }],
     ['names a block of a fork', { cursor: { slot: 10n, blockhash: 'fork' } }],
+    [
+      'follows a fork to its end',
+      {
+        headers: headers.map((one) => (one.slot === 10n ? { ...one, blockhash: 'fork' } : one)),
+        cursor: { slot: 10n, blockhash: 'fork' },
+      },
+    ],
     ['has not come to a deposit', { headers: headers.slice(0, 2), cursor: { slot: 7n, blockhash: 'h7' } }],
     ['stands at a gap', { openGaps: 1 }],
     ['began on another chain', { headers: [header(3, 2)], cursor: { slot: 3n, blockhash: 'h3' } }],

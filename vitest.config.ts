@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 const VALIDATOR = 'test/conformance/validator.test.ts';
 
-// One file at a time: the suites share one Temporal server, one PostgreSQL and two cores.
+// Two files at a time, one for each core: every file has a database and a Temporal, or task queues, of its own, and its ports from
+// the system.
 // `--mode validator` runs only the conformance tests against a real solana-test-validator.
 export default defineConfig(({ mode }) => ({
   test: {
@@ -10,7 +11,7 @@ export default defineConfig(({ mode }) => ({
     exclude: mode === 'validator' ? [] : [VALIDATOR],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 240_000,
   },

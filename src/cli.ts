@@ -2,6 +2,7 @@
 import { registerAddresses } from './cli/addresses.ts';
 import { registerAlerts } from './cli/alerts.ts';
 import { registerAssets } from './cli/assets.ts';
+import { registerCluster } from './cli/cluster.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDeposits } from './cli/deposits.ts';
 import { registerDev } from './cli/dev.ts';
@@ -45,6 +46,7 @@ registerAlerts(program);
 registerPause(program);
 registerKeys(program);
 registerNodes(program);
+registerCluster(program);
 registerNonces(program);
 registerWebhooks(program);
 registerDev(program);

@@ -1,5 +1,6 @@
+import { checkClusterName } from './domain/cluster.ts';
 import { buildApp } from './http/app.ts';
-import { openLedger } from './ledger/ledger.ts';
+import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { meterAlerts } from './platform/alert-metrics.ts';
 import { dataConverter } from './platform/codec.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
@@ -51,7 +52,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts));
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  const chain = chainWhenAsked(settings, open);
+  const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
@@ -69,7 +70,8 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
 
 /** The nodes, opened by the first question: the API serves without them. Null where none are set. */
 function chainWhenAsked(
-  { rpcUrls, rpcRequestsPerSecond, maxTransactionVersion }: Config<'api'>,
+  { rpcUrls, rpcRequestsPerSecond, maxTransactionVersion, cluster }: Config<'api'>,
+  ledger: Ledger,
   open: Closers,
 ): (() => Promise<Chain>) | null {
   if (rpcUrls === undefined) return null;
@@ -77,7 +79,11 @@ function chainWhenAsked(
   const opened = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
   return () =>
     opened.get('', async () => {
-      const pool = await openNodePool(rpcUrls, { maxTransactionVersion, ...rate });
+      const admit = async (genesisHash: string) => {
+        checkClusterName(cluster, genesisHash);
+        await ledger.cluster.check(genesisHash);
+      };
+      const pool = await openNodePool(rpcUrls, { maxTransactionVersion, admit, ...rate });
       open.add('nodes', () => pool.close());
       return new Chain(pool);
     });

@@ -1,7 +1,7 @@
 import { isDomainError } from '../domain/errors.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
-import { CANCELLED, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import { CANCELLED, isPaidByDead, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readmitted } from './lost-record.ts';
 import { currentAttempt } from './prepared-attempt.ts';
@@ -9,8 +9,12 @@ import { currentAttempt } from './prepared-attempt.ts';
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
-    const { status, reason } = await ledger.withdrawals.get(id);
-    return { status, reason, attempt: currentAttempt(await ledger.attempts.of(id)) };
+    const row = await ledger.withdrawals.get(id);
+    const { status, reason } = row;
+    const attempt = currentAttempt(await ledger.attempts.of(id));
+    // What is not signed yet never is where a dead attempt has paid.
+    const goesOn = attempt?.signature !== null || !isPaidByDead(row);
+    return { status, reason, attempt: goesOn ? attempt : null };
   }
 
   return {

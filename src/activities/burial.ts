@@ -6,6 +6,7 @@ import { blockCache } from '../solana/blocks.ts';
 import type { Chain } from '../solana/chain.ts';
 import { messageHashOf } from '../solana/message.ts';
 import { examineUnsigned } from '../solana/unsigned-investigation.ts';
+import { confirmOneCluster } from './one-cluster.ts';
 
 export interface BurialDeps {
   readonly ledger: Ledger;
@@ -35,6 +36,7 @@ export function createBurial({ ledger, chain }: BurialDeps) {
     const facts = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, messageHash, wallet };
     const found = await examineUnsigned(chain, facts, blocks, verifySignature);
     if (found?.verdict.kind !== 'dead') return false;
+    await confirmOneCluster(ledger, chain.pool);
     const proof = { ...found.times, ...found.evidence };
     await ledger.attempts.settle(withdrawalId, n, { state: 'dead', signature: null, proof });
     return true;

@@ -1,43 +1,60 @@
 import { base58, base64 } from '@scure/base';
-import { cancellationSignal } from '@temporalio/activity';
+import { cancellationSignal, sleep } from '@temporalio/activity';
 import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
+import { isPaidByDead, type StatusReason } from '../domain/withdrawal.ts';
+import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { verifySignature } from '../signing/verify.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { rentPaid, type Spending } from '../solana/spending.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { LandingReporter } from './landing-reporter.ts';
 import { unlessLost } from './lost-record.ts';
+import { confirmOneCluster } from './one-cluster.ts';
+import { PaidMeanwhile } from './paid-meanwhile.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
   readonly watcher: LandingWatcher;
+  readonly pool: Pick<NodePool, 'confirmCluster' | 'genesisHash'>;
+  /** Milliseconds between two looks at a withdrawal that only people can end. Default 15,000. */
+  readonly restMs?: number;
 }
+
+const REST_MS = 15_000;
 
 /** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
 export function createLanding(deps: LandingDeps) {
-  const { ledger } = deps;
+  const { ledger, restMs = REST_MS } = deps;
+  const paid = new PaidMeanwhile(ledger.withdrawals);
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const stored = await ledger.attempts.get(id, n);
     if (stored.signature !== null && stored.signature !== signature)
       throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
-    if (isSettled(stored)) return landingOf(stored);
-    const attempt = stored.raw === null ? await storeBytes(ledger, stored, signature) : stored;
-    return landingOf(await settle(ledger, attempt, await judged(deps, attempt, reporter)));
+    const isOpen = stored.raw === null && !isSettled(stored);
+    const attempt = isOpen ? await storeBytes(ledger, stored, signature) : stored;
+    const isOnItsWay = attempt.raw !== null && !isSettled(attempt);
+    const ended = isOnItsWay
+      ? await settle(ledger, attempt, await judged(deps, attempt, reporter, paid))
+      : attempt;
+    return landingOf(await whenPeopleAgree(ledger, ended, reporter, restMs));
   }
 
   return {
-    /** Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. */
+    /**
+     * Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. Where a dead attempt
+     * turns out to have paid, nothing is stored or sent any more, and only another death is a return: all else is for people to end.
+     */
     async landAttempt(input: {
       readonly id: string;
       readonly n: number;
@@ -55,18 +72,25 @@ export function createLanding(deps: LandingDeps) {
 }
 
 async function judged(
-  { ledger, watcher }: LandingDeps,
+  { ledger, watcher, pool }: LandingDeps,
   attempt: AttemptRow,
   reporter: LandingReporter,
+  paid: PaidMeanwhile,
 ): Promise<LandingOutcome> {
   const { withdrawalId, n, signature, raw } = attempt;
   if (signature === null || raw === null)
     throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
-  const start = outlookOf(await ledger.withdrawals.get(withdrawalId));
+  const row = await ledger.withdrawals.get(withdrawalId);
+  const start = outlookOf(row);
   const alert = evidenceAlert(ledger, withdrawalId, start.status === 'held');
   reporter.show(reportOf(n, start));
   const hooks: LandingHooks = {
     signal: cancellationSignal(),
+    maySend: async () => {
+      const reason = isPaidByDead(row) ? row.reason : await paid.reasonFor(withdrawalId);
+      if (reason !== null) reporter.show({ n, status: 'held', reason });
+      return reason === null;
+    },
     onOutlook: async (outlook) => {
       const report = reportOf(n, outlook);
       const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
@@ -75,9 +99,27 @@ async function judged(
       await alert(report.reason);
     },
   };
-  const outcome = await watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
+  const watch = () => watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
+  const outcome = await paid.during(withdrawalId, watch);
+  if (outcome.verdict.kind === 'dead') await confirmOneCluster(ledger, pool);
   await alert(null);
   return outcome;
+}
+
+/** The attempt as it is on record when its run may go on; with a dead attempt that has paid that is when this one is dead, too. */
+async function whenPeopleAgree(
+  ledger: Ledger,
+  ended: AttemptRow,
+  reporter: LandingReporter,
+  restMs: number,
+): Promise<AttemptRow> {
+  for (let attempt = ended; ; attempt = await ledger.attempts.get(attempt.withdrawalId, attempt.n)) {
+    if (attempt.state === 'dead') return attempt;
+    const row = await ledger.withdrawals.get(attempt.withdrawalId);
+    if (!isPaidByDead(row)) return attempt;
+    reporter.show({ n: attempt.n, status: row.status, reason: row.reason });
+    await sleep(restMs);
+  }
 }
 
 /** Keeps the alert about a withdrawal open for as long as there is a reason why nobody can tell how its attempt ends. */
@@ -118,15 +160,16 @@ function isSettled(attempt: AttemptRow): boolean {
 async function settle(
   ledger: Ledger,
   attempt: AttemptRow,
-  { verdict, evidence, times, feeLamports }: LandingOutcome,
+  { verdict, evidence, times, spending }: LandingOutcome,
 ): Promise<AttemptRow> {
+  const withdrawal = await ledger.withdrawals.get(attempt.withdrawalId);
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
-    ...(verdict.kind === 'landed' ? { amountReceived: await received(ledger, attempt) } : {}),
-    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(verdict.kind === 'landed' ? { amountReceived: received(withdrawal, attempt) } : {}),
+    ...costOf(withdrawal, attempt, verdict.kind, spending),
     proof: { ...times, ...evidence },
   });
 }
@@ -145,8 +188,23 @@ function failureOf({ message }: AttemptRow, error: string | null): StatusReason 
   return { code: 'failed_on_chain', message: text };
 }
 
+/** What it cost beside its amount, as far as that is shown. */
+function costOf(
+  { asset, amount }: WithdrawalRow,
+  attempt: AttemptRow,
+  end: LandingOutcome['verdict']['kind'],
+  spending: Spending,
+): Pick<AttemptOutcome, 'feeLamports' | 'rentLamports'> {
+  const { feeLamports } = spending;
+  const paidLamports = end === 'landed' && asset === 'SOL' ? amount : 0n;
+  const rentLamports = rentPaid(spending, paidLamports, attempt.rentLamports);
+  return {
+    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(rentLamports === null ? {} : { rentLamports }),
+  };
+}
+
 /** Base units that reached the destination: the chain fails a transfer whose declared fee is not what it withholds. */
-async function received(ledger: Ledger, attempt: AttemptRow): Promise<bigint> {
-  const { amount } = await ledger.withdrawals.get(attempt.withdrawalId);
+function received({ amount }: WithdrawalRow, attempt: AttemptRow): bigint {
   return amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
 }

@@ -1,11 +1,13 @@
 import { type Alarm, type AlertKind, WHOLE } from '../domain/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import type { NodeWarning } from '../solana/rpc/report.ts';
+import { ledgersOf, type NodeWarning } from '../solana/rpc/report.ts';
 
 export interface NodeWatchDeps {
   readonly ledger: Ledger;
-  readonly pool: Pick<NodePool, 'warnings'>;
+  readonly pool: Pick<NodePool, 'warnings' | 'report'>;
+  /** Names this process among all workers. */
+  readonly worker: string;
 }
 
 const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
@@ -17,12 +19,24 @@ const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   silent: 'node_silent',
   'other-cluster': 'node_other_cluster',
 };
-/** Keeps the alerts about nodes in step with what the pool knows. Source: exchange-interface: Withdrawals 7 (node operation rules). */
-export function createNodeWatch({ ledger, pool }: NodeWatchDeps) {
+
+/** Puts on record what this process sees of the nodes, for the rounds of {@link createNodeWatch} and for whoever starts next. */
+export async function shareNodes({ ledger, pool, worker }: NodeWatchDeps): Promise<void> {
+  await ledger.nodeLedgers.keep(ledgersOf(pool.report()));
+  await ledger.nodeViews.put(worker, pool.warnings().map(alarmOf));
+}
+
+/** Keeps the alerts about nodes in step with what the pools know. Source: exchange-interface: Withdrawals 7 (node operation rules). */
+export function createNodeWatch(deps: NodeWatchDeps) {
+  const { ledger } = deps;
   return {
-    /** Opens an alert for each node rule that is not kept and closes those that are kept again; answers how many are open. */
+    /**
+     * Opens an alert for each node rule that a worker sees broken and closes those that all see kept again; answers how many are open.
+     * Any worker may run the round: what only another one sees stays open.
+     */
     async watchNodes(): Promise<{ readonly open: number }> {
-      const alarms = pool.warnings().map(alarmOf);
+      await shareNodes(deps);
+      const alarms = await ledger.nodeViews.together();
       await ledger.alerts.keepOnly(Object.values(KIND_OF), alarms);
       return { open: alarms.length };
     },

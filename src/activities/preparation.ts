@@ -3,7 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import { describeAmount } from '../domain/amount.ts';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
-import { isTerminal, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import { isPaidByDead, isTerminal, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
@@ -30,6 +30,7 @@ const TRIES_UNSEEN = 3;
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
   async function compose(row: WithdrawalRow): Promise<Preparation> {
+    if (isPaidByDead(row)) return { kind: 'waiting', status: 'held', reason: row.reason };
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
@@ -52,9 +53,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     // The customer's word may have come after the row was read; nobody would say it again.
     if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
       return compose(moved);
-    return kind === 'rejected'
-      ? { kind: 'ended', status: kind, reason }
-      : { kind: 'waiting', status: kind, reason };
+    return answerOf(moved, kind, reason);
   }
 
   return {
@@ -81,6 +80,14 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
   };
 }
 
+/** What the run hears of a withdrawal that was to be turned away; one that a dead attempt has paid has stayed as it was. */
+function answerOf(moved: WithdrawalRow, kind: (Refusal | Stop)['kind'], reason: StatusReason): Preparation {
+  if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
+  return kind === 'rejected'
+    ? { kind: 'ended', status: kind, reason }
+    : { kind: 'waiting', status: kind, reason };
+}
+
 /** Where another run was faster, what it left counts; any other error stands. */
 async function whatIsThere(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   if (!isDomainError(error, 'IllegalTransition')) throw error;
@@ -103,8 +110,8 @@ async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Prepar
   if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
   const message = error instanceof Error ? error.message : String(error);
   const reason: StatusReason = { code: 'cannot_prepare', message };
-  await ledger.withdrawals.move(id, 'held', reason);
-  return { kind: 'waiting', status: 'held', reason };
+  const held = await ledger.withdrawals.move(id, 'held', reason);
+  return { kind: 'waiting', status: 'held', reason: held.reason ?? reason };
 }
 
 async function inTime(look: Promise<void>): Promise<void> {

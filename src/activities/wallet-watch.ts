@@ -20,6 +20,7 @@ import {
   type WalletSignature,
 } from '../solana/wallet-history.ts';
 import { LostNonces } from './lost-nonces.ts';
+import { confirmOneCluster } from './one-cluster.ts';
 import { landedThoughDead, maybePaidAlarm, restoredAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps {
@@ -80,7 +81,9 @@ export class WalletWatch {
   }
 
   async #look(): Promise<void> {
-    const { ledger } = this.#deps;
+    const { ledger, chain } = this.#deps;
+    // The database, too, may have become another one since the pool was opened.
+    await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets();
     else if (!(await this.#bridges(gap))) return;
@@ -148,25 +151,31 @@ export class WalletWatch {
     );
     const covered = (listedTo ?? from) - LISTED_LATE;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
-    if (judgedTo > from) await ledger.walletHistory.advance(wallet, judgedTo);
+    if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
     return heightOf(quorum, believed);
   }
 
   /** A wallet that this record has never paid from: what it did before is not ours to judge. */
   async #begin(wallet: string): Promise<bigint | null> {
-    const { ledger, chain } = this.#deps;
+    const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);
     const { quorum } = chain.pool;
     const slot = reachedBy(
       quorum,
       progress.map((one) => one.slot),
     );
-    if (slot !== null) await ledger.walletHistory.advance(wallet, slot);
+    if (slot !== null) await this.#advance(wallet, slot);
     return reachedBy(
       quorum,
       progress.map((one) => one.height),
     );
+  }
+
+  async #advance(wallet: string, slot: bigint): Promise<void> {
+    const { ledger, chain } = this.#deps;
+    await confirmOneCluster(ledger, chain.pool);
+    await ledger.walletHistory.advance(wallet, slot);
   }
 
   /** Judges the oldest first, and only so many as one look may read. */

@@ -1,10 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { ClusterRow } from '../ledger/cluster.ts';
+import type { NodeLedger } from '../ledger/node-ledgers.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
+import { recordUrl, withRecord } from './record.ts';
 
 /** `sluice nodes`: the Solana nodes as a worker would see them now. Exit code 5 where no quorum of them serves. */
 export function registerNodes(program: Command): void {
@@ -17,11 +21,31 @@ export function registerNodes(program: Command): void {
         const urls = nodeUrls();
         // Loaded here, so that the other commands start without a client of Solana nodes.
         const { surveyNodes } = await import('../solana/rpc/pool.ts');
-        const report = await surveyNodes(urls);
-        output.result(toJson(report), renderNodes(report));
-        return report.genesisHash === null ? EXIT.unavailable : EXIT.ok;
+        const { cluster, ledgers } = await recorded();
+        const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
+        output.result(toJson(survey), renderNodes(survey));
+        return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
       }),
     );
+}
+
+/** What the nodes show, and the cluster of the record; null where there is no record, or no worker has used it. */
+type Survey = PoolReport & { readonly record: ClusterRow | null };
+
+interface Recorded {
+  readonly cluster: ClusterRow | null;
+  readonly ledgers: ReadonlyMap<string, NodeLedger>;
+}
+
+/** The cluster of the record, and what the nodes showed to the workers; nothing where no record can be read. */
+async function recorded(): Promise<Recorded> {
+  const nothing: Recorded = { cluster: null, ledgers: new Map() };
+  if (recordUrl() === undefined) return nothing;
+  const read = withRecord(async (ledger) => ({
+    cluster: await ledger.cluster.get(),
+    ledgers: await ledger.nodeLedgers.all(),
+  }));
+  return read.catch(() => nothing);
 }
 
 /** SLUICE_RPC_URLS, else the nodes of a running `npm run dev`. */
@@ -39,22 +63,37 @@ function settings(): Config {
   }
 }
 
-/** The report with slots as decimal strings, and the failure in it where the nodes make no pool. */
-function toJson(report: PoolReport): object {
-  const ok = report.genesisHash !== null;
-  const failure = ok ? {} : { error: { code: 'NoHealthyNode', message: summary(report) } };
-  const text = JSON.stringify({ ok, ...failure, ...report }, (_key, value: unknown) =>
+/** The survey with slots as decimal strings, and the failure in it where nothing could be paid through the nodes. */
+function toJson(survey: Survey): object {
+  const error = failureOf(survey);
+  const failure = error === null ? {} : { error };
+  const text = JSON.stringify({ ok: error === null, ...failure, ...survey }, (_key, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );
   return JSON.parse(text) as object;
 }
 
+function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message: string } | null {
+  const { genesisHash, record } = survey;
+  if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(survey) };
+  if (record === null || record.genesisHash === genesisHash) return null;
+  return { code: 'WrongCluster', message: belonging(survey) };
+}
+
+function belonging({ genesisHash, record }: Survey): string {
+  if (record === null) return 'the record belongs to no cluster yet, or cannot be read';
+  return record.genesisHash === genesisHash
+    ? `the record belongs to it since ${record.boundAt.toISOString()}`
+    : `the nodes belong to cluster ${genesisHash}, but the record to ${record.genesisHash}: no worker starts on it`;
+}
+
 /** A line a node, in columns; then what is wrong; then whether it is enough. */
-function renderNodes(report: PoolReport): string {
+function renderNodes(report: Survey): string {
   return [
     ...inColumns([HEADINGS, ...report.nodes.map(cells)]),
     ...report.warnings.map(({ message }) => `warning: ${message}`),
     summary(report),
+    ...(report.genesisHash === null ? [] : [belonging(report)]),
   ].join('\n');
 }
 

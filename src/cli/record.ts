@@ -6,7 +6,7 @@ export const RECORD_SOURCE = '(needs DATABASE_URL or a running "npm run dev")';
 
 /** Runs `work` on the record itself, for commands that must work while the API is down: DATABASE_URL, else that of a running `npm run dev`. */
 export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
-  const url = process.env.DATABASE_URL || readDevFile().databaseUrl;
+  const url = recordUrl();
   if (url === undefined) throw notSet('DATABASE_URL');
   // Loaded here, so that the other commands start without a database client.
   const { openLedger } = await import('../ledger/ledger.ts');
@@ -16,4 +16,9 @@ export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promi
   } finally {
     await ledger.close();
   }
+}
+
+/** Where the record is, as {@link withRecord} finds it; undefined where nothing says so. */
+export function recordUrl(): string | undefined {
+  return process.env.DATABASE_URL || readDevFile().databaseUrl;
 }

@@ -40,6 +40,12 @@ export const ERROR_KINDS = {
   NoFreeAddress: { status: 503, retryable: true, title: 'No deposit address is free: import more' },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
   NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },
+  WrongCluster: {
+    status: 503,
+    retryable: true,
+    title: 'The Solana nodes belong to another cluster than the record',
+  },
+  ClusterInUse: { status: 409, retryable: false, title: 'The record belongs to its cluster for ever' },
   Unavailable: { status: 503, retryable: true, title: 'A service that Sluice needs cannot be reached' },
 } as const satisfies Record<string, ErrorKind>;
 

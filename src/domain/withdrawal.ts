@@ -43,6 +43,20 @@ export const CANCELLED: StatusReason = {
   message: 'cancelled by request, with nothing of it on its way',
 };
 
+/** The code of the reason to hold a withdrawal of which the chain shows an attempt that was proved dead. */
+export const PAID_BY_DEAD = 'dead_attempt_landed';
+
+/**
+ * True where the chain shows an attempt that was proved dead: it is paid, so nothing more of it is signed, stored or sent, and no
+ * observation of a later attempt takes its reason away. People cancel it once no attempt lives.
+ */
+export function isPaidByDead(row: {
+  readonly status: WithdrawalStatus;
+  readonly reason: StatusReason | null;
+}): row is { readonly status: 'held'; readonly reason: StatusReason } {
+  return row.status === 'held' && row.reason?.code === PAID_BY_DEAD;
+}
+
 /** Which state may follow which. An operator's wish is not in this table: only the chain and the customer move money states. */
 const NEXT: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],

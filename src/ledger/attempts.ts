@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { mayFollow, type StatusReason } from '../domain/withdrawal.ts';
+import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {
@@ -40,6 +40,8 @@ export interface AttemptOutcome {
   readonly signature?: string | null;
   /** What the chain charged, where it is known. */
   readonly feeLamports?: bigint;
+  /** What it paid for the token account that it made, where that is known: nothing where somebody else had made it. */
+  readonly rentLamports?: bigint;
   readonly proof: unknown;
   /** Why, for `failed`. */
   readonly reason?: StatusReason;
@@ -73,12 +75,15 @@ export class Attempts {
     }
   }
 
-  /** Stores the signed bytes, before any of them is sent. Throws IllegalTransition for another signature or after a settlement. */
+  /**
+   * Stores the signed bytes, before any of them is sent. Where a dead attempt has paid the withdrawal nothing is stored: the row
+   * comes back without a signature. Throws IllegalTransition for another signature or after a settlement.
+   */
   async storeSignature(withdrawalId: string, n: number, signature: string, raw: string): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
       const withdrawal = await lockWithdrawal(trx, withdrawalId);
       const row = await readAttempt(trx, withdrawalId, n);
-      if (row.signature === signature) return row;
+      if (row.signature === signature || (row.state === 'prepared' && isPaidByDead(withdrawal))) return row;
       const stored = await trx
         .updateTable('attempt')
         .set({ state: 'signed', signature, raw })
@@ -95,7 +100,7 @@ export class Attempts {
 
   /**
    * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
-   * `preparing`. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
+   * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
    * for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
   async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
@@ -113,6 +118,7 @@ export class Attempts {
           error: outcome.error ?? null,
           proof: toJson(outcome.proof),
           feeLamports: outcome.feeLamports ?? row.feeLamports,
+          rentLamports: outcome.rentLamports ?? row.rentLamports,
         })
         .where('withdrawalId', '=', withdrawalId)
         .where('n', '=', n)
@@ -145,7 +151,10 @@ export class Attempts {
       .execute();
   }
 
-  /** Those with a blockhash that the signer refused, at most `limit`: prepared, never signed, their withdrawals held for it. The oldest first. */
+  /**
+   * Those with a blockhash that nobody signs, at most `limit`: prepared, their withdrawals held because the signer refused, or because
+   * a dead attempt has paid them. The oldest first.
+   */
   async refused(limit: number): Promise<readonly AttemptRow[]> {
     return this.#db
       .selectFrom('attempt')
@@ -154,7 +163,7 @@ export class Attempts {
       .where('attempt.state', '=', 'prepared')
       .where('attempt.nonceAccount', 'is', null)
       .where('withdrawal.status', '=', 'held')
-      .where('withdrawal.reasonCode', '=', 'signing_refused')
+      .where('withdrawal.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD])
       .orderBy('attempt.createdAt')
       .limit(limit)
       .execute();
@@ -171,7 +180,9 @@ async function prepareIn(
   reserve: ReservationInput,
 ): Promise<PrepareResult> {
   const { withdrawalId, n } = input;
-  const { status } = await lockWithdrawal(trx, withdrawalId);
+  const withdrawal = await lockWithdrawal(trx, withdrawalId);
+  if (isPaidByDead(withdrawal)) return { kind: 'stopped', reason: withdrawal.reason };
+  const { status } = withdrawal;
   const earlier = await attemptsOf(trx, withdrawalId);
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
@@ -206,7 +217,9 @@ async function afterSettlement(
 ): Promise<void> {
   const { id } = withdrawal;
   if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
+  const isStopped = isPaidByDead(withdrawal);
   if (settled.state === 'dead') {
+    if (isStopped) return;
     // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
     if (withdrawal.status === 'confirmed') await enterStatus(trx, id, 'sending');
     await enterStatus(trx, id, 'preparing');
@@ -215,10 +228,10 @@ async function afterSettlement(
   if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
   if (settled.state === 'landed') {
     await landReservations(trx, id, settled.slot);
-    await enterStatus(trx, id, 'finalized', null, amountReceived);
+    if (!isStopped) await enterStatus(trx, id, 'finalized', null, amountReceived);
   } else {
     await landFee(trx, id, settled.slot, settled.feeLamports);
-    await enterStatus(trx, id, 'failed', reason ?? null);
+    if (!isStopped) await enterStatus(trx, id, 'failed', reason ?? null);
   }
 }
 

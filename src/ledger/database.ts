@@ -8,7 +8,7 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
-import type { AlertKind } from '../domain/alerts.ts';
+import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 import type { DepositTables } from './deposit-tables.ts';
 import type { WebhookTables } from './webhook-tables.ts';
@@ -157,6 +157,26 @@ interface LostNonceTable {
   slot: bigint;
 }
 
+interface ClusterTable {
+  one: Generated<boolean>;
+  genesisHash: string;
+  boundAt: Generated<Date>;
+}
+
+interface NodeLedgerTable {
+  node: string;
+  firstSlot: bigint;
+  finalizedSlot: bigint;
+  gapFrom: bigint | null;
+  gapTo: bigint | null;
+}
+
+interface NodeViewTable {
+  worker: string;
+  alarms: ColumnType<readonly Alarm[], string, string>;
+  seenAt: Generated<Date>;
+}
+
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables extends DepositTables, WebhookTables {
   withdrawal: WithdrawalTable;
@@ -170,6 +190,9 @@ export interface Tables extends DepositTables, WebhookTables {
   nonceAccount: NonceAccountTable;
   nonceUpkeep: NonceUpkeepTable;
   lostNonce: LostNonceTable;
+  cluster: ClusterTable;
+  nodeLedger: NodeLedgerTable;
+  nodeView: NodeViewTable;
 }
 
 export type Database = Kysely<Tables>;

@@ -5,6 +5,7 @@ import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
+import { Cluster } from './cluster.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
 import { Deliveries } from './deliveries.ts';
@@ -15,6 +16,8 @@ import { Gaps } from './gaps.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
 import { Movements } from './movements.ts';
+import { NodeLedgers } from './node-ledgers.ts';
+import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
@@ -35,6 +38,7 @@ export interface Ledger {
   readonly alerts: Alerts;
   readonly pauses: Pauses;
   readonly continuity: Continuity;
+  readonly cluster: Cluster;
   readonly walletHistory: WalletHistory;
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
@@ -50,6 +54,8 @@ export interface Ledger {
   readonly movements: Movements;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
+  readonly nodeLedgers: NodeLedgers;
+  readonly nodeViews: NodeViews;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -77,6 +83,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     alerts: new Alerts(db),
     pauses: new Pauses(db),
     continuity: new Continuity(db),
+    cluster: new Cluster(db),
     walletHistory: new WalletHistory(db),
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),
@@ -92,6 +99,8 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     movements: new Movements(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
+    nodeLedgers: new NodeLedgers(db),
+    nodeViews: new NodeViews(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

@@ -6,6 +6,7 @@ import { nonces } from './migrations/0003-nonces.ts';
 import { lostNonces } from './migrations/0004-lost-nonces.ts';
 import { deposits } from './migrations/0005-deposits.ts';
 import { webhooks } from './migrations/0006-webhooks.ts';
+import { cluster } from './migrations/0007-cluster.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-lost-nonces': lostNonces,
   '0005-deposits': deposits,
   '0006-webhooks': webhooks,
+  '0007-cluster': cluster,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
-import { mayFollow } from '../domain/withdrawal.ts';
+import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
@@ -98,6 +98,7 @@ async function pause(trx: Transaction<Tables>, cause: string, reason: string, wh
 async function holdIn(trx: Transaction<Tables>, id: string, { kind, message }: Alarm): Promise<void> {
   const known = await trx.selectFrom('withdrawal').select('id').where('id', '=', id).executeTakeFirst();
   if (known === undefined) return;
-  const { status } = await lockWithdrawal(trx, id);
-  if (mayFollow(status, 'held')) await enterStatus(trx, id, 'held', { code: kind, message });
+  const row = await lockWithdrawal(trx, id);
+  if (mayFollow(row.status, 'held') && !isPaidByDead(row))
+    await enterStatus(trx, id, 'held', { code: kind, message });
 }

@@ -16,6 +16,16 @@ export class WalletHistory {
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
+  /** True for a wallet whose history is judged, and for a nonce account of any: no customer can be meant by one. */
+  async isOurs(address: string): Promise<boolean> {
+    const wallet = this.#db
+      .selectFrom('walletHistory')
+      .select('wallet as address')
+      .where('wallet', '=', address);
+    const nonce = this.#db.selectFrom('nonceAccount').select('address').where('address', '=', address);
+    return (await wallet.unionAll(nonce).executeTakeFirst()) !== undefined;
+  }
+
   /**
    * The slot up to which every transaction of the wallet is judged. A wallet that is new here begins at its newest attempt on
    * record, where there is one; null where there is none either.

@@ -1,6 +1,11 @@
 import { type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { type StatusReason, statesBefore, type WithdrawalStatus } from '../domain/withdrawal.ts';
+import {
+  PAID_BY_DEAD,
+  type StatusReason,
+  statesBefore,
+  type WithdrawalStatus,
+} from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
 import { tellWithdrawal } from './outbox.ts';
 
@@ -47,8 +52,9 @@ export async function lockWithdrawal(trx: Transaction<Tables>, id: string): Prom
 }
 
 /**
- * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`. Where the status or the code of its
- * reason differs from before, that is put out to webhooks. The caller holds the lock.
+ * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
+ * a dead attempt has paid it. Where the status or the code of its reason differs from before, that is put out to webhooks. The caller
+ * holds the lock.
  */
 export async function enterStatus(
   trx: Transaction<Tables>,
@@ -75,6 +81,9 @@ export async function enterStatus(
     })
     .where('withdrawal.id', '=', id)
     .where('withdrawal.status', 'in', statesBefore(to))
+    .$if(to !== 'cancelled', (query) =>
+      query.where('withdrawal.reasonCode', 'is distinct from', PAID_BY_DEAD),
+    )
     .returningAll('withdrawal')
     .returning(['before.oldStatus', 'before.oldCode'])
     .returning(newestSignatureOf(id).as('signature'))

@@ -2,14 +2,16 @@ import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { fingerprint, termsConflict } from '../domain/terms.ts';
 import {
+  isPaidByDead,
   isTerminal,
   mayFollow,
+  PAID_BY_DEAD,
   type StatusReason,
   WITHDRAWAL_STATUSES,
   type WithdrawalStatus,
   type WithdrawalTerms,
 } from '../domain/withdrawal.ts';
-import type { Database, Tables } from './database.ts';
+import { anyOf, type Database, type Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { releaseReservations } from './reservations.ts';
 import { suspicionOf } from './stops.ts';
@@ -120,16 +122,29 @@ export class Withdrawals {
     }
   }
 
+  /** Those of `ids` that a dead attempt has paid, with the reasons that hold them; see {@link isPaidByDead}. */
+  async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
+    const rows = await this.#db
+      .selectFrom('withdrawal')
+      .selectAll()
+      .where('id', '=', anyOf(ids))
+      .where('status', '=', 'held')
+      .where('reasonCode', '=', PAID_BY_DEAD)
+      .execute();
+    const held = rows.map(toWithdrawalRow);
+    return new Map(held.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
+  }
+
   /**
    * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
    * attempt is not dead.
    * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
-   * funds keeps it. A repeated end keeps its first reason.
+   * funds keeps it. A repeated end keeps its first reason. One that a dead attempt has paid stays as it is.
    */
   async move(id: string, to: WithdrawalStatus, reason: StatusReason | null = null): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
-      if (row.status === to && isTerminal(to)) return row;
+      if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
       if (
         BEFORE_ANY_ATTEMPT.includes(to) &&
         (await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']))
@@ -143,8 +158,8 @@ export class Withdrawals {
   }
 
   /**
-   * Shows how its signed attempt is seen to stand. Does nothing, and answers false, where no attempt is signed any more or the
-   * state machine forbids the step: an observation that comes late must not undo a verdict.
+   * Shows how its signed attempt is seen to stand. Does nothing, and answers false, where no attempt is signed any more, the
+   * state machine forbids the step, or a dead attempt has paid it: an observation that comes late must not undo a verdict.
    */
   async note(
     id: string,
@@ -153,7 +168,8 @@ export class Withdrawals {
   ): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
-      if (!mayFollow(row.status, to) || !(await hasAttempt(trx, id, ['signed']))) return false;
+      if (isPaidByDead(row) || !mayFollow(row.status, to)) return false;
+      if (!(await hasAttempt(trx, id, ['signed']))) return false;
       if (row.status !== to || row.reason?.message !== reason?.message)
         await enterStatus(trx, id, to, reason);
       return true;

@@ -1,15 +1,16 @@
 import type { Evidence, InvestigationTimes, NonceEvidence, Verdict } from '../domain/attempt.ts';
 import type { AnySignedAttempt } from './examination.ts';
+import type { Spending } from './spending.ts';
 
 /** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
 export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
-/** How an attempt ended, and what proves it. `feeLamports` is what the chain charged; null for a dead one. */
+/** How an attempt ended, and what proves it. `spending` is what the chain charged. */
 export interface LandingOutcome {
   readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
 }
 
 /** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `why`; nothing may be signed. */
@@ -20,6 +21,8 @@ export type Outlook =
 /** What a caller hears while it waits: each change, in order, one at a time. A hook that fails ends the wait with its error. */
 export interface LandingHooks {
   onOutlook(outlook: Outlook): unknown;
+  /** Asked before each sending; false: it is only judged. Must not reject. Default: it is sent. */
+  maySend?(): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -66,6 +69,11 @@ export class Watch {
   /** True where it lives until a height, so that it needs the finalized chain to grow. */
   get expires(): boolean {
     return 'lastValidBlockHeight' in this.attempt;
+  }
+
+  /** Whether its bytes may be handed to the nodes now. */
+  async maySend(): Promise<boolean> {
+    return (await this.#hooks.maySend?.()) ?? true;
   }
 
   get seen(): SeenAt {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -5,15 +6,18 @@ import { Composer } from '../activities/composition.ts';
 import { DepositMatcher } from '../activities/deposit-matcher.ts';
 import { createDepositActivities } from '../activities/deposits.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
+import { shareNodes } from '../activities/node-watch.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
 import { createDeliverySteps } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
+import { checkClusterName } from '../domain/cluster.ts';
 import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
+import { keepDoing } from '../platform/rhythm.ts';
 import { keepSchedules } from '../platform/schedules.ts';
 import type { Closers } from '../platform/shutdown.ts';
 import { registerSearchAttributes } from '../platform/temporal.ts';
@@ -26,6 +30,10 @@ import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
+
+/** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
+const NODES_SHARED_EVERY_MS = 30_000;
+const WORKER = randomUUID();
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -47,8 +55,19 @@ export async function chainWorker(
   await registerSearchAttributes(connection, namespace);
   const ledger = await openLedger(config.databaseUrl);
   closers.add('ledger', () => ledger.close());
-  const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
+  const pool = await openNodePool(config.rpcUrls, {
+    ...nodeOptions(config),
+    ledgers: await ledger.nodeLedgers.all(),
+    admit: async (genesisHash) => {
+      checkClusterName(config.cluster, genesisHash);
+      await ledger.cluster.bind(genesisHash);
+    },
+  });
   closers.add('nodes', () => pool.close());
+  closers.add(
+    'view of the nodes',
+    keepDoing(NODES_SHARED_EVERY_MS, () => shareNodes({ ledger, pool, worker: WORKER })),
+  );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
   closers.add('schedules', keepSchedules(client, config.scan ? config.cluster : null));
@@ -78,19 +97,25 @@ function chainActivities(
       config.lifetime === 'nonce'
         ? new NonceLifetimes({ ledger, chain, hotWallet })
         : blockhashLifetimes(chain),
-    rules: { hotWallet, confirmUsedWallet, tokenPolicy },
+    rules: {
+      hotWallet,
+      confirmUsedWallet,
+      tokenPolicy,
+      isOurs: (address) => ledger.walletHistory.isOurs(address),
+    },
     bounds: signingBounds(config),
   });
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, pool: chain.pool }),
     ...createDeliverySteps(ledger),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,
       chain,
       pool: chain.pool,
+      worker: WORKER,
       walletWatch,
       runs: new TemporalRuns(client),
       hotWallet,

@@ -122,7 +122,7 @@ async function activities({ ledger, chain, key }: Rooms) {
   });
   return {
     ...createPreparation({ ledger, composer, walletWatch: new WalletWatch({ ledger, chain, hotWallet }) }),
-    ...createLanding({ ledger, watcher }),
+    ...createLanding({ ledger, watcher, pool: chain.pool }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createSignerActivities({ signer, bounds: BOUNDS }),
   };

@@ -52,6 +52,20 @@ describe('a preparation', () => {
     expect((await prepared(lost, REQUESTED)).kind).toBe('prepared');
   });
 
+  it('answers the hold, and nothing to sign, where the chain shows a dead attempt', async () => {
+    const { attempts, withdrawals, pauses } = use.ledger;
+    const paid = newTerms();
+    await withdrawals.reserve(paid);
+    await prepared(paid, REQUESTED);
+    await attempts.settle(paid.id, 1, DEAD);
+    expect((await prepared(paid, REQUESTED)).kind).toBe('prepared');
+    const reason = { code: 'dead_attempt_landed', message: 'the first has landed' };
+    await pauses.sound({ kind: 'dead_attempt_landed', subject: paid.id, message: reason.message }, paid.id);
+    expect(await prepared(paid, REQUESTED)).toEqual({ kind: 'waiting', status: 'held', reason });
+    await attempts.settle(paid.id, 2, DEAD);
+    expect(await prepared(paid, REQUESTED)).toEqual({ kind: 'waiting', status: 'held', reason });
+  });
+
   it('after a dead attempt offers at least twice its price, whatever the salts of both', async () => {
     const { attempts, withdrawals } = use.ledger;
     for (const again of Array.from({ length: 6 }, newTerms)) {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { ledgersOf } from '../../src/solana/rpc/report.ts';
 import { rpcCalls } from './rpc-calls.ts';
 
 const ELSEWHERE = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
@@ -125,6 +126,31 @@ describe('a node of another cluster', () => {
   });
 });
 
+describe('the cluster of a pool', () => {
+  it('is put to whoever opens it, whose refusal ends the opening', async () => {
+    const asked: string[] = [];
+    const admit = (genesisHash: string): void => {
+      asked.push(genesisHash);
+      throw new Error('not this one');
+    };
+    await expect(openNodePool(localnet.rpcUrls, { admit })).rejects.toThrow('not this one');
+    expect(asked).toEqual([(await open()).genesisHash]);
+  });
+
+  it('is confirmed by a quorum of those that show it now, without a probe', async () => {
+    const nodes = await open();
+    localnet.controls.setFault(0, 'getGenesisHash', otherCluster);
+    await nodes.confirmCluster();
+    expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
+    localnet.controls.setFault(1, 'getGenesisHash', { kind: 'http', status: 503 });
+    await expect(nodes.confirmCluster()).rejects.toMatchObject({
+      code: 'NoHealthyNode',
+      message: expect.stringContaining('1 of 3 RPC nodes still show'),
+    });
+    expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
+  });
+});
+
 describe('what a probe finds', () => {
   it('is who a node is, what it has, and how far it is', async () => {
     const nodes = await open();
@@ -170,6 +196,21 @@ describe('what a probe finds', () => {
     expect(nodes.report()[1]?.ledgerGap).toEqual({ from, to: BigInt(snapshot) - 1n });
     await nodes.probe();
     expect(nodes.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(nodes)[1] }]);
+  });
+
+  it('warns of a gap that began while no pool was there, and of one that an earlier pool saw', async () => {
+    localnet.controls.produceSlots(30);
+    const before = ledgersOf((await open()).report());
+    await pool?.close();
+    const snapshot = localnet.controls.produceSlot();
+    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
+    localnet.controls.produceSlots(5);
+    for (let known = before, start = 0; start < 2; start += 1) {
+      pool = await openNodePool(localnet.rpcUrls, { ledgers: known });
+      expect(pool.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(pool)[1] }]);
+      known = ledgersOf(pool.report());
+      await pool.close();
+    }
   });
 
   it('warns of a version behind the others, and asks again what another version has', async () => {

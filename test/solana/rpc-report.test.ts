@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gapBetween } from '../../src/solana/rpc/ledger-gap.ts';
-import { type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
+import { gapBetween, isGrownOver } from '../../src/solana/rpc/ledger-gap.ts';
+import { ledgersOf, type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
 
 function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   return {
@@ -88,5 +88,29 @@ describe('a ledger', () => {
         expect(gapBetween(before, after)).toEqual({ from: first, to: snapshot - 1n });
       }),
     );
+  });
+
+  it('outgrows a gap when it shows the lost blocks again, or more newer ones than were lost', () => {
+    fc.assert(
+      fc.property(ledger, fc.bigInt({ min: 0n, max: 1_000n }), ({ first, size }, more) => {
+        const gap = { from: first, to: first + size };
+        const begun = { first: gap.to + 1n, finalized: gap.to + 1n + size };
+        expect(isGrownOver(gap, begun)).toBe(false);
+        expect(isGrownOver(gap, { ...begun, finalized: begun.finalized + 1n + more })).toBe(true);
+        expect(isGrownOver(gap, { ...begun, first: first - more })).toBe(true);
+      }),
+    );
+  });
+
+  it('is known to the next process as it was told, but for nodes of another cluster and those that tell nothing', () => {
+    const gap = { from: 3n, to: 8n };
+    const told = { firstAvailableBlock: 9n, finalizedSlot: 20n, ledgerGap: gap };
+    const reports = [
+      report('a', told),
+      report('b', { ...told, membership: 'refused' }),
+      report('c', { ...told, finalizedSlot: null }),
+      report('d', { ...told, firstAvailableBlock: null }),
+    ];
+    expect(ledgersOf(reports)).toEqual(new Map([['a', { first: 9n, finalized: 20n, gap }]]));
   });
 });

@@ -24,8 +24,12 @@ export interface Surroundings {
 }
 
 /** Starts the real `sluice` as a process of its own. */
-export function startSluice(args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {
-  const program = nodeProgram(new URL('../../src/cli.ts', import.meta.url), args);
+export function startSluice(args: readonly string[], surroundings?: Surroundings): Running {
+  return start(new URL('../../src/cli.ts', import.meta.url), args, surroundings);
+}
+
+function start(source: URL, args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {
+  const program = nodeProgram(source, args);
   const child = spawn(program.command, program.args, {
     env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
     ...(cwd === undefined ? {} : { cwd }),
@@ -43,6 +47,15 @@ export function startSluice(args: readonly string[], { cwd, env = {} }: Surround
 /** {@link startSluice} to its end. */
 export function runSluice(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
   return startSluice(args, surroundings).ended;
+}
+
+/** Any program of Sluice, named by the URL of its source, to its end. */
+export function runProgram(
+  source: URL,
+  args: readonly string[],
+  surroundings?: Surroundings,
+): Promise<Ended> {
+  return start(source, args, surroundings).ended;
 }
 
 /** The JSON object with which a command that was given `--json` ends. */

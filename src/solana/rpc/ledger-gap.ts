@@ -10,6 +10,11 @@ export interface LedgerWindow {
   readonly finalized: bigint;
 }
 
+/** What is known of a node's ledger from before, perhaps from another process. */
+export interface KnownLedger extends LedgerWindow {
+  readonly gap: LedgerGap | null;
+}
+
 /** Slots that a node with a bounded ledger may drop at once; it drops about as many as it adds. */
 const PURGE_SLOTS = 1_024n;
 
@@ -23,4 +28,12 @@ export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap
   const is = after.finalized - after.first;
   if (was - is <= PURGE_SLOTS && is * 2n >= was) return null;
   return { from: before.first, to: after.first - 1n };
+}
+
+/**
+ * True where nothing of a gap can be missed any more: the node shows the lost blocks again, or so many newer ones that it would have
+ * dropped those by now.
+ */
+export function isGrownOver(gap: LedgerGap, { first, finalized }: LedgerWindow): boolean {
+  return first <= gap.from || finalized - first > gap.to - gap.from;
 }

@@ -9,13 +9,20 @@ import {
   scoreOf,
   UNKNOWN_HEALTH,
 } from './health.ts';
-import { gapBetween, type LedgerGap, type LedgerWindow } from './ledger-gap.ts';
+import {
+  gapBetween,
+  isGrownOver,
+  type KnownLedger,
+  type LedgerGap,
+  type LedgerWindow,
+} from './ledger-gap.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
   type NodeFacts,
   type Progress,
   probeFacts,
+  probeGenesis,
   probeMethods,
   probeProgress,
 } from './probe.ts';
@@ -30,13 +37,16 @@ export class Member {
   #why = 'not asked yet';
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
-  #window: LedgerWindow | null = null;
-  #gap: LedgerGap | null = null;
+  #window: LedgerWindow | null;
+  #gap: LedgerGap | null;
   #health: Health = UNKNOWN_HEALTH;
 
-  constructor(node: SolanaNode, now: Clock) {
+  /** `known`: what the node showed of its ledger before. */
+  constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
     this.node = node;
     this.#now = now;
+    this.#window = known;
+    this.#gap = known?.gap ?? null;
   }
 
   get membership(): Membership {
@@ -104,10 +114,18 @@ export class Member {
     this.#membership = 'joined';
   }
 
+  /** True where it serves, and shows this cluster when it is asked now. One that shows another is refused. */
+  async shows(cluster: string): Promise<boolean> {
+    if (!this.askable) return false;
+    const shown = await this.#observed(() => probeGenesis(this.node)).catch(() => null);
+    if (shown !== null && shown !== cluster) this.refuseAs(shown, cluster);
+    return shown === cluster;
+  }
+
   /** For good: no later answer brings it back. */
-  refuse(why: string): void {
+  refuseAs(shown: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#why = why;
+    this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
   /** Let an answer count against it that other nodes have shown to be wrong. */
@@ -147,6 +165,7 @@ export class Member {
     if (first === undefined || first === null) return;
     const window = { first, finalized };
     if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
+    if (this.#gap !== null && isGrownOver(this.#gap, window)) this.#gap = null;
     this.#window = window;
   }
 

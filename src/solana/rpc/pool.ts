@@ -43,6 +43,14 @@ export class NodePool {
   }
 
   /**
+   * Ask every node now for its cluster: between two probes an address may come to lead elsewhere. Throws NoHealthyNode where no quorum
+   * shows that of the pool any more. What is told before this counts only after it.
+   */
+  confirmCluster(): Promise<void> {
+    return this.#roster.confirm();
+  }
+
+  /**
    * Ask the best node, then the others: one node alone may call a good question wrong, or what it holds unreadable, and is avoided
    * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass.
    */
@@ -60,6 +68,30 @@ export class NodePool {
       }
     }
     throw this.#unanswered(passing ?? refusals.at(-1)?.error ?? this.#nobody());
+  }
+
+  /**
+   * What a quorum answers alike, with the names of those who do; null where too few agree. No more nodes are asked than that takes,
+   * the best first.
+   */
+  async agreed<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+    isSame: (one: T, other: T) => boolean,
+  ): Promise<{ readonly answer: T; readonly nodes: readonly string[] } | null> {
+    const left = this.#ranked();
+    const shown: { readonly node: string; readonly answer: T }[] = [];
+    for (let next = left.splice(0, this.quorum); next.length > 0; next = left.splice(0, 1)) {
+      const results = await Promise.allSettled(next.map((member) => member.ask(ask)));
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'rejected') continue;
+        shown.push({ node: next[index]?.node.name ?? '', answer: result.value });
+      }
+      for (const { answer } of shown) {
+        const nodes = shown.flatMap((other) => (isSame(answer, other.answer) ? [other.node] : []));
+        if (nodes.length >= this.quorum) return { answer, nodes };
+      }
+    }
+    return null;
   }
 
   /** Ask every node at once; never throws. A node that may not be asked now is there with a NodeFault that says why. */
@@ -119,12 +151,13 @@ function isRefusal(error: unknown): boolean {
 
 /**
  * Probe the nodes; ready when a quorum of those configured shows one cluster: the others join when they show it, too.
- * One node alone serves only on loopback. Throws NoHealthyNode, which names every node and what it showed.
+ * One node alone serves only on loopback. Throws NoHealthyNode, which names every node and what it showed, and what `admit` throws.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
   const roster = new Roster(urls, options);
   try {
     await roster.probe();
+    await options.admit?.(roster.cluster);
     return new NodePool(roster);
   } catch (error) {
     await roster.close();

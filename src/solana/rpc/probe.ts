@@ -39,7 +39,7 @@ const NO_SIGNATURE = '1'.repeat(64);
 /** Ask a node who it is. Throws where it does not tell its cluster. */
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
   const [genesisHash, version, firstAvailableBlock, history] = await Promise.all([
-    node.probe('getGenesisHash', [], textAnswer),
+    probeGenesis(node),
     node.probe('getVersion', [], versionAnswer).then(
       (answer) => answer['solana-core'],
       () => null,
@@ -48,6 +48,11 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
     probeHistory(node),
   ]);
   return { genesisHash, version, firstAvailableBlock, history };
+}
+
+/** Ask a node for the hash of its genesis, which names its cluster. */
+export function probeGenesis(node: SolanaNode): Promise<string> {
+  return node.probe('getGenesisHash', [], textAnswer);
 }
 
 /** Ask a node how far it is. */

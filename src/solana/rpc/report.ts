@@ -1,5 +1,5 @@
 import type { Demotion } from './health.ts';
-import type { LedgerGap } from './ledger-gap.ts';
+import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 
 /** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, for good. */
@@ -24,6 +24,18 @@ export interface NodeReport {
   readonly score: number;
   readonly demoted: Demotion | null;
   readonly calls: number;
+}
+
+/** What these nodes show of their ledgers now, by their names, for the next process; nothing of one that is of another cluster or tells nothing. */
+export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
+  return new Map(
+    reports.flatMap(
+      ({ node, membership, firstAvailableBlock: first, finalizedSlot: finalized, ledgerGap }) =>
+        membership !== 'joined' || first === null || finalized === null
+          ? []
+          : [[node, { first, finalized, gap: ledgerGap }]],
+    ),
+  );
 }
 
 /** A rule of node operation that is not kept; `node` null = it concerns all. */

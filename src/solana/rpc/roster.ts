@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
+import type { KnownLedger } from './ledger-gap.ts';
 import { Member } from './member.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
 import type { Clock } from './probe.ts';
@@ -9,6 +10,10 @@ import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   /** Time between two probes of how far the nodes are; every sixth asks who they are, too. Default 10,000. */
   readonly probeMs?: number;
+  /** Asked once for the genesis hash that the nodes show, before any question of a caller; what it throws ends the opening of the pool. */
+  readonly admit?: (genesisHash: string) => Promise<void> | void;
+  /** What the nodes showed of their ledgers before, by their names: a gap is one also where it began before this process. */
+  readonly ledgers?: ReadonlyMap<string, KnownLedger>;
   /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
   readonly onNotice?: (notice: string) => void;
   /** Hears what is known of every node, after each probe. */
@@ -43,7 +48,8 @@ export class Roster {
     const names = nodeNames(urls);
     this.members = urls.map((url, index) => {
       const name = names[index];
-      return new Member(new SolanaNode(url, name === undefined ? options : { ...options, name }), now);
+      const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
+      return new Member(node, now, options.ledgers?.get(node.name));
     });
     this.quorum = urls.length === 1 ? 1 : Math.floor(urls.length / 2) + 1;
     this.#options = options;
@@ -69,6 +75,16 @@ export class Roster {
   async probe(): Promise<void> {
     await this.#probing;
     await this.#start(true);
+  }
+
+  /** Asks every node that serves for its cluster anew. Throws NoHealthyNode where no quorum shows that of the pool now. */
+  async confirm(): Promise<void> {
+    const { cluster } = this;
+    const shown = await Promise.all(this.members.map((member) => member.shows(cluster)));
+    const agreeing = shown.filter(Boolean).length;
+    if (agreeing >= this.quorum) return;
+    const message = `${agreeing} of ${this.members.length} RPC nodes still show cluster ${cluster}, ${this.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
   }
 
   async close(): Promise<void> {
@@ -110,7 +126,7 @@ export class Roster {
       const shown = member.facts?.genesisHash;
       if (shown === undefined || member.membership === 'refused') continue;
       if (shown !== this.#cluster) {
-        member.refuse(`belongs to cluster ${shown}, not ${this.#cluster}: refused for good`);
+        member.refuseAs(shown, this.#cluster);
       } else if (member.membership === 'silent') {
         member.join();
         if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);

@@ -1,0 +1,88 @@
+import { sql, type Transaction } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import type { Database, Tables } from './database.ts';
+
+/** Which cluster the record belongs to, by the hash of its genesis, and since when. */
+export interface ClusterRow {
+  readonly genesisHash: string;
+  readonly boundAt: Date;
+}
+
+/** What a record of one cluster holds that means nothing on another, or would pay twice there. */
+const OF_THE_CHAIN = [
+  'attempt',
+  'nonceUpkeep',
+  'nonceAccount',
+  'deposit',
+  'outflow',
+  'spend',
+  'asset',
+] as const;
+
+/** Where the scan stood there. */
+const OF_THE_SCAN = ['scanCursor', 'block', 'scanGap', 'stagedRange'] as const;
+
+/**
+ * The one cluster of this record. Slots, heights, hashes and signatures on record mean nothing on another: there every attempt
+ * of ours is missing, and a longer chain would prove it dead. The first worker binds it, and nothing unbinds it once anything was composed.
+ * Source: docs/decisions/0016-one-cluster.md.
+ */
+export class Cluster {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Null where no worker has used this record yet. */
+  async get(): Promise<ClusterRow | null> {
+    const row = await this.#db.selectFrom('cluster').select(['genesisHash', 'boundAt']).executeTakeFirst();
+    return row ?? null;
+  }
+
+  /** Binds a record that belongs to no cluster yet; throws WrongCluster where it belongs to another. Of two at once one binds. */
+  async bind(genesisHash: string): Promise<void> {
+    const known = await this.get();
+    if (known === null)
+      await this.#db
+        .insertInto('cluster')
+        .values({ genesisHash })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    await this.check(genesisHash);
+  }
+
+  /** Throws WrongCluster where the record belongs to another; binds nothing. */
+  async check(genesisHash: string): Promise<void> {
+    const known = await this.get();
+    if (known === null || known.genesisHash === genesisHash) return;
+    const message = `the nodes belong to cluster ${genesisHash}, but this record belongs to ${known.genesisHash}: nothing is judged or composed`;
+    throw new DomainError('WrongCluster', message, { nodes: genesisHash, record: known.genesisHash });
+  }
+
+  /**
+   * Unbinds a record on which nothing was ever composed, credited or listed, with the positions that it had on that chain, so that the next
+   * worker binds it anew. Answers what it was bound to. Throws ClusterInUse where anything was.
+   */
+  async forget(): Promise<ClusterRow | null> {
+    return this.#db.transaction().execute(async (trx) => {
+      await sql`lock table attempt, nonce_account, cluster, scan_cursor in exclusive mode`.execute(trx);
+      for (const table of OF_THE_CHAIN) await refuseAnyOf(trx, table);
+      await trx.deleteFrom('walletHistory').execute();
+      await trx.deleteFrom('continuity').execute();
+      await trx.deleteFrom('nodeLedger').execute();
+      for (const table of OF_THE_SCAN) await trx.deleteFrom(table).execute();
+      await trx.updateTable('watchedWallet').set({ watchedAfter: null }).execute();
+      const row = await trx.deleteFrom('cluster').returning(['genesisHash', 'boundAt']).executeTakeFirst();
+      return row ?? null;
+    });
+  }
+}
+
+async function refuseAnyOf(trx: Transaction<Tables>, table: (typeof OF_THE_CHAIN)[number]): Promise<void> {
+  const found = await trx.selectFrom(table).select(sql`1`.as('one')).limit(1).executeTakeFirst();
+  if (found === undefined) return;
+  const message =
+    'this record holds transactions of its cluster, and belongs to it for ever: give another cluster a database of its own';
+  throw new DomainError('ClusterInUse', message);
+}

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+import { freshDatabase } from '../support/postgres.ts';
+
+const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let ledger: Ledger;
+let localnet: Localnet;
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  ledger = await openLedger(database.url);
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2 });
+});
+afterAll(async () => {
+  await localnet?.close();
+  await ledger?.close();
+  await database?.drop();
+});
+
+async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
+  const env = { DATABASE_URL: database.url, SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
+  const ended = await runSluice([...args, '--json'], { env });
+  return { json: lastWord(ended), code: ended.code };
+}
+
+it('a record of another cluster is named with both, until it is forgotten', async () => {
+  await ledger.cluster.bind(ELSEWHERE);
+  const { json, code } = await sluice('nodes');
+  expect(code).toBe(5);
+  const { genesisHash } = json as { genesisHash: string };
+  expect(json).toMatchObject({
+    ok: false,
+    error: { code: 'WrongCluster', message: expect.stringMatching(`${genesisHash}.*${ELSEWHERE}`) },
+    record: { genesisHash: ELSEWHERE },
+  });
+  const bound = { cluster: { genesisHash: ELSEWHERE } };
+  expect(await sluice('cluster')).toMatchObject({ code: 0, json: { ...bound, forgotten: false } });
+  expect(await sluice('cluster', '--forget')).toMatchObject({ code: 0, json: { ...bound, forgotten: true } });
+  expect(await sluice('cluster')).toMatchObject({ code: 0, json: { cluster: null } });
+  await ledger.cluster.bind(genesisHash);
+  expect(await sluice('nodes')).toMatchObject({ code: 0, json: { ok: true, record: { genesisHash } } });
+});
+
+it('a gap in the ledger of a node is shown by what a worker saw of it before', async () => {
+  localnet.controls.produceSlots(40);
+  const node = new URL(localnet.rpcUrls[1] ?? '').host;
+  await ledger.nodeLedgers.keep(new Map([[node, { first: 0n, finalized: 38n, gap: null }]]));
+  const snapshot = localnet.controls.produceSlot();
+  localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
+  localnet.controls.produceSlots(5);
+  const { json } = await sluice('nodes');
+  expect(json).toMatchObject({ warnings: [{ rule: 'ledger-gap', node }] });
+});

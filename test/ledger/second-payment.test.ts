@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
+import { terms } from './terms.ts';
+
+const use = useLedger();
+const ALARM = { code: 'dead_attempt_landed', message: 'the chain shows both' };
+const LANDED: AttemptOutcome = { state: 'landed', slot: 9n, proof: {}, amountReceived: 1n };
+const FAILED: AttemptOutcome = { state: 'failed', slot: 9n, proof: {}, error: 'x', reason: REASON };
+let id: string;
+
+/** Attempt 1 is dead, attempt 2 as far as `signed` says, when the chain shows attempt 1 after all. */
+async function shownLanded(signed: boolean): Promise<void> {
+  const { attempts, withdrawals, pauses } = use.ledger;
+  await withdrawals.reserve(terms(id));
+  await attempts.prepare(attempt(id, 1), PLENTY);
+  await attempts.storeSignature(id, 1, `first-${id}`, 'AQID');
+  await attempts.settle(id, 1, DEAD);
+  await attempts.prepare(attempt(id, 2), PLENTY);
+  if (signed) await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
+  await pauses.sound({ kind: 'dead_attempt_landed', subject: id, message: ALARM.message }, id);
+  await pauses.end({ who: 'test', why: 'others go on' });
+}
+
+async function stands(): Promise<void> {
+  expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held', reason: ALARM });
+}
+
+beforeEach(() => {
+  id = newId();
+});
+
+describe('a withdrawal of which the chain shows an attempt that was proved dead', () => {
+  it('takes no signature for the next attempt, which is not handed out to be signed either', async () => {
+    await shownLanded(false);
+    const { attempts } = use.ledger;
+    const row = await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
+    expect(row).toMatchObject({ n: 2, state: 'prepared', signature: null, raw: null });
+    expect(await attempts.prepare(attempt(id, 2), PLENTY)).toEqual({ kind: 'stopped', reason: ALARM });
+    await stands();
+  });
+
+  it('has its unsigned attempt judged, as one that the signer refused', async () => {
+    await shownLanded(false);
+    const refused = await use.ledger.attempts.refused(200);
+    expect(refused.map(({ withdrawalId, n }) => `${withdrawalId} ${n}`)).toContain(`${id} 2`);
+    await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
+    await stands();
+    expect(await use.ledger.withdrawals.cancel(id, REASON)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
+    await shownLanded(true);
+    const { withdrawals, pauses } = use.ledger;
+    for (const to of ['sending', 'confirmed', 'held'] as const)
+      expect(await withdrawals.note(id, to, to === 'held' ? REASON : null)).toBe(false);
+    await stands();
+    for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
+      expect(await withdrawals.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
+    await pauses.sound({ kind: 'record_lost', subject: id, message: 'later' }, id);
+    await pauses.end({ who: 'test', why: 'others go on' });
+    await stands();
+  });
+
+  it.each([LANDED, FAILED, DEAD])('keeps its reason when the signed attempt ends: %o', async (outcome) => {
+    await shownLanded(true);
+    expect(await use.ledger.attempts.settle(id, 2, outcome)).toMatchObject({ state: outcome.state });
+    await stands();
+    const signatures = (await use.ledger.attempts.of(id)).map(({ signature }) => signature);
+    expect(signatures).toEqual([`first-${id}`, `second-${id}`]);
+  });
+
+  it('is told apart from others', async () => {
+    await shownLanded(true);
+    const other = newId();
+    await use.ledger.withdrawals.reserve(terms(other));
+    await use.ledger.withdrawals.move(other, 'held', REASON);
+    expect(await use.ledger.withdrawals.paidByDead([id, other])).toEqual(new Map([[id, ALARM]]));
+    expect(await use.ledger.withdrawals.paidByDead([])).toEqual(new Map());
+  });
+});

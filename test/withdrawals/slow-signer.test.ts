@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { newWallet } from '../support/stack.ts';
+import { reaches, until } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
+
+const use = useStack();
+/** What a blockhash lives, and some blocks more. */
+const LIFE_AND_MORE = 170;
+
+const finalizedHeight = () => rpc<number>(use.chain.url, 'getBlockHeight', [{ commitment: 'finalized' }]);
+
+it('a signer slower than the life of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
+  const { sluice, stack, chain } = use;
+  const destination = newWallet();
+  const terms = { id: 'slow-signer', asset: 'SOL', amount: '2000000', destination, acceptEmptyWallet: true };
+  await stack.signer.stop();
+  await sluice.withdraw(terms);
+  const { attempts } = await reaches(sluice, terms.id, 'preparing');
+  expect(attempts.map(({ state, signature }) => [state, signature])).toEqual([['prepared', null]]);
+  const end = (await finalizedHeight()) + LIFE_AND_MORE;
+  await until(async () => (await finalizedHeight()) > end);
+  expect((await sluice.get(terms.id)).attempts).toHaveLength(1);
+
+  await stack.signer.start();
+  const paid = await sluice.waitForFinal(terms.id);
+  expect(paid.status).toBe('finalized');
+  expect(paid.attempts.map(({ state }) => state)).toEqual(['dead', 'landed']);
+  const [first, second] = paid.attempts;
+  expect(first?.signature).toEqual(expect.any(String));
+  expect(first?.signature).not.toBe(second?.signature);
+  expect((await chain.paymentsTo(destination)).map(({ signature }) => signature)).toEqual([
+    second?.signature,
+  ]);
+}, 240_000);

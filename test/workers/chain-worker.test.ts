@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { checkClusterName } from '../../src/domain/cluster.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { type Ended, runProgram } from '../support/cli.ts';
+import { newWallet, testEnvironment } from '../support/stack.ts';
+import { query, reaches, until } from '../withdrawals/outcomes-support.ts';
+import { useStack } from '../withdrawals/use-stack.ts';
+
+const use = useStack();
+const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
+
+/** One more chain worker, to its end. */
+function startedWorker(settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const { stack } = use;
+  const env = {
+    ...testEnvironment(),
+    TEMPORAL_ADDRESS: stack.temporal.address,
+    DATABASE_URL: stack.databaseUrl,
+    SLUICE_RPC_URLS: stack.rpcUrls.join(','),
+    SLUICE_HOT_WALLET: stack.hotWallet,
+    SLUICE_WORKER_ROLE: 'chain',
+    ...settings,
+  };
+  return runProgram(new URL('../../src/worker.ts', import.meta.url), [], { env });
+}
+
+async function openAlerts(): Promise<readonly string[]> {
+  const text = 'select kind, subject from alert where closed_at is null order by position';
+  const rows = await query<{ kind: string; subject: string }>(use.stack, text);
+  return rows.map(({ kind, subject }) => `${kind} ${subject}`);
+}
+
+describe('the schedule nodeWatch', () => {
+  it('opens the alerts of broken node rules, and closes them', async () => {
+    const schedule = use.temporal.schedule.getHandle('nodeWatch');
+    expect((await schedule.describe()).action).toMatchObject({ workflowType: 'nodeWatch' });
+    const rounds = (isOpen: boolean) =>
+      until(async () => {
+        await schedule.trigger();
+        return (await openAlerts()).includes('too_few_nodes sluice') === isOpen;
+      });
+    await use.chain.disturb('*', { kind: 'http', status: 503 }, [1]);
+    await rounds(true);
+    await use.chain.heal();
+    await rounds(false);
+  }, 180_000);
+});
+
+describe('a chain worker', () => {
+  it('pays no wallet that paid before, and no nonce account of ours', async () => {
+    const [former, nonce] = [newWallet(), newWallet()];
+    await query(use.stack, `insert into wallet_history values ('${former}', 1)`);
+    await query(
+      use.stack,
+      `insert into nonce_account (address, authority, position, state) values ('${nonce}', '${former}', 1, 'unproved')`,
+    );
+    for (const destination of [former, nonce]) {
+      const terms = { id: `to-${destination}`, asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
+      await use.sluice.withdraw({ ...terms, destination });
+      const { reason, attempts } = await reaches(use.sluice, terms.id, 'rejected');
+      expect([reason?.code, attempts]).toEqual(['own_address', []]);
+    }
+  }, 120_000);
+
+  it('has bound the record to the cluster of its nodes', async () => {
+    const pool = await openNodePool(use.stack.rpcUrls);
+    await pool.close();
+    const rows = await query<{ genesis_hash: string }>(use.stack, 'select genesis_hash from cluster');
+    expect(rows).toEqual([{ genesis_hash: pool.genesisHash }]);
+    expect(() => checkClusterName('localnet', pool.genesisHash)).not.toThrow();
+  });
+
+  it('ends with one line where the settings name another cluster than its nodes are of', async () => {
+    const ended = await startedWorker({ SLUICE_CLUSTER: 'mainnet-beta' });
+    expect(ended.code).toBe(1);
+    expect(fatal(ended)).toEqual([expect.stringMatching(/nodes belong to cluster .*mainnet-beta/)]);
+  }, 120_000);
+
+  it('ends with one line where the record belongs to another, which the API tells, too', async () => {
+    const terms = { id: 'elsewhere', asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
+    await use.chain.swallowSends();
+    await use.sluice.withdraw({ ...terms, destination: newWallet() });
+    await reaches(use.sluice, terms.id, 'sending');
+    await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
+    const ended = await startedWorker();
+    expect(ended.code).toBe(1);
+    expect(fatal(ended)).toEqual([expect.stringContaining(`this record belongs to ${ELSEWHERE}`)]);
+    const { attempt } = await use.sluice.explain(terms.id);
+    expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(ELSEWHERE) });
+  }, 180_000);
+});
+
+/** The last words of a process that ends itself. */
+function fatal({ stdout, stderr }: Ended): readonly string[] {
+  const lines = `${stdout}${stderr}`.trimEnd().split('\n');
+  return lines.filter((line) => line.includes('the worker ends'));
+}

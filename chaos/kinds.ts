@@ -65,7 +65,7 @@ const SCAN_FAULTS = {
     seconds: [5, 10],
     what: 'workers cut off from PostgreSQL while an address is given out and paid',
   },
-  'short-lists': { lane: 'lists', seconds: [5, 15], what: 'all nodes leave blocks out of their lists' },
+  'short-lists': { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
   'null-blocks': { lane: 'node', seconds: [5, 15], what: 'a node answers null for every block' },
   'skipped-blocks': { lane: 'node', seconds: [5, 15], what: 'a node calls every slot skipped (-32007)' },
   rescan: { lane: 'rescan', seconds: [3, 8], what: 'hundreds of slots delivered twice' },

@@ -3,11 +3,11 @@ export const WORKER_APPLICATION = 'chaos-chain-worker';
 
 /** What is laid over the settings of every process, so that faults can reach into it. */
 export function chaosEnvironment(clockFile: string): NodeJS.ProcessEnv {
-  const shims = ['./clock.mjs', './session-name.mjs'].map(
-    (name) => `--import ${new URL(name, import.meta.url).href}`,
-  );
+  const shims = [new URL('./clock.mjs', import.meta.url), new URL('./session-name.mjs', import.meta.url)];
   return {
-    NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...shims].join(' ').trim(),
+    NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...shims.map(({ href }) => `--import ${href}`)]
+      .join(' ')
+      .trim(),
     CHAOS_CLOCK_FILE: clockFile,
     CHAOS_SESSION_NAME: WORKER_APPLICATION,
   };

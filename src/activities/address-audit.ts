@@ -168,6 +168,6 @@ async function close(
   { address, cause, from, to, repair: repaired }: AuditOrder,
 ): Promise<void> {
   if (!repaired) return;
-  if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address);
+  if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
   if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
 }

@@ -67,6 +67,14 @@ export class Watched {
       for (const [address] of rows) yield address;
   }
 
+  /** Some addresses in their order, those behind `after`; of one kind, or of all. */
+  async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
+    let query = this.#db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
+    if (after !== null) query = query.where('address', '>', after);
+    if (kind !== undefined) query = query.where('kind', '=', kind);
+    return (await query.execute()).map(({ address }) => address);
+  }
+
   /** Throws Unavailable for a version that the record has not reached: it is an older one, and the whole set must be read anew. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();

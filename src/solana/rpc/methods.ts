@@ -75,6 +75,10 @@ export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclud
     },
   ]);
 
+/** The first block of which the node still has the transactions. */
+export const getFirstAvailableBlock = (node: SolanaNode) =>
+  node.call('getFirstAvailableBlock', [], shape.u64);
+
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
@@ -93,11 +97,15 @@ export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number
 /** The most addresses that nodes take in one getMultipleAccounts. */
 export const ACCOUNTS_PER_CALL = 100;
 
-/** Finalized accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
-export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string[]) =>
+/** Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
+export const getMultipleAccounts = (
+  node: SolanaNode,
+  addresses: readonly string[],
+  commitment: Commitment = 'finalized',
+) =>
   node.call(
     'getMultipleAccounts',
-    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, ...FINALIZED }],
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, commitment }],
     shape.accountsAnswer,
   );
 

@@ -91,9 +91,9 @@ export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<Wa
 /** Finalized blocks from any node, searched for all wallets that are on record. */
 export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
   return async (slot, expected) => {
-    const { set, version: watchVersion } = await matcher.watch();
-    const block = await pool.read((node) => showBlock(node, slot, 'finalized', set, expected));
-    return { ...block, watchVersion };
+    const watch = await matcher.watch();
+    const block = await pool.read((node) => showBlock(node, slot, 'finalized', watch.set, expected));
+    return { ...block, watch };
   };
 }
 

@@ -1,8 +1,10 @@
 import { createProgram, runProgram } from '../src/cli/program.ts';
 import { registerFaults } from './faults/command.ts';
+import { registerScan } from './scan/command.ts';
 import { registerWithdrawals } from './withdrawals/command.ts';
 
 const program = createProgram('bench', 'measures Sluice on a stack of its own, on this machine');
 registerWithdrawals(program);
 registerFaults(program);
+registerScan(program);
 await runProgram(program);

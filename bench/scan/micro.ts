@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { nodeProgram } from '../../src/localstack/program.ts';
+import { Lookups } from '../../src/solana/scan/lookups.ts';
+import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
+import type { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
+import { walletText, watchSetOf } from './wallets.ts';
+
+/** How much to measure. */
+export interface MicroPlan {
+  readonly wallets: number;
+  /** Wallets of the set whose memory is measured. */
+  readonly memoryWallets: number;
+  readonly repetitions: number;
+}
+
+/** Times as multiples of that of JSON.parse on the same block's text, measured beside it. */
+export interface MicroFigures {
+  readonly scanVsJsonParse: number;
+  /** Of blocks of which 1 % of the transactions hit, those read into objects. */
+  readonly scanWithHitsVsJsonParse: number;
+  readonly bytesPerWallet: number;
+  readonly lookupNanoseconds: number;
+  readonly jsonParseMs: number;
+  readonly blockBytes: number;
+}
+
+const BLOCKS = 4;
+const HIT_EVERY = 40;
+const WARM_UP = 8;
+const QUESTIONS = 50_000;
+
+/** Scans blocks in which nothing, and in which 1 % is ours, and parses them, by turns in one process. */
+export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
+  const chance = new Chance(1);
+  const watched = watchSetOf(plan.wallets, chance);
+  const ours = Array.from({ length: MAINNET_SHAPE.transactions / HIT_EVERY }, () => chance.base58(32));
+  for (const wallet of ours) watched.add(wallet);
+  const seeds = Array.from({ length: BLOCKS }, (_, index) => index + 1);
+  const foreign = seeds.map((seed) => blockAnswer(seed, MAINNET_SHAPE));
+  const hit = seeds.map((seed) =>
+    blockAnswer(seed, MAINNET_SHAPE, (at) => (at % HIT_EVERY === 0 ? (ours[at / HIT_EVERY] ?? null) : null)),
+  );
+  const rounds = Array.from({ length: WARM_UP + plan.repetitions }, (_, round) =>
+    measureRound(foreign[round % BLOCKS] as Buffer, hit[round % BLOCKS] as Buffer, watched),
+  ).slice(WARM_UP);
+  return {
+    scanVsJsonParse: median(rounds.map(({ scan, parse }) => scan / parse)),
+    scanWithHitsVsJsonParse: median(rounds.map(({ withHits, parse }) => withHits / parse)),
+    bytesPerWallet: await bytesPerWallet(plan.memoryWallets),
+    lookupNanoseconds: lookupNanoseconds(watched, chance, plan.repetitions),
+    jsonParseMs: median(rounds.map(({ parse }) => parse)),
+    blockBytes: foreign[0]?.length ?? 0,
+  };
+}
+
+function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet) {
+  const text = foreign.toString();
+  return {
+    parse: milliseconds(() => JSON.parse(text)),
+    scan: milliseconds(() => expectHits(0, scanHits(foreign, watched).length)),
+    withHits: milliseconds(() => {
+      const ranges = scanHits(hit, watched);
+      for (const { start, end } of ranges) JSON.parse(hit.toString('utf8', start, end));
+      expectHits((MAINNET_SHAPE.transactions * (1 - MAINNET_SHAPE.votes)) / HIT_EVERY, ranges.length);
+    }),
+  };
+}
+
+function scanHits(bytes: Buffer, watched: WatchSet) {
+  const scan = scanBlockBytes(bytes, watched);
+  if (scan.mustParse) throw new Error('the block must be parsed');
+  return scan.hitTransactions;
+}
+
+function expectHits(expected: number, found: number): void {
+  if (found !== expected) throw new Error(`${found} transactions hit, not ${expected}`);
+}
+
+/** In processor time, as the scan asks, hash included; of strangers, as most are. */
+function lookupNanoseconds(watched: WatchSet, chance: Chance, repetitions: number): number {
+  const text = Buffer.from(Array.from({ length: QUESTIONS }, () => walletText(chance)).join(''));
+  const view = new DataView(text.buffer, text.byteOffset, text.length);
+  const length = text.length / QUESTIONS;
+  const times = Array.from({ length: repetitions }, () =>
+    processorMs(() => {
+      const lookups = new Lookups(watched, view);
+      for (let at = 0; at < text.length; at += length) lookups.ask(at, at + length);
+      expectHits(0, lookups.found().length);
+    }),
+  );
+  return (median(times) * 1e6) / QUESTIONS;
+}
+
+async function bytesPerWallet(wallets: number): Promise<number> {
+  const { command, args } = nodeProgram(
+    new URL('./memory.ts', import.meta.url),
+    [String(wallets)],
+    ['--expose-gc'],
+  );
+  const { stdout } = await promisify(execFile)(command, args);
+  const { bytes } = JSON.parse(stdout) as { bytes: number };
+  return bytes / wallets;
+}
+
+function milliseconds(work: () => unknown): number {
+  const started = performance.now();
+  work();
+  return performance.now() - started;
+}
+
+function processorMs(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+}

@@ -1,0 +1,19 @@
+import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import type { Chance } from './block.ts';
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const CHARACTERS = 44;
+
+/** Text of an address's form and length, made sooner than that of 32 bytes. */
+export function walletText(chance: Chance): string {
+  let text = '';
+  for (let index = 0; index < CHARACTERS; index += 1) text += ALPHABET[chance.below(ALPHABET.length)];
+  return text;
+}
+
+/** A set of so many wallets. */
+export function watchSetOf(wallets: number, chance: Chance): WatchSet {
+  const watched = new WatchSet(wallets);
+  for (let index = 0; index < wallets; index += 1) watched.add(walletText(chance));
+  return watched;
+}

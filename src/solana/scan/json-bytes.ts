@@ -1,0 +1,172 @@
+import { lowestMark, marksOf, WORD_BYTES, wordOf } from './words.ts';
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+/** Digits, signs, commas, colons and white space lie below it; brackets and the letters of null, true and false above. */
+const FIRST_LETTER = 0x40;
+/** The only bit in which `{` and `[` differ, and `}` and `]`. */
+const SQUARE = 0x20;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_SQUARE = 0x5b;
+const CLOSE_SQUARE = 0x5d;
+const COMMA = 0x2c;
+const PLUS = 0x2b;
+const COLON = 0x3a;
+
+/** A word of quotes. */
+export const QUOTES = wordOf(QUOTE);
+/** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, or no ASCII. */
+const FIRST_LETTERS = wordOf(FIRST_LETTER) | wordOf(0x80);
+
+/** The text is not what its reader expects, so that nothing can be told from it. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+/** Is told of a string: its text lies from `start` to `end`. */
+export type OnText = (start: number, end: number) => void;
+
+/** Reads a member's value and gives the position after it; its key lies from `start` to `end`. */
+export type VisitMember = (value: number, start: number, end: number) => number;
+
+/**
+ * Walks JSON where it lies, and makes no values of it. For text without a backslash only: then each quote begins or ends a string.
+ * Positions count bytes; each method takes that of what it reads and gives the one after it. It reads all JSON, and some
+ * text that is none. Throws {@link Unreadable}, and RangeError where the text ends too soon.
+ */
+export class JsonBytes {
+  readonly view: DataView;
+
+  constructor(view: DataView) {
+    this.view = view;
+  }
+
+  /** Visits the members of an object. */
+  object(at: number, visit: VisitMember): number {
+    const view = this.view;
+    let next = spaces(view, past(view, at, OPEN));
+    if (view.getUint8(next) === CLOSE) return next + 1;
+    for (;;) {
+      const start = past(view, next, QUOTE);
+      const end = this.textEnd(start);
+      const value = spaces(view, past(view, spaces(view, end + 1), COLON));
+      next = spaces(view, visit(value, start, end));
+      if (view.getUint8(next) === CLOSE) return next + 1;
+      next = spaces(view, past(view, next, COMMA));
+    }
+  }
+
+  /** Visits the elements of an array: `visit` reads one and gives the position after it. */
+  array(at: number, visit: (element: number) => number): number {
+    const view = this.view;
+    let next = spaces(view, past(view, at, OPEN_SQUARE));
+    if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
+    for (;;) {
+      next = spaces(view, visit(next));
+      if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
+      next = spaces(view, past(view, next, COMMA));
+    }
+  }
+
+  /** Passes a value of any kind, and tells `onText` of each string in it, keys included. */
+  value(at: number, onText?: OnText): number {
+    const view = this.view;
+    let depth = 0;
+    let next = at;
+    for (;;) {
+      const byte = view.getUint8(next);
+      if (byte === QUOTE) {
+        const end = this.textEnd(next + 1);
+        if (onText !== undefined) onText(next + 1, end);
+        next = end + 1;
+        if (depth === 0) return next;
+      } else if (byte < FIRST_LETTER) {
+        if (depth === 0) return this.scalarEnd(next);
+        next += 1;
+      } else {
+        const bracket = byte | SQUARE;
+        if (bracket === OPEN) depth += 1;
+        else if (bracket === CLOSE) {
+          depth -= 1;
+          if (depth <= 0) return next + 1;
+        } else if (depth === 0) return this.scalarEnd(next);
+        next += 1;
+      }
+    }
+  }
+
+  /** {@link value}, soonest for an array of numbers. */
+  numbers(at: number): number {
+    const view = this.view;
+    const lastWord = view.byteLength - WORD_BYTES;
+    if (!this.is(at, '[')) return this.value(at);
+    let next = at + 1;
+    for (; next <= lastWord; next += WORD_BYTES) {
+      const word = view.getInt32(next, true);
+      if ((word & FIRST_LETTERS) !== 0 || marksOf(word ^ QUOTES) !== 0) break;
+    }
+    while (view.getUint8(next) < FIRST_LETTER && !this.is(next, '"')) next += 1;
+    return this.is(next, ']') ? next + 1 : this.value(at);
+  }
+
+  /** The closing quote of the string whose text begins at `at`. */
+  textEnd(at: number): number {
+    const view = this.view;
+    const lastWord = view.byteLength - WORD_BYTES;
+    let next = at;
+    for (; next <= lastWord; next += WORD_BYTES) {
+      const marks = marksOf(view.getInt32(next, true) ^ QUOTES);
+      if (marks !== 0) return next + lowestMark(marks);
+    }
+    while (view.getUint8(next) !== QUOTE) next += 1;
+    return next;
+  }
+
+  /** The end of a number, null, true or false. */
+  scalarEnd(at: number): number {
+    let next = at;
+    while (!isAfterScalar(this.view.getUint8(next))) next += 1;
+    if (next === at) throw new Unreadable(`no value at byte ${at}`);
+    return next;
+  }
+
+  /** The next byte that is no white space. */
+  spaces(at: number): number {
+    return spaces(this.view, at);
+  }
+
+  is(at: number, character: string): boolean {
+    return this.view.getUint8(at) === character.charCodeAt(0);
+  }
+
+  /** Whether exactly `text`, of ASCII, lies from `start` to `end`. */
+  reads(start: number, end: number, text: string): boolean {
+    if (end - start !== text.length) return false;
+    for (let index = 0; index < text.length; index += 1) {
+      if (this.view.getUint8(start + index) !== text.charCodeAt(index)) return false;
+    }
+    return true;
+  }
+}
+
+function spaces(view: DataView, at: number): number {
+  let next = at;
+  while (view.getUint8(next) <= SPACE) next += 1;
+  return next;
+}
+
+function past(view: DataView, at: number, byte: number): number {
+  if (view.getUint8(at) === byte) return at + 1;
+  throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
+}
+
+/** Whether a value that begins with `byte` is a number, null, true or false. */
+export function isScalarStart(byte: number): boolean {
+  return byte !== QUOTE && (byte | SQUARE) !== OPEN;
+}
+
+/** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */
+export function isAfterScalar(byte: number): boolean {
+  return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
+}

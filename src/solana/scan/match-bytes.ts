@@ -1,0 +1,142 @@
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { JsonBytes, Unreadable } from './json-bytes.ts';
+import { type ByteRange, Lookups } from './lookups.ts';
+import { TransactionBytes } from './transaction-bytes.ts';
+import type { WatchSet } from './watch-set.ts';
+
+/** What the bytes of a block tell without a parse. */
+export type BlockScan =
+  /** Nothing that can be relied on: parse the whole, and take each of its wallets for a candidate. */
+  | { readonly mustParse: true }
+  | {
+      readonly mustParse: false;
+      readonly header: Omit<BlockHeader, 'slot'>;
+      /** Each text in a transaction that the watch set takes for a wallet of ours, once. */
+      readonly candidates: readonly string[];
+      /** The transactions that hold a candidate, each as the bytes of its JSON object, in their order. */
+      readonly hitTransactions: readonly ByteRange[];
+    };
+
+const BACKSLASH = 0x5c;
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
+const INTEGER = /^(0|[1-9][0-9]*)$/;
+const QUOTED = /^"(.*)"$/;
+const HEADER_FIELDS = ['blockhash', 'parentSlot', 'previousBlockhash', 'blockHeight', 'blockTime'] as const;
+
+type HeaderField = (typeof HEADER_FIELDS)[number];
+
+/**
+ * Looks for watched wallets in the answer to a `getBlock` (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`)
+ * without parsing it. Every wallet that a parse would find in a transaction is among the candidates, or `mustParse` is true: for an
+ * answer with a backslash in it, as text may then be written in more than one way, and for any in which a transaction lacks
+ * what names its wallets in plain text: its keys, meta, both lists of token balances.
+ * Source: DESIGN "Deposits".
+ */
+export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet): BlockScan {
+  if (bytes.includes(BACKSLASH)) return { mustParse: true };
+  try {
+    return new AnswerScan(bytes, watched).scan();
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof RangeError) return { mustParse: true };
+    throw error;
+  }
+}
+
+class AnswerScan {
+  readonly #bytes: Uint8Array;
+  readonly #lookups: Lookups;
+  readonly #json: JsonBytes;
+  readonly #reader: TransactionBytes;
+  readonly #transactions: ByteRange[] = [];
+  readonly #fields = new Map<string, string | null>();
+
+  constructor(bytes: Uint8Array, watched: WatchSet) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const lookups = new Lookups(watched, view);
+    this.#bytes = bytes;
+    this.#lookups = lookups;
+    this.#json = new JsonBytes(view);
+    this.#reader = new TransactionBytes(this.#json, (start, end) => lookups.ask(start, end));
+  }
+
+  scan(): BlockScan {
+    const json = this.#json;
+    let results = 0;
+    json.object(json.spaces(0), (value, start, end) => {
+      if (!json.reads(start, end, 'result')) return json.value(value);
+      results += 1;
+      return this.#block(value);
+    });
+    if (results !== 1) throw new Unreadable(`${results} results`);
+    return { mustParse: false, header: headerOf(this.#fields), ...this.#hits() };
+  }
+
+  #block(at: number): number {
+    const json = this.#json;
+    let lists = 0;
+    const end = json.object(at, (value, start, keyEnd) => {
+      if (json.reads(start, keyEnd, 'transactions')) {
+        lists += 1;
+        return json.array(value, (transaction) => this.#transaction(transaction));
+      }
+      const next = json.value(value);
+      const field = HEADER_FIELDS.find((name) => json.reads(start, keyEnd, name));
+      if (field !== undefined) this.#fields.set(field, this.#scalar(value, next));
+      return next;
+    });
+    if (lists !== 1) throw new Unreadable(`${lists} lists of transactions`);
+    return end;
+  }
+
+  #transaction(start: number): number {
+    const end = this.#reader.transaction(start);
+    this.#transactions.push({ start, end });
+    return end;
+  }
+
+  /** The text of a string or number; null for null. */
+  #scalar(start: number, end: number): string | null {
+    const text = this.#text({ start, end });
+    return text === 'null' ? null : text.replace(QUOTED, '$1');
+  }
+
+  #text({ start, end }: ByteRange): string {
+    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, end - start).toString('latin1');
+  }
+
+  /** Finds and transactions are both in order of their bytes; what was found outside transactions is nobody's. */
+  #hits(): { candidates: readonly string[]; hitTransactions: readonly ByteRange[] } {
+    const candidates = new Set<string>();
+    const hitTransactions = new Set<ByteRange>();
+    let index = 0;
+    for (const found of this.#lookups.found()) {
+      while ((this.#transactions[index]?.end ?? Number.POSITIVE_INFINITY) <= found.start) index += 1;
+      const transaction = this.#transactions[index];
+      const text = this.#text(found);
+      if (transaction === undefined || found.start < transaction.start || !BASE58.test(text)) continue;
+      candidates.add(text);
+      hitTransactions.add(transaction);
+    }
+    return { candidates: [...candidates], hitTransactions: [...hitTransactions] };
+  }
+}
+
+/** Throws {@link Unreadable} where a field is absent or no integer, or the height is null: then only a parse can judge it. */
+function headerOf(fields: ReadonlyMap<string, string | null>): Omit<BlockHeader, 'slot'> {
+  const text = (name: HeaderField): string => {
+    const value = fields.get(name);
+    if (value === undefined || value === null) throw new Unreadable(`no ${name}`);
+    return value;
+  };
+  const integer = (name: HeaderField): bigint => {
+    if (!INTEGER.test(text(name))) throw new Unreadable(`${name} is no integer`);
+    return BigInt(text(name));
+  };
+  return {
+    blockhash: text('blockhash'),
+    parentSlot: integer('parentSlot'),
+    previousBlockhash: text('previousBlockhash'),
+    height: integer('blockHeight'),
+    time: (fields.get('blockTime') ?? null) === null ? null : integer('blockTime'),
+  };
+}

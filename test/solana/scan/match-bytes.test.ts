@@ -1,0 +1,69 @@
+import { base58 } from '@scure/base';
+import { describe, expect, test } from 'vitest';
+import { scanBlockBytes } from '../../../src/solana/scan/match-bytes.ts';
+import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+
+const [OURS, STRANGER, HASH, PARENT] = [1, 2, 3, 4].map((byte) =>
+  base58.encode(new Uint8Array(32).fill(byte)),
+);
+
+function transactionOf(wallet: unknown, owner: unknown = STRANGER): object {
+  return {
+    meta: {
+      err: null,
+      preTokenBalances: [],
+      postTokenBalances: [{ accountIndex: 0, mint: STRANGER, owner, uiTokenAmount: { amount: '1' } }],
+    },
+    transaction: { accountKeys: [{ pubkey: wallet, signer: false }], signatures: ['x'] },
+    version: 0,
+  };
+}
+
+const HEADER = {
+  blockHeight: 9,
+  blockTime: 1_700_000_000,
+  blockhash: HASH,
+  parentSlot: 10,
+  previousBlockhash: PARENT,
+};
+
+function scan(transactions: unknown, header: object = HEADER) {
+  const watched = new WatchSet(1);
+  watched.add(OURS ?? '');
+  const text = JSON.stringify({ jsonrpc: '2.0', result: { ...header, transactions }, id: 1 });
+  return { text, seen: scanBlockBytes(Buffer.from(text), watched) };
+}
+
+describe('a block', () => {
+  test('of strangers tells its header and that nothing is ours', () => {
+    expect(scan([transactionOf(STRANGER)]).seen).toEqual({
+      mustParse: false,
+      header: {
+        blockhash: HASH,
+        parentSlot: 10n,
+        previousBlockhash: PARENT,
+        height: 9n,
+        time: 1_700_000_000n,
+      },
+      candidates: [],
+      hitTransactions: [],
+    });
+  });
+
+  test('shows which of its transactions name us, as account or as owner of tokens', () => {
+    const named = [transactionOf(OURS), transactionOf(STRANGER, OURS)];
+    const { text, seen } = scan([transactionOf(STRANGER), ...named, transactionOf(STRANGER)]);
+    if (seen.mustParse) throw new Error('must parse');
+    expect(seen.candidates).toEqual([OURS]);
+    expect(seen.hitTransactions.map(({ start, end }) => JSON.parse(text.slice(start, end)))).toEqual(named);
+  });
+
+  test('is read where an object stands in place of a scalar, and repeats what came after that', () => {
+    const accountKeys = [
+      { writable: true, pubkey: STRANGER },
+      { writable: { a: 1, pubkey: STRANGER }, pubkey: OURS },
+    ];
+    const { seen } = scan([{ ...transactionOf(STRANGER), transaction: { accountKeys } }]);
+    expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+  });
+});

@@ -17,6 +17,22 @@ export const ALERT_KINDS = [
   'record_restored',
   /** The workflow of a withdrawal, or of nonce upkeep, ended red. Subject: the withdrawal, or the workflow id. */
   'workflow_failed',
+  /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */
+  'scan_gap',
+  /** The scan stands still until people act: a transaction version, a block without its outcomes, another chain. Subject: `sluice`. */
+  'scan_stopped',
+  /** A finalized deposit that no quorum of nodes shows by itself. Subject: its signature. */
+  'deposit_unconfirmed',
+  /** A block that was read again shows another amount than the one on record. Subject: the signature. */
+  'deposit_mismatch',
+  /** An audit found a deposit that was not on record. Subject: its signature. */
+  'deposit_missed',
+  /** Few deposit addresses are left to hand out. Subject: `sluice`. */
+  'addresses_low',
+  /** What the chain shows in an account is not the sum of what is on record. Subject: the account and the asset. */
+  'balance_difference',
+  /** Confidential transfers wait until their receiver applies them. Subject: the token account. */
+  'confidential_pending',
   'too_few_nodes',
   'node_history_off',
   'node_ledger_gap',

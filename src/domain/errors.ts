@@ -35,6 +35,7 @@ export const ERROR_KINDS = {
   },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  NoFreeAddress: { status: 503, retryable: true, title: 'No deposit address is free: import more' },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
   NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },
   Unavailable: { status: 503, retryable: true, title: 'A service that Sluice needs cannot be reached' },

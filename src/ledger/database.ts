@@ -10,6 +10,7 @@ import {
 import pg from 'pg';
 import type { AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { DepositTables } from './deposit-tables.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
 export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
@@ -156,7 +157,7 @@ interface LostNonceTable {
 }
 
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
-export interface Tables {
+export interface Tables extends DepositTables {
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;
   reservation: ReservationTable;

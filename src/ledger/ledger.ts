@@ -2,16 +2,25 @@ import { sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
+import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
+import { DepositAddresses } from './deposit-addresses.ts';
+import { DepositFeed } from './deposit-feed.ts';
+import { Deposits } from './deposits.ts';
+import { Gaps } from './gaps.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
+import { Movements } from './movements.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
+import { Scan } from './scan.ts';
+import { StagedRanges } from './staged-ranges.ts';
 import { WalletHistory } from './wallet-history.ts';
+import { Watched } from './watched.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
@@ -27,6 +36,15 @@ export interface Ledger {
   readonly nonces: Nonces;
   readonly nonceUpkeeps: NonceUpkeeps;
   readonly lostNonces: LostNonces;
+  readonly watched: Watched;
+  readonly addresses: DepositAddresses;
+  readonly assets: Assets;
+  readonly scan: Scan;
+  readonly gaps: Gaps;
+  readonly stagedRanges: StagedRanges;
+  readonly deposits: Deposits;
+  readonly depositFeed: DepositFeed;
+  readonly movements: Movements;
   readonly db: Database;
   /** Resolves where PostgreSQL answers. */
   ping(): Promise<void>;
@@ -55,6 +73,15 @@ export async function openLedger(databaseUrl: string): Promise<Ledger> {
     nonces: new Nonces(db),
     nonceUpkeeps: new NonceUpkeeps(db),
     lostNonces: new LostNonces(db),
+    watched: new Watched(db, databaseUrl),
+    addresses: new DepositAddresses(db),
+    assets: new Assets(db),
+    scan: new Scan(db),
+    gaps: new Gaps(db),
+    stagedRanges: new StagedRanges(db),
+    deposits: new Deposits(db),
+    depositFeed: new DepositFeed(db),
+    movements: new Movements(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),

@@ -4,6 +4,7 @@ import { withdrawals } from './migrations/0001-withdrawals.ts';
 import { watch } from './migrations/0002-watch.ts';
 import { nonces } from './migrations/0003-nonces.ts';
 import { lostNonces } from './migrations/0004-lost-nonces.ts';
+import { deposits } from './migrations/0005-deposits.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -11,6 +12,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-watch': watch,
   '0003-nonces': nonces,
   '0004-lost-nonces': lostNonces,
+  '0005-deposits': deposits,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

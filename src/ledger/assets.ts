@@ -1,0 +1,49 @@
+import { type Selectable, sql } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import type { Database, Tables } from './database.ts';
+
+/** What may be deposited: `SOL` (no program) or a mint. `minimumDeposit` in base units. */
+export type AssetRow = Readonly<Selectable<Tables['asset']>>;
+
+export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt'>;
+
+/** The assets, by `SOL` or mint. Symbols are never used: anybody may give a mint any name. */
+export class Assets {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async get(asset: string): Promise<AssetRow | undefined> {
+    return this.#db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
+  }
+
+  async list(): Promise<readonly AssetRow[]> {
+    return this.#db.selectFrom('asset').selectAll().orderBy('createdAt').orderBy('asset').execute();
+  }
+
+  /** Lists the asset, or changes its terms. Throws InvalidRequest for another program or other decimals: no mint ever changes them. */
+  async put({ extensions, ...asset }: NewAsset): Promise<AssetRow> {
+    const row = await this.#db
+      .insertInto('asset')
+      .values({ ...asset, extensions: JSON.stringify(extensions) })
+      .onConflict((conflict) =>
+        conflict
+          .column('asset')
+          .doUpdateSet((given) => ({
+            extensions: given.ref('excluded.extensions'),
+            minimumDeposit: given.ref('excluded.minimumDeposit'),
+            depositsOn: given.ref('excluded.depositsOn'),
+            updatedAt: sql<Date>`now()`,
+          }))
+          .where('asset.program', 'is not distinct from', asset.program)
+          .where('asset.decimals', '=', asset.decimals),
+      )
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return row;
+    const message = `${asset.asset} is on record with another program or other decimals`;
+    throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
+  }
+}

@@ -1,0 +1,160 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import { anyOf, type Database, type Tables, violates } from './database.ts';
+import { givenRows } from './given-rows.ts';
+import { watch } from './watched.ts';
+
+/** A wallet made for users' deposits; `since` and `watchedAfter` are slots: what was before is to be audited in between. */
+export type DepositAddressRow = Readonly<Selectable<Tables['depositAddress']>> & {
+  readonly watchedAfter: bigint | null;
+};
+
+/** A public key made offline, and the derivation path that it was made with. */
+export interface NewAddress {
+  readonly address: string;
+  readonly path: string;
+}
+
+const IMPORTED_AT_ONCE = 5_000;
+
+/** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
+export class DepositAddresses {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
+   * on and cannot be assigned before {@link markAudited}; a known one that is free, and not audited from so early, goes back to that.
+   * Throws InvalidRequest for a wallet that we pay from.
+   */
+  async import(
+    entries: readonly NewAddress[],
+    since: bigint | null = null,
+  ): Promise<{ imported: number; known: number }> {
+    let imported = 0;
+    for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
+      const part = entries.slice(at, at + IMPORTED_AT_ONCE);
+      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since));
+    }
+    return { imported, known: entries.length - imported };
+  }
+
+  /** The address of this user, a free one where the user has none. Throws NoFreeAddress. */
+  async assign(userRef: string): Promise<DepositAddressRow> {
+    const known = await this.byUser(userRef);
+    if (known !== undefined) return known;
+    const address = await this.#take(userRef);
+    const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
+    if (row !== undefined) return row;
+    throw new DomainError('NoFreeAddress', 'no deposit address is free: import more', { userRef });
+  }
+
+  /** Undefined where none is free, or another call has just given one to this user. */
+  async #take(userRef: string): Promise<string | undefined> {
+    const free = this.#db
+      .selectFrom('depositAddress')
+      .select('address')
+      .where('state', '=', 'free')
+      .orderBy('position')
+      .limit(1)
+      .forUpdate()
+      .skipLocked();
+    try {
+      const taken = await this.#db
+        .updateTable('depositAddress')
+        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
+        .where('address', '=', free)
+        .returning('address')
+        .executeTakeFirst();
+      return taken?.address;
+    } catch (error) {
+      if (violates(error, 'deposit_address_user_unique')) return undefined;
+      throw error;
+    }
+  }
+
+  async byAddress(address: string): Promise<DepositAddressRow | undefined> {
+    return this.#rows().where('depositAddress.address', '=', address).executeTakeFirst();
+  }
+
+  async byUser(userRef: string): Promise<DepositAddressRow | undefined> {
+    return this.#rows().where('userRef', '=', userRef).executeTakeFirst();
+  }
+
+  /** How many can be assigned; no more than `atMost` are counted. */
+  async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
+    const free = this.#db
+      .selectFrom('depositAddress')
+      .select('position')
+      .where('state', '=', 'free')
+      .limit(atMost);
+    const row = await this.#db
+      .selectFrom(free.as('free'))
+      .select((one) => one.fn.countAll<bigint>().as('free'))
+      .executeTakeFirstOrThrow();
+    return Number(row.free);
+  }
+
+  /** Those whose time before they were watched is still to be audited, the first imported first. */
+  async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
+    return this.#rows().where('state', '=', 'auditing').orderBy('position').limit(limit).execute();
+  }
+
+  /** What came from `since` on is on record: the address may be assigned, unless something came. */
+  async markAudited(address: string): Promise<void> {
+    await this.#db
+      .updateTable('depositAddress')
+      .set({ state: 'free' })
+      .where('address', '=', address)
+      .where('state', '=', 'auditing')
+      .execute();
+  }
+
+  #rows() {
+    return this.#db
+      .selectFrom('depositAddress')
+      .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
+      .selectAll('depositAddress')
+      .select('watchedWallet.watchedAfter');
+  }
+}
+
+/** Whatever comes to a wallet before it is assigned keeps it from ever being given out. */
+export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
+  await trx
+    .updateTable('depositAddress')
+    .set({ state: 'used' })
+    .where('address', '=', anyOf(wallets))
+    .where('state', 'in', ['auditing', 'free'])
+    .execute();
+}
+
+async function importPart(
+  trx: Transaction<Tables>,
+  entries: readonly NewAddress[],
+  since: bigint | null,
+): Promise<number> {
+  const addresses = entries.map(({ address }) => address);
+  await watch(trx, addresses, 'deposit');
+  if (since !== null)
+    await trx
+      .updateTable('depositAddress')
+      .set({ state: 'auditing', since })
+      .where('address', '=', anyOf(addresses))
+      .where('state', '=', 'free')
+      .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
+      .execute();
+  const state = since === null ? 'free' : 'auditing';
+  const columns = ['address', 'path', 'state', 'since'] as const;
+  const rows = entries.map(({ address, path }) => ({ address, path, state, since }) as const);
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('depositAddress')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
+    .onConflict((conflict) => conflict.column('address').doNothing())
+    .executeTakeFirstOrThrow();
+  return Number(numInsertedOrUpdatedRows);
+}

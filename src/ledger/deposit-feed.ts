@@ -1,0 +1,84 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { DepositState } from '../domain/deposit.ts';
+import type { Database, Tables } from './database.ts';
+import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { givenRows } from './given-rows.ts';
+
+/** What became of a deposit, and the deposit as it was then. Sequences begin at 1 and have no gap. */
+export interface DepositEvent {
+  readonly sequence: bigint;
+  readonly kind: DepositState;
+  readonly at: Date;
+  readonly deposit: DepositRow;
+}
+
+/** Everything that became of deposits, in the order in which it was committed. */
+export class DepositFeed {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The events above `after`, the first first; those alone whose deposit and kind (`state`) the filter lets through. */
+  async events(
+    after: bigint,
+    limit: number,
+    { state, ...which }: DepositFilter = {},
+  ): Promise<readonly DepositEvent[]> {
+    let query = filtered(selectDeposits(this.#db), which)
+      .innerJoin('depositEvent as event', 'event.depositId', 'deposit.id')
+      .select(['event.sequence', 'event.kind', 'event.at'])
+      .select(['event.amount as amountThen', 'event.reason as reasonThen'])
+      .where('event.sequence', '>', after);
+    if (state !== undefined) query = query.where('event.kind', '=', state);
+    const rows = await query.orderBy('event.sequence').limit(limit).execute();
+    return rows.map(({ sequence, kind, at, amountThen, reasonThen, ...deposit }) => ({
+      sequence,
+      kind,
+      at,
+      deposit: { ...deposit, state: kind, amount: amountThen, reason: reasonThen },
+    }));
+  }
+
+  /** The sequence of the newest event, 0 before the first. */
+  async last(): Promise<bigint> {
+    const row = await this.#db.selectFrom('depositFeed').select('lastSequence').executeTakeFirstOrThrow();
+    return row.lastSequence;
+  }
+}
+
+/**
+ * Whoever writes deposits does it alone, from here to the end of the transaction: so no event is committed before one of a lower
+ * sequence, and none of two writers finds a deposit of the other missing.
+ */
+export async function lockFeed(trx: Transaction<Tables>): Promise<void> {
+  await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
+}
+
+/** Adds an event for each deposit as it is now, in the order of `deposits`. Needs {@link lockFeed}. */
+export async function appendEvents(
+  trx: Transaction<Tables>,
+  deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
+): Promise<void> {
+  if (deposits.length === 0) return;
+  const { last } = await trx
+    .updateTable('depositFeed')
+    .set({ lastSequence: sql<bigint>`last_sequence + ${deposits.length}` })
+    .returning('lastSequence as last')
+    .executeTakeFirstOrThrow();
+  const before = last - BigInt(deposits.length);
+  const rows = deposits.map(({ id, state, amount, reason }, index) => ({
+    sequence: before + BigInt(index + 1),
+    depositId: id,
+    kind: state,
+    amount,
+    reason,
+  }));
+  const columns = ['sequence', 'depositId', 'kind', 'amount', 'reason'] as const;
+  await trx
+    .insertInto('depositEvent')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('depositEvent', rows)).select(columns))
+    .execute();
+}

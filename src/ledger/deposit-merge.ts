@@ -1,0 +1,91 @@
+import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../domain/deposit.ts';
+
+/** An inflow and the finalized block that it came in; `blockhash` null where only its transaction could be had. */
+export type Arrival = Inflow &
+  Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: BlockHeader['blockhash'] | null };
+
+/** What the record has of a deposit that an arrival may be. */
+export interface KnownDeposit {
+  readonly id: bigint;
+  readonly signature: string;
+  readonly slot: bigint;
+  readonly blockhash: string | null;
+  readonly account: string;
+  readonly asset: string;
+  readonly amount: bigint;
+  readonly state: DepositState;
+  readonly reason: NotCreditedReason | null;
+  readonly finalizedAt: Date | null;
+}
+
+/** A deposit that an arrival changes; `isNews` where its readers are to be told. */
+export interface Change {
+  readonly id: bigint;
+  readonly arrival: Arrival;
+  readonly isNews: boolean;
+}
+
+/** A finalized deposit of which another amount is read than the one on record. */
+export interface Mismatch {
+  readonly known: KnownDeposit;
+  readonly arrival: Arrival;
+}
+
+/** What arrivals make of the record. */
+export interface Merge {
+  readonly added: readonly Arrival[];
+  /** Announced ones that are finalized now, and unconfirmed ones of which another amount is read. */
+  readonly changed: readonly Change[];
+  readonly mismatches: readonly Mismatch[];
+}
+
+/** What an arrival is until a second node confirms it. */
+export function stateOf({ reason }: Pick<Inflow, 'reason'>): 'pending' | 'not_credited' {
+  return reason === null ? 'pending' : 'not_credited';
+}
+
+/**
+ * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
+ * changed since change nothing. Its amount may be put right until a second node has confirmed it, and never after that.
+ * `known` holds every deposit with the signature of an arrival.
+ */
+export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
+  const finalized = new Map(known.filter(isFinalized).map((row) => [finalizedKey(row), row]));
+  const announced = new Map(known.filter((row) => !isFinalized(row)).map((row) => [announcedKey(row), row]));
+  const added = new Map<string, Arrival>();
+  const changed = new Map<bigint, Change>();
+  const mismatches: Mismatch[] = [];
+  for (const arrival of arrivals) {
+    const before = finalized.get(finalizedKey(arrival));
+    const notice = announced.get(announcedKey(arrival));
+    if (before === undefined && notice === undefined) added.set(finalizedKey(arrival), arrival);
+    else if (before === undefined) {
+      if (notice !== undefined)
+        changed.set(notice.id, { id: notice.id, arrival, isNews: isNews(notice, arrival) });
+    } else if (before.amount !== arrival.amount) {
+      mismatches.push({ known: before, arrival });
+      if (before.state === 'pending')
+        changed.set(before.id, { id: before.id, arrival: { ...arrival, reason: null }, isNews: true });
+    }
+  }
+  return { added: [...added.values()], changed: [...changed.values()], mismatches };
+}
+
+function isFinalized({ finalizedAt }: KnownDeposit): boolean {
+  return finalizedAt !== null;
+}
+
+function isNews(known: KnownDeposit, arrival: Arrival): boolean {
+  return known.state !== stateOf(arrival) || known.amount !== arrival.amount;
+}
+
+type Named = Pick<KnownDeposit, 'signature' | 'slot' | 'blockhash' | 'account' | 'asset'>;
+
+/** A finalized slot has one block, so that the slot names it even where its hash is not known. */
+function finalizedKey({ signature, slot, account, asset }: Named): string {
+  return `${signature}/${slot}/${account}/${asset}`;
+}
+
+function announcedKey({ signature, blockhash, account, asset }: Named): string {
+  return `${signature}/${blockhash}/${account}/${asset}`;
+}

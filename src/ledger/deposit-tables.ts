@@ -1,0 +1,156 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { DepositState, NotCreditedReason, WatchKind } from '../domain/deposit.ts';
+
+interface WatchVersionTable {
+  one: Generated<boolean>;
+  version: bigint;
+}
+
+interface WatchedWalletTable {
+  address: string;
+  kind: WatchKind;
+  /** The version of the watch set that it came in with. */
+  version: bigint;
+  /** Every block above this slot is matched with it; null where nothing had been scanned. */
+  watchedAfter: bigint | null;
+}
+
+/**
+ * `auditing`: watched, and what came before is still looked for; `free` -> `assigned` to one user for ever; `used`: something
+ * arrived before it was assigned, so that it is never given out.
+ */
+export type DepositAddressState = 'auditing' | 'free' | 'assigned' | 'used';
+
+interface DepositAddressTable {
+  address: string;
+  position: Generated<bigint>;
+  path: string;
+  state: DepositAddressState;
+  userRef: string | null;
+  /** The slot from which it may have been paid before it was watched. */
+  since: bigint | null;
+  createdAt: Generated<Date>;
+  assignedAt: Date | null;
+}
+
+interface AssetTable {
+  asset: string;
+  program: string | null;
+  decimals: number;
+  extensions: ColumnType<readonly string[], string, string>;
+  minimumDeposit: bigint;
+  depositsOn: boolean;
+  createdAt: Generated<Date>;
+  updatedAt: Generated<Date>;
+}
+
+interface ScanCursorTable {
+  one: Generated<boolean>;
+  slot: bigint;
+  blockhash: string;
+  height: bigint;
+}
+
+interface BlockTable {
+  slot: bigint;
+  blockhash: string;
+  parentSlot: bigint;
+  previousBlockhash: string;
+  height: bigint;
+  time: bigint | null;
+}
+
+/** `filled`: a node had the blocks after all; `closed`: an operator went on without them. */
+export type GapState = 'open' | 'filled' | 'closed';
+
+interface ScanGapTable {
+  fromSlot: bigint;
+  /** The last block within; its hash and height are what its child says of it. */
+  toSlot: bigint;
+  blockhash: string;
+  height: bigint;
+  state: GapState;
+  openedAt: Generated<Date>;
+  endedAt: Date | null;
+  who: string | null;
+  why: string | null;
+  auditedAt: Date | null;
+}
+
+interface StagedRangeTable {
+  fromSlot: bigint;
+  toSlot: bigint;
+  /** What the first block says of its parent. */
+  parentSlot: bigint;
+  previousBlockhash: string;
+  blocks: ColumnType<unknown, string, string>;
+  stagedAt: Generated<Date>;
+}
+
+interface DepositTable {
+  id: Generated<bigint>;
+  signature: string;
+  slot: bigint;
+  /** Null where only the transaction could be had: its block lies in a closed gap. */
+  blockhash: string | null;
+  time: bigint | null;
+  account: string;
+  wallet: string;
+  asset: string;
+  amount: bigint;
+  state: DepositState;
+  reason: NotCreditedReason | null;
+  /** Null while it is only announced. */
+  finalizedAt: Date | null;
+  /** The node that confirmed it as the second. */
+  confirmedBy: string | null;
+  createdAt: Generated<Date>;
+  updatedAt: Generated<Date>;
+}
+
+interface DepositFeedTable {
+  one: Generated<boolean>;
+  lastSequence: bigint;
+}
+
+interface DepositEventTable {
+  sequence: bigint;
+  depositId: bigint;
+  kind: DepositState;
+  amount: bigint;
+  reason: NotCreditedReason | null;
+  at: Generated<Date>;
+}
+
+interface OutflowTable {
+  signature: string;
+  slot: bigint;
+  account: string;
+  asset: string;
+  wallet: string;
+  amount: bigint;
+}
+
+interface SpendTable {
+  signature: string;
+  slot: bigint;
+  wallet: string;
+  error: string | null;
+}
+
+/** The tables of what arrives; part of `Tables`. */
+export interface DepositTables {
+  watchVersion: WatchVersionTable;
+  watchedWallet: WatchedWalletTable;
+  depositAddress: DepositAddressTable;
+  asset: AssetTable;
+  scanCursor: ScanCursorTable;
+  block: BlockTable;
+  scanGap: ScanGapTable;
+  stagedRange: StagedRangeTable;
+  deposit: DepositTable;
+  depositFeed: DepositFeedTable;
+  depositEvent: DepositEventTable;
+  outflow: OutflowTable;
+  spend: SpendTable;
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import { anyOf, type Database } from './database.ts';
+import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { addDeposits, WRITTEN } from './deposit-writing.ts';
+import type { FoundBlock } from './findings.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+
+/** A second node shows this amount; `by` is its name. */
+export interface Confirmation {
+  readonly id: bigint;
+  readonly amount: bigint;
+  readonly by: string;
+}
+
+/** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
+export class Deposits {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async get(id: bigint): Promise<DepositRow | undefined> {
+    return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
+  }
+
+  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
+    const newest = await filtered(selectDeposits(this.#db), filter)
+      .where('deposit.id', '<', positionBefore(filter))
+      .orderBy('deposit.id', 'desc')
+      .limit(filter.limit + 1)
+      .execute();
+    const { rows, nextCursor } = pageOf(
+      newest.map((row) => ({ row, position: row.id })),
+      filter,
+    );
+    return { rows: rows.map(({ row }) => row), nextCursor };
+  }
+
+  /** Finalized ones that no second node has confirmed, those with an id above `after`, the first first. */
+  async unconfirmed(limit: number, after = 0n): Promise<readonly DepositRow[]> {
+    return selectDeposits(this.#db)
+      .where('deposit.state', '=', 'pending')
+      .where('deposit.finalizedAt', 'is not', null)
+      .where('deposit.id', '>', after)
+      .orderBy('deposit.id')
+      .limit(limit)
+      .execute();
+  }
+
+  /** Makes finalized deposits final that are still on record with the confirmed amount. Answers the ids of those that became so. */
+  async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      await lockFeed(trx);
+      const confirmed = [];
+      for (const { id, amount, by } of confirmations) {
+        const row = await trx
+          .updateTable('deposit')
+          .set({ state: 'final', confirmedBy: by, updatedAt: sql<Date>`now()` })
+          .where('id', '=', id)
+          .where('amount', '=', amount)
+          .where('state', '=', 'pending')
+          .where('finalizedAt', 'is not', null)
+          .returning(WRITTEN)
+          .executeTakeFirst();
+        if (row !== undefined) confirmed.push(row);
+      }
+      await appendEvents(trx, confirmed);
+      return confirmed.map(({ id }) => id);
+    });
+  }
+
+  /**
+   * Announces what blocks at commitment `confirmed` bring, where it is to be credited; blocks at or below the cursor announce nothing.
+   * May be repeated. Each is finalized with its block, or dropped when the cursor passes it.
+   */
+  async announce(blocks: readonly FoundBlock[]): Promise<void> {
+    const notices = blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
+      finding.inflows
+        .filter(({ reason }) => reason === null)
+        .map((inflow) => ({ ...inflow, slot, blockhash, time })),
+    );
+    if (notices.length === 0) return;
+    await this.#db.transaction().execute(async (trx) => {
+      // Shared, so that the cursor does not pass the block before the announcement is there to be dropped.
+      const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+      await lockFeed(trx);
+      const known = await trx
+        .selectFrom('deposit')
+        .select(['signature', 'blockhash', 'account', 'asset'])
+        .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
+        .execute();
+      const names = new Set(known.map(nameOf));
+      const fresh = notices.filter((one) => one.slot > (cursor?.slot ?? one.slot) && !names.has(nameOf(one)));
+      await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
+    });
+  }
+}
+
+type Named = Readonly<Record<'signature' | 'account' | 'asset', string> & { blockhash: string | null }>;
+
+function nameOf({ signature, blockhash, account, asset }: Named): string {
+  return [signature, blockhash, account, asset].join('/');
+}

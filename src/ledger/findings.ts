@@ -1,0 +1,85 @@
+import type { Transaction } from 'kysely';
+import type { Alarm } from '../domain/alerts.ts';
+import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
+import { raiseAlert } from './alerts.ts';
+import { anyOf, type Tables } from './database.ts';
+import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { type Arrival, type Mismatch, mergeArrivals } from './deposit-merge.ts';
+import { addDeposits, changeDeposits } from './deposit-writing.ts';
+import { givenRows } from './given-rows.ts';
+
+/** What a finalized block brought. `blockhash` is null where only transactions of it could be had. */
+export interface FoundBlock {
+  readonly header: Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: string | null };
+  readonly finding: BlockFinding;
+}
+
+/** Puts everything that finalized blocks brought on record. What is on record already stays as it is, and stays one. */
+export async function recordFindings(trx: Transaction<Tables>, blocks: readonly FoundBlock[]): Promise<void> {
+  await recordSpends(
+    trx,
+    blocks.flatMap(({ header, finding }) => finding.spends.map((spend) => ({ ...spend, slot: header.slot }))),
+  );
+  await recordOutflows(
+    trx,
+    blocks.flatMap(({ header, finding }) => finding.outflows.map((out) => ({ ...out, slot: header.slot }))),
+  );
+  await recordArrivals(
+    trx,
+    blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
+      finding.inflows.map((inflow) => ({ ...inflow, slot, blockhash, time })),
+    ),
+  );
+}
+
+async function recordSpends(
+  trx: Transaction<Tables>,
+  spends: readonly (Spend & { readonly slot: bigint })[],
+): Promise<void> {
+  if (spends.length === 0) return;
+  const columns = ['signature', 'slot', 'wallet', 'error'] as const;
+  await trx
+    .insertInto('spend')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('spend', spends)).select(columns))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function recordOutflows(
+  trx: Transaction<Tables>,
+  outflows: readonly (Movement & { readonly slot: bigint })[],
+): Promise<void> {
+  if (outflows.length === 0) return;
+  const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount'] as const;
+  await trx
+    .insertInto('outflow')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('outflow', outflows)).select(columns))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function recordArrivals(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
+  if (arrivals.length === 0) return;
+  await lockFeed(trx);
+  const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
+  const known = await trx
+    .selectFrom('deposit')
+    .selectAll()
+    .where('signature', '=', anyOf(signatures))
+    .execute();
+  const { added, changed, mismatches } = mergeArrivals(known, arrivals);
+  await appendEvents(trx, [...(await addDeposits(trx, added)), ...(await changeDeposits(trx, changed))]);
+  for (const mismatch of mismatches) await raiseAlert(trx, alarmOf(mismatch));
+}
+
+function alarmOf({ known, arrival }: Mismatch): Alarm {
+  const { signature, slot, account, asset, state } = known;
+  return {
+    kind: 'deposit_mismatch',
+    subject: signature,
+    message: `block ${slot}, read again, shows ${arrival.amount} of ${asset} at ${account}; ${known.amount} are on record`,
+    details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
+  };
+}

@@ -1,0 +1,33 @@
+import { sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
+export interface RecordedBalance {
+  readonly wallet: string;
+  readonly account: string;
+  readonly asset: string;
+  readonly amount: bigint;
+}
+
+/** All that came to watched wallets and left them, credited or not. */
+export class Movements {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The sums of finalized inflows less outflows up to the block of `toSlot`, of each account of these wallets that had any. */
+  async balancesOf(wallets: readonly string[], toSlot: bigint): Promise<readonly RecordedBalance[]> {
+    const { rows } = await sql<RecordedBalance>`
+      select wallet, account, asset, sum(amount) as amount from (
+        select wallet, account, asset, amount from deposit
+          where wallet = any(${wallets}::text[]) and slot <= ${toSlot} and finalized_at is not null
+        union all
+        select wallet, account, asset, -amount from outflow
+          where wallet = any(${wallets}::text[]) and slot <= ${toSlot}
+      ) movement
+      group by wallet, account, asset order by wallet, account, asset`.execute(this.#db);
+    return rows;
+  }
+}

@@ -1,0 +1,34 @@
+import pg from 'pg';
+import Cursor from 'pg-cursor';
+
+const ROWS_AT_ONCE = 10_000;
+
+/**
+ * The rows of one query, some thousand at a time, on a connection of its own without limits of time: those of the pool would end a
+ * query that is read for minutes. Each row is the array of its columns.
+ */
+export async function* readInOneQuery<Row extends readonly unknown[]>(
+  databaseUrl: string,
+  query: string,
+): AsyncGenerator<readonly Row[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    statement_timeout: 0,
+    idle_in_transaction_session_timeout: 0,
+  });
+  // A connection that breaks rejects the read that waits for it; between two reads, the next one.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const cursor = client.query(new Cursor<Row>(query, [], { rowMode: 'array' }));
+    for (;;) {
+      const rows = await cursor.read(ROWS_AT_ONCE);
+      if (rows.length === 0) return;
+      yield rows;
+    }
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,70 @@
+import { sql, type Transaction } from 'kysely';
+import type { BlockHeader } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Database, Tables } from './database.ts';
+import { dropPassed } from './deposit-writing.ts';
+
+/** The last linked, scanned, committed block. */
+export interface Cursor {
+  readonly slot: bigint;
+  readonly blockhash: string;
+  readonly height: bigint;
+}
+
+export async function readCursor(db: Database): Promise<Cursor | null> {
+  const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();
+  return row ?? null;
+}
+
+/** The cursor, which nobody else moves before this transaction ends. */
+export async function lockCursor(trx: Transaction<Tables>): Promise<Cursor | null> {
+  const row = await trx
+    .selectFrom('scanCursor')
+    .select(['slot', 'blockhash', 'height'])
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** A hash names a block and, through its parents, all before it. */
+export function isSameBlock(a: Cursor, b: Cursor): boolean {
+  return a.slot === b.slot && a.blockhash === b.blockhash;
+}
+
+/** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */
+export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
+  let previous = cursor;
+  for (const header of headers) {
+    if (!isChild(header, previous)) {
+      const [slot, after] = [header.slot.toString(), previous.slot.toString()];
+      throw new DomainError('IllegalTransition', `block ${slot} is not the child of block ${after}`, {
+        slot,
+        after,
+      });
+    }
+    previous = header;
+  }
+}
+
+function isChild(header: BlockHeader, parent: Cursor): boolean {
+  return (
+    header.parentSlot === parent.slot &&
+    header.previousBlockhash === parent.blockhash &&
+    header.height === parent.height + 1n
+  );
+}
+
+/**
+ * Moves the locked cursor. What was announced up to there and did not come is dropped, a gap before it is filled, and what was staged
+ * from there or before is forgotten: it can never be joined.
+ */
+export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Promise<void> {
+  await dropPassed(trx, cursor.slot);
+  await trx
+    .updateTable('scanGap')
+    .set({ state: 'filled', endedAt: sql<Date>`now()` })
+    .where('state', '=', 'open')
+    .execute();
+  await trx.deleteFrom('stagedRange').where('fromSlot', '<=', cursor.slot).execute();
+  await trx.updateTable('scanCursor').set(cursor).execute();
+}

@@ -1,0 +1,87 @@
+import type { BlockHeader } from '../domain/deposit.ts';
+import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
+import type { Database } from './database.ts';
+import { type FoundBlock, recordFindings } from './findings.ts';
+import { type Cursor, isSameBlock, lockCursor, readCursor } from './scan-cursor.ts';
+import { type Matched, withNewestWatchSet } from './watched.ts';
+
+/** `overtaken`: another scanner moved the cursor, or the record is another one: read the cursor and the watch set anew. */
+export type CommitResult = 'committed' | 'overtaken';
+
+/** The cursor, the headers of all blocks behind it, and the one way to move it: with everything that the next blocks brought. */
+export class Scan {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Null before the first start. */
+  async cursor(): Promise<Cursor | null> {
+    return readCursor(this.#db);
+  }
+
+  /** Begins behind this block, unless the scan has begun already. Answers the cursor that counts. */
+  async start(header: BlockHeader): Promise<Cursor> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { slot, blockhash, height } = header;
+      const begun = await trx
+        .insertInto('scanCursor')
+        .values({ slot, blockhash, height })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      if (begun.numInsertedOrUpdatedRows === 1n) await insertHeaders(trx, [header]);
+      return (await lockCursor(trx)) ?? { slot, blockhash, height };
+    });
+  }
+
+  /**
+   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
+   * commit is `committed` as long as its last block is the cursor. Throws IllegalTransition for blocks that are not linked.
+   */
+  async commit({
+    expected,
+    ...matched
+  }: Matched<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
+    return this.#db.transaction().execute(async (trx) => {
+      const cursor = await lockCursor(trx);
+      const last = matched.blocks.at(-1)?.header;
+      if (cursor === null || last === undefined) return 'overtaken';
+      if (isSameBlock(cursor, last)) return 'committed';
+      if (!isSameBlock(cursor, expected)) return 'overtaken';
+      const blocks = await withNewestWatchSet(trx, matched);
+      if (blocks === null) return 'overtaken';
+      await appendBlocks(trx, cursor, blocks);
+      return 'committed';
+    });
+  }
+
+  /**
+   * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
+   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
+   */
+  async upsert(matched: Matched<FoundBlock>): Promise<CommitResult> {
+    return this.#db.transaction().execute(async (trx) => {
+      const blocks = await withNewestWatchSet(trx, matched);
+      if (blocks === null) return 'overtaken';
+      await recordFindings(trx, await namedBlocks(trx, blocks));
+      return 'committed';
+    });
+  }
+
+  /** The committed block at this slot. */
+  async header(slot: bigint): Promise<BlockHeader | undefined> {
+    return this.#db.selectFrom('block').select(HEADER).where('slot', '=', slot).executeTakeFirst();
+  }
+
+  /** The committed blocks of these slots, both ends within, the lowest first. */
+  async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
+    return this.#db
+      .selectFrom('block')
+      .select(HEADER)
+      .where('slot', '>=', from)
+      .where('slot', '<=', to)
+      .orderBy('slot')
+      .execute();
+  }
+}

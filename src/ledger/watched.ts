@@ -1,0 +1,173 @@
+import type { Selectable, Transaction } from 'kysely';
+import { sql } from 'kysely';
+import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
+import { anyOf, type Database, type Tables } from './database.ts';
+import { readInOneQuery } from './one-query.ts';
+
+/** `watchedAfter`: every block above that slot is matched with the wallet; null where nothing had been scanned. */
+export type WatchedRow = Readonly<Selectable<Tables['watchedWallet']>>;
+
+export interface WatchedWallet {
+  readonly address: string;
+  readonly kind: WatchKind;
+}
+
+/** What came into the watch set after some version, up to `version`. */
+export interface WatchDifference {
+  readonly version: bigint;
+  readonly wallets: readonly WatchedWallet[];
+}
+
+/** What was found with the watch set of `watchVersion`. `rematch` finds all of it anew, the added wallets known, too. */
+export interface Matched<Found> {
+  readonly blocks: readonly Found[];
+  readonly watchVersion: bigint;
+  /** One finding for each of `blocks`, in their order, whole. */
+  readonly rematch: (
+    added: readonly WatchedWallet[],
+  ) => readonly BlockFinding[] | Promise<readonly BlockFinding[]>;
+}
+
+/**
+ * All wallets that we look for. They are only ever added, each with the version that its adding made, so that a copy in memory of
+ * version v and the rows above v are the whole set.
+ */
+export class Watched {
+  readonly #db: Database;
+  readonly #databaseUrl: string;
+
+  constructor(db: Database, databaseUrl: string) {
+    this.#db = db;
+    this.#databaseUrl = databaseUrl;
+  }
+
+  async version(): Promise<bigint> {
+    const row = await this.#db.selectFrom('watchVersion').select('version').executeTakeFirstOrThrow();
+    return row.version;
+  }
+
+  /** Every address, in one query. Read {@link version} before: whatever is added meanwhile is {@link since} that one. */
+  async *stream(): AsyncGenerator<string> {
+    for await (const rows of readInOneQuery<[string]>(
+      this.#databaseUrl,
+      'select address from watched_wallet',
+    ))
+      for (const [address] of rows) yield address;
+  }
+
+  /** Throws Unavailable for a version that the record has not reached: it is an older one, and the whole set must be read anew. */
+  async since(version: bigint): Promise<WatchDifference> {
+    const newest = await this.version();
+    if (newest < version) {
+      const message = `the watch set is at version ${newest} on record, and was at ${version}: it must be read anew`;
+      throw new DomainError('Unavailable', message, { version: newest.toString() });
+    }
+    return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
+  }
+
+  /** Those of `addresses` that are ours. */
+  async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+    const rows = await this.#db
+      .selectFrom('watchedWallet')
+      .select(['address', 'kind'])
+      .where('address', '=', anyOf(addresses))
+      .execute();
+    return new Map(rows.map(({ address, kind }) => [address, kind]));
+  }
+
+  async get(address: string): Promise<WatchedRow | undefined> {
+    return this.#db.selectFrom('watchedWallet').selectAll().where('address', '=', address).executeTakeFirst();
+  }
+
+  /** Wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
+  async addHot(addresses: readonly string[]): Promise<void> {
+    await this.#db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
+  }
+}
+
+/**
+ * Adds wallets to the set; safe from the commit on. Every block that is committed before it is matched without them, every later
+ * one with them: both wait for each other at the row of the version. Throws InvalidRequest for one that is watched as another kind.
+ */
+export async function watch(
+  trx: Transaction<Tables>,
+  addresses: readonly string[],
+  kind: WatchKind,
+): Promise<void> {
+  const { version } = await trx
+    .selectFrom('watchVersion')
+    .select('version')
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('watchedWallet')
+    .columns(['address', 'kind', 'version', 'watchedAfter'])
+    .expression(
+      trx
+        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'given'>(sql`given(address)`))
+        .select(['given.address', sql<WatchKind>`${kind}`.as('kind')])
+        .select([sql<bigint>`${version + 1n}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
+    )
+    .onConflict((conflict) => conflict.column('address').doNothing())
+    .executeTakeFirstOrThrow();
+  await refuseOtherKind(trx, addresses, kind);
+  if (numInsertedOrUpdatedRows === 0n) return;
+  await trx
+    .updateTable('watchVersion')
+    .set({ version: version + 1n })
+    .execute();
+}
+
+// Staged blocks are matched, too, although the cursor is not yet there.
+const SCANNED_TO = sql<bigint | null>`greatest(
+  (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
+
+async function refuseOtherKind(
+  trx: Transaction<Tables>,
+  addresses: readonly string[],
+  kind: WatchKind,
+): Promise<void> {
+  const other = await trx
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('address', '=', anyOf(addresses))
+    .where('kind', '<>', kind)
+    .executeTakeFirst();
+  if (other === undefined) return;
+  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet, too`;
+  throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
+}
+
+async function addedBetween(db: Database, after: bigint, to: bigint): Promise<readonly WatchedWallet[]> {
+  return db
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('version', '>', after)
+    .where('version', '<=', to)
+    .execute();
+}
+
+/**
+ * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the set is older than
+ * what they were matched with: the record is not the one that it was, and all that is in memory of it must be read anew.
+ */
+export async function withNewestWatchSet<Found extends { readonly finding: BlockFinding }>(
+  trx: Transaction<Tables>,
+  { blocks, watchVersion, rematch }: Matched<Found>,
+): Promise<readonly Found[] | null> {
+  const { version } = await trx
+    .selectFrom('watchVersion')
+    .select('version')
+    .forShare()
+    .executeTakeFirstOrThrow();
+  if (version < watchVersion) return null;
+  if (version === watchVersion) return blocks;
+  const findings = await rematch(await addedBetween(trx, watchVersion, version));
+  return blocks.map((block, index) => {
+    const finding = findings[index];
+    if (finding === undefined)
+      throw new Error(`a rematch of ${blocks.length} blocks gave ${findings.length}`);
+    return { ...block, finding };
+  });
+}

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { address } from './chain-of-blocks.ts';
+import { codeOf, useLedger } from './support.ts';
+
+const use = useLedger();
+const [MINT, PROGRAM] = [address('mint'), address('token program')];
+const TOKEN = {
+  asset: MINT,
+  program: PROGRAM,
+  decimals: 6,
+  extensions: ['transferFeeConfig'],
+  minimumDeposit: 2n ** 64n - 1n,
+  depositsOn: true,
+};
+const SOL = {
+  asset: 'SOL',
+  program: null,
+  decimals: 9,
+  extensions: [],
+  minimumDeposit: 0n,
+  depositsOn: true,
+};
+
+it('an asset is listed once; its terms may change, what the chain says of it may not', async () => {
+  const { assets } = use.ledger;
+  expect(await assets.get(MINT)).toBeUndefined();
+  expect(await assets.put(TOKEN)).toMatchObject(TOKEN);
+  const changed = { ...TOKEN, extensions: [], minimumDeposit: 5n, depositsOn: false };
+  expect(await assets.put(changed)).toMatchObject(changed);
+  await assets.put(SOL);
+  expect(await assets.put(SOL)).toMatchObject(SOL);
+  for (const other of [
+    { ...TOKEN, decimals: 9 },
+    { ...TOKEN, program: address('another program') },
+  ])
+    expect(await codeOf(assets.put(other))).toBe('InvalidRequest');
+  expect(await assets.list()).toMatchObject([changed, SOL]);
+  expect(await assets.get(MINT)).toMatchObject(changed);
+});

@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { nodeProgram } from '../../src/localstack/program.ts';
+import { address, chain, inflow, START } from './chain-of-blocks.ts';
+import { commit, imported, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { codeOf } from './support.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
+const run = promisify(execFile);
+
+describe('a deposit address', () => {
+  it('is given to one user for ever, the first imported first', async () => {
+    await imported(use.ledger, BEN, ANN);
+    const first = await use.ledger.addresses.assign('user-1');
+    expect(first).toMatchObject({ address: BEN, path: 'm/0', state: 'assigned', userRef: 'user-1' });
+    expect(await use.other.addresses.assign('user-1')).toEqual(first);
+    expect(await use.ledger.addresses.byUser('user-1')).toEqual(first);
+    expect(await use.ledger.addresses.byAddress(BEN)).toEqual(first);
+    expect(await use.ledger.addresses.assign('user-2')).toMatchObject({ address: ANN });
+    expect(await codeOf(use.ledger.addresses.assign('user-3'))).toBe('NoFreeAddress');
+    expect(await use.ledger.addresses.byUser('user-3')).toBeUndefined();
+  });
+
+  it('is one for each user and one user for each, whatever two processes ask at once', async () => {
+    await imported(use.ledger, ...Array.from({ length: 60 }, (_, index) => address(`pool-${index}`)));
+    const { command, args } = nodeProgram(new URL('./assign-process.ts', import.meta.url));
+    const processes = await Promise.all(
+      [1, 2].map(() => run(command, [...args, use.url, '50'], { encoding: 'utf8' })),
+    );
+    const [mine, theirs] = processes.map(({ stdout }) => stdout.trim().split('\n'));
+    expect(mine).toEqual(theirs);
+    expect(new Set(mine).size).toBe(50);
+    expect(await use.ledger.addresses.freeCount()).toBe(10);
+    expect(await use.ledger.addresses.freeCount(3)).toBe(3);
+  });
+
+  it('is not waited for while somebody else is about to get it', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const slow = await use.other.db.startTransaction().execute();
+    await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
+    const assigning = use.ledger.addresses.assign('user-1');
+    await Promise.race([lockWaits(use.ledger.db), assigning]);
+    await slow.commit().execute();
+    expect(await assigning).toMatchObject({ address: BEN });
+  });
+
+  it('is known when it is imported again, and stays its user’s', async () => {
+    const entries = [ANN, BEN, ANN].map((one) => ({ address: one, path: 'm' }));
+    expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 2, known: 1 });
+    await use.ledger.addresses.assign('user-1');
+    const version = await use.ledger.watched.version();
+    expect(await use.ledger.addresses.import(entries, 7n)).toEqual({ imported: 0, known: 3 });
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ userRef: 'user-1', since: null });
+    expect(await use.ledger.watched.version()).toBe(version);
+  });
+
+  it('of before is not given out until what it was paid is audited', async () => {
+    await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
+    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([
+      { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
+    ]);
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
+    await use.ledger.addresses.markAudited(ANN);
+    await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
+    expect(await use.ledger.addresses.toAudit(10)).toEqual([]);
+    await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 30n);
+    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n }]);
+    const old = {
+      header: { slot: 35n, blockhash: 'b35', time: null },
+      finding: { inflows: [inflow(ANN)], outflows: [], spends: [] },
+    };
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
+    await use.ledger.addresses.markAudited(ANN);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
+  });
+
+  it('is no wallet that we pay from', async () => {
+    await imported(use.ledger, ANN);
+    await use.ledger.watched.addHot([HOT, HOT]);
+    await use.ledger.watched.addHot([HOT]);
+    expect(await codeOf(use.ledger.watched.addHot([BEN, ANN]))).toBe('InvalidRequest');
+    expect(await codeOf(imported(use.ledger, BEN, HOT))).toBe('InvalidRequest');
+    expect(await use.ledger.watched.among([ANN, BEN, HOT])).toEqual(
+      new Map([
+        [ANN, 'deposit'],
+        [HOT, 'hot'],
+      ]),
+    );
+    expect(await use.ledger.watched.version()).toBe(2n);
+  });
+});
+
+describe('the watch set', () => {
+  it('is what was streamed and what came since', async () => {
+    await imported(use.ledger, ANN);
+    const version = await use.ledger.watched.version();
+    await use.ledger.watched.addHot([HOT]);
+    const streamed = [];
+    for await (const one of use.ledger.watched.stream()) {
+      streamed.push(one);
+      await imported(use.other, BEN);
+    }
+    expect(streamed.toSorted()).toEqual([ANN, HOT].toSorted());
+    const { version: newest, wallets } = await use.ledger.watched.since(version);
+    expect(wallets.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      { address: BEN, kind: 'deposit' },
+      { address: HOT, kind: 'hot' },
+    ]);
+    expect(await use.ledger.watched.since(newest)).toEqual({ version: newest, wallets: [] });
+    expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
+  });
+
+  it('is watched after all that is scanned, staged blocks too', async () => {
+    const blocks = chain(START, [], []);
+    const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
+    expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
+    await imported(use.ledger, ANN);
+    expect(await use.ledger.watched.get(ANN)).toMatchObject({ watchedAfter: 150n });
+    expect(await commit(use.ledger, blocks)).toBe('committed');
+  });
+
+  it('is read to its end by a reader that takes longer than any statement may', async () => {
+    const many = Array.from({ length: 25_000 }, (_, index) => ({ address: address(`w${index}`), path: 'm' }));
+    expect(await use.ledger.addresses.import(many)).toEqual({ imported: 25_000, known: 0 });
+    let count = 0;
+    for await (const _one of use.ledger.watched.stream()) {
+      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 9_500));
+      count += 1;
+    }
+    expect(count).toBe(25_000);
+    // A reader that has seen enough leaves no connection behind.
+    for await (const _one of use.ledger.watched.stream()) break;
+  });
+});

@@ -1,0 +1,95 @@
+import { type KyselyPlugin, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { BlockFinding, BlockHeader } from '../../src/domain/deposit.ts';
+import type { MatchedBlock } from '../../src/ledger/blocks.ts';
+import type { Database } from '../../src/ledger/database.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { CommitResult } from '../../src/ledger/scan.ts';
+import type { WatchedWallet } from '../../src/ledger/watched.ts';
+import { START } from './chain-of-blocks.ts';
+import { useLedger } from './support.ts';
+
+/** Two processes' worth of ledgers on one database whose deposits are forgotten, and whose scan stands at START, before each test. */
+export function useDepositLedgers(): {
+  readonly ledger: Ledger;
+  readonly other: Ledger;
+  readonly url: string;
+} {
+  const use = useLedger();
+  let other: Ledger | undefined;
+  beforeAll(async () => {
+    other = await openLedger(use.url);
+  });
+  beforeEach(async () => {
+    await forgetDeposits(use.ledger.db);
+    await use.ledger.scan.start(START);
+  });
+  afterAll(() => other?.close());
+  return {
+    get ledger() {
+      return use.ledger;
+    },
+    get other() {
+      if (other === undefined) throw new Error('the ledgers open before the first test');
+      return other;
+    },
+    get url() {
+      return use.url;
+    },
+  };
+}
+
+export async function forgetDeposits(db: Database): Promise<void> {
+  await sql`truncate scan_cursor, block, scan_gap, staged_range, deposit, deposit_event, outflow, spend, alert,
+    deposit_address, watched_wallet, asset`.execute(db);
+  await sql`update deposit_feed set last_sequence = 0`.execute(db);
+  await sql`update watch_version set version = 0`.execute(db);
+}
+
+/** Takes wallets in, each under a path of its own. */
+export async function imported(ledger: Ledger, ...addresses: readonly string[]): Promise<void> {
+  await ledger.addresses.import(addresses.map((address, index) => ({ address, path: `m/${index}` })));
+}
+
+/** What a scanner that knows every wallet of now commits after the block `after`. */
+export async function commit(
+  ledger: Ledger,
+  blocks: readonly MatchedBlock[],
+  after: BlockHeader = START,
+): Promise<CommitResult> {
+  const watchVersion = await ledger.watched.version();
+  return ledger.scan.commit({ expected: after, blocks, watchVersion, rematch: mustNotRematch });
+}
+
+/** For what is matched with the newest watch set. */
+export function mustNotRematch(added: readonly WatchedWallet[]): readonly BlockFinding[] {
+  throw new Error(`nobody had added anything, but: ${added.map(({ address }) => address).join(', ')}`);
+}
+
+/** Resolves when `count` statements wait for locks of others. */
+export async function lockWaits(db: Database, count = 1): Promise<void> {
+  for (;;) {
+    const { rows } = await sql<{ n: bigint }>`select count(*) as n from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+    if ((rows[0]?.n ?? 0n) >= BigInt(count)) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A process that dies before the statement with this number, from 1, and rolls back what it had begun. */
+export class Crash extends Error implements KyselyPlugin {
+  #left: number;
+
+  constructor(atStatement: number) {
+    super(`crashed before statement ${atStatement}`);
+    this.#left = atStatement;
+  }
+
+  transformQuery: KyselyPlugin['transformQuery'] = ({ node }) => {
+    this.#left -= 1;
+    if (this.#left === 0) throw this;
+    return node;
+  };
+
+  transformResult: KyselyPlugin['transformResult'] = async ({ result }) => result;
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { commit, imported, lockWaits, useDepositLedgers } from './deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN] = [address('ann'), address('ben')];
+const MINT = address('mint');
+
+async function onlyOne(): Promise<DepositRow> {
+  const { rows } = await use.ledger.deposits.list({ limit: 2 });
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} deposits`);
+  return row;
+}
+
+async function feed(after = 0n): Promise<readonly unknown[]> {
+  const events = await use.ledger.depositFeed.events(after, 100);
+  return events.map(({ sequence, kind, deposit }) => [sequence, kind, deposit.amount]);
+}
+
+describe('a deposit', () => {
+  it('is final when a second node confirms the amount on record, once', async () => {
+    await imported(use.ledger, ANN);
+    await commit(use.ledger, chain(START, [inflow(ANN)]));
+    const { id } = await onlyOne();
+    const wrong = { id, amount: 6n, by: 'second' };
+    expect(await use.ledger.deposits.confirm([wrong])).toEqual([]);
+    expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
+    const right = { id, amount: 5n, by: 'second' };
+    expect(await use.ledger.deposits.confirm([right, right])).toEqual([id]);
+    expect(await use.other.deposits.confirm([right])).toEqual([]);
+    expect(await use.ledger.deposits.get(id)).toMatchObject({ state: 'final', confirmedBy: 'second' });
+    expect(await use.ledger.deposits.unconfirmed(10)).toEqual([]);
+    expect(await feed()).toEqual([
+      [1n, 'pending', 5n],
+      [2n, 'final', 5n],
+    ]);
+  });
+
+  it('is one of many that a transaction made, one for each account and asset', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const same = { signature: 'batch' };
+    const token = { ...same, asset: MINT };
+    await commit(
+      use.ledger,
+      chain(
+        START,
+        [inflow(ANN, 1n, same), inflow(BEN, 2n, same), inflow(ANN, 3n, token)],
+        [inflow(ANN, 4n, same)],
+      ),
+    );
+    const { rows } = await use.ledger.deposits.list({ limit: 10 });
+    expect(rows.map(({ amount }) => amount)).toEqual([4n, 3n, 2n, 1n]);
+  });
+
+  it('is listed by wallet, user, state and asset, by pages', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await use.ledger.addresses.assign('user-1');
+    const low = inflow(BEN, 1n, { reason: 'below_minimum' });
+    await commit(use.ledger, chain(START, [inflow(ANN), inflow(ANN, 6n, { asset: MINT }), low]));
+    const count = async (filter: object) =>
+      (await use.ledger.deposits.list({ ...filter, limit: 10 })).rows.length;
+    expect(await count({ address: ANN })).toBe(2);
+    expect(await count({ userRef: 'user-1' })).toBe(2);
+    expect(await count({ userRef: 'user-1', asset: MINT })).toBe(1);
+    expect(await count({ state: 'not_credited' })).toBe(1);
+    const page = await use.ledger.deposits.list({ limit: 2 });
+    const rest = await use.ledger.deposits.list({ limit: 2, cursor: page.nextCursor ?? '' });
+    expect([page.rows.length, rest.rows.length, rest.nextCursor]).toEqual([2, 1, null]);
+    const events = await use.ledger.depositFeed.events(0n, 10, { userRef: 'user-1' });
+    expect(events.map(({ sequence, deposit }) => [sequence, deposit.userRef])).toEqual([
+      [1n, 'user-1'],
+      [2n, 'user-1'],
+    ]);
+    expect(await use.ledger.depositFeed.events(0n, 10, { state: 'not_credited' })).toMatchObject([
+      { sequence: 3n, deposit: { reason: 'below_minimum' } },
+    ]);
+  });
+
+  it('to an address that nobody has is on record, and nobody gets the address any more', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await commit(use.ledger, chain(START, [inflow(ANN)]));
+    expect((await onlyOne()).userRef).toBeNull();
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
+    expect(await use.ledger.addresses.freeCount()).toBe(0);
+  });
+
+  it('of our own money leaves the address free', async () => {
+    await imported(use.ledger, ANN);
+    await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
+  });
+});
+
+describe('an announced deposit', () => {
+  const header = childOf(START);
+  const found = (...inflows: ReturnType<typeof inflow>[]) => ({ header, finding: { ...NOTHING, inflows } });
+
+  it('becomes finalized with its block and is told of once', async () => {
+    await imported(use.ledger, ANN);
+    for (let times = 0; times < 2; times += 1) await use.ledger.deposits.announce([found(inflow(ANN))]);
+    expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: null });
+    expect(await use.ledger.deposits.unconfirmed(10)).toEqual([]);
+    expect(await use.ledger.movements.balancesOf([ANN], 200n)).toEqual([]);
+    await commit(use.ledger, [found(inflow(ANN))]);
+    expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: expect.any(Date) });
+    expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
+    expect(await feed()).toEqual([[1n, 'pending', 5n]]);
+  });
+
+  it('is told of again where its finalized block says otherwise', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await use.ledger.deposits.announce([found(inflow(ANN), inflow(BEN))]);
+    const off = inflow(BEN, 5n, { reason: 'deposits_off' });
+    await commit(use.ledger, [found(inflow(ANN, 4n, { signature: `s-${ANN}-5` }), off)]);
+    expect(await feed(2n)).toEqual([
+      [3n, 'pending', 4n],
+      [4n, 'not_credited', 5n],
+    ]);
+  });
+
+  it('is dropped when the cursor passes its slot, and comes back with its block', async () => {
+    await imported(use.ledger, ANN);
+    const fork = { header: childOf(START, { fork: 'x' }), finding: found(inflow(ANN)).finding };
+    await use.ledger.deposits.announce([fork]);
+    await commit(use.ledger, [{ header, finding: NOTHING }]);
+    expect(await onlyOne()).toMatchObject({ state: 'dropped', blockhash: 'b101x' });
+    await use.ledger.deposits.announce([fork, found(inflow(ANN, 6n))]);
+    expect(await feed()).toEqual([
+      [1n, 'pending', 5n],
+      [2n, 'dropped', 5n],
+    ]);
+    const blocks = [found(inflow(ANN, 5n))];
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    const { rows } = await use.ledger.deposits.list({ limit: 10 });
+    expect(rows.map(({ state, blockhash }) => [state, blockhash])).toEqual([
+      ['pending', 'b101'],
+      ['dropped', 'b101x'],
+    ]);
+  });
+
+  it('waits for a commit under way, so that the cursor cannot leave it behind', async () => {
+    await imported(use.ledger, ANN);
+    const committing = await use.other.db.startTransaction().execute();
+    await committing.selectFrom('scanCursor').selectAll().forUpdate().execute();
+    const announcing = use.ledger.deposits.announce([found(inflow(ANN))]);
+    await Promise.race([lockWaits(use.ledger.db), announcing]);
+    await committing.updateTable('scanCursor').set({ slot: 101n, blockhash: 'b101', height: 91n }).execute();
+    await committing.commit().execute();
+    await announcing;
+    expect(await use.ledger.deposits.list({ limit: 1 })).toMatchObject({ rows: [] });
+  });
+});
+
+describe('the feed', () => {
+  it('shows no event before those of lower sequences, however late they are committed', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const [first, second] = chain(START, [inflow(ANN, 1n)], [inflow(BEN, 2n)]);
+    if (first === undefined || second === undefined) throw new Error('two blocks');
+    await commit(use.ledger, [first]);
+    const { id } = await onlyOne();
+    // A commit comes to the open gap when it has written its events: somebody else's lock on it keeps them uncommitted.
+    await use.ledger.gaps.open(first.header, { ...childOf(first.header, { skipped: 5 }), parentSlot: 106n });
+    const slow = await use.other.db.startTransaction().execute();
+    await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
+    const committing = commit(use.ledger, [second], first.header);
+    await lockWaits(use.ledger.db);
+    const confirming = use.other.deposits.confirm([{ id, amount: 1n, by: 'second' }]);
+    await Promise.race([lockWaits(use.ledger.db, 2), confirming]);
+    expect(await feed()).toEqual([[1n, 'pending', 1n]]);
+    await slow.commit().execute();
+    expect(await committing).toBe('committed');
+    await confirming;
+    expect(await feed()).toEqual([
+      [1n, 'pending', 1n],
+      [2n, 'pending', 2n],
+      [3n, 'final', 1n],
+    ]);
+  });
+
+  it('has one event of what two readers of old blocks find at once', async () => {
+    await imported(use.ledger, ANN);
+    const blocks = chain(START, [inflow(ANN)]);
+    await commit(
+      use.ledger,
+      blocks.map(({ header }) => ({ header, finding: NOTHING })),
+    );
+    const watchVersion = await use.ledger.watched.version();
+    const again = { blocks, watchVersion, rematch: () => [] };
+    const readers = [use.ledger, use.other, use.ledger, use.other];
+    const results = await Promise.all(readers.map(({ scan }) => scan.upsert(again)));
+    expect(new Set(results)).toEqual(new Set(['committed']));
+    expect(await feed()).toEqual([[1n, 'pending', 5n]]);
+  });
+});

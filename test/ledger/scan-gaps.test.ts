@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { codeOf } from './support.ts';
+
+const use = useDepositLedgers();
+const ANN = address('ann');
+const WORD = { who: 'ops', why: 'no node has them' };
+
+describe('a gap', () => {
+  const child = {
+    ...childOf(START, { skipped: 9 }),
+    parentSlot: 109n,
+    previousBlockhash: 'b109',
+    height: 99n,
+  };
+
+  it('is open while the scan stands there, and filled when a node had the blocks', async () => {
+    expect(await use.ledger.gaps.open(START, { ...child, parentSlot: 120n })).toMatchObject({ toSlot: 120n });
+    for (let times = 0; times < 2; times += 1)
+      expect(await use.ledger.gaps.open(START, child)).toMatchObject({ fromSlot: 101n, toSlot: 109n });
+    expect(await use.ledger.gaps.list(10)).toHaveLength(1);
+    expect(await use.other.gaps.current()).toMatchObject({ state: 'open', blockhash: 'b109', height: 98n });
+    await commit(use.ledger, chain(START, []));
+    expect(await use.ledger.gaps.current()).toBeUndefined();
+    expect(await use.ledger.gaps.list(10)).toMatchObject([{ state: 'filled', who: null }]);
+    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD }))).toBe('NotFound');
+    expect(await use.ledger.gaps.open(START, child)).toBeUndefined();
+  });
+
+  it('is closed on somebody’s word: the scan goes on behind its last block, linked as ever', async () => {
+    await imported(use.ledger, ANN);
+    await use.ledger.deposits.announce([
+      { header: childOf(START), finding: { ...NOTHING, inflows: [inflow(ANN)] } },
+    ]);
+    await use.ledger.gaps.open(START, child);
+    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 108n, ...WORD }))).toBe('NotFound');
+    const last = { slot: 109n, blockhash: 'b109', height: 98n };
+    const close = { from: 101n, to: 109n, ...WORD };
+    expect(await use.ledger.gaps.close(close)).toEqual(last);
+    expect(await use.ledger.gaps.close({ ...close, who: 'another' })).toEqual(last);
+    expect(await use.ledger.scan.cursor()).toEqual(last);
+    expect(await use.ledger.depositFeed.events(1n, 10)).toMatchObject([{ kind: 'dropped' }]);
+    const next = { header: child, finding: NOTHING };
+    const { scan, watched } = use.ledger;
+    const batch = { blocks: [next], watchVersion: await watched.version(), rematch: mustNotRematch };
+    expect(await scan.commit({ ...batch, expected: START })).toBe('overtaken');
+    expect(await scan.commit({ ...batch, expected: last })).toBe('committed');
+  });
+
+  it('that was closed is to be audited once; what is found there is put on record without a hash', async () => {
+    await imported(use.ledger, ANN);
+    await use.ledger.gaps.open(START, child);
+    await use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD });
+    await commit(use.ledger, [{ header: child, finding: NOTHING }], {
+      ...START,
+      slot: 109n,
+      blockhash: 'b109',
+    });
+    expect(await use.ledger.gaps.toAudit(10)).toMatchObject([{ fromSlot: 101n, ...WORD }]);
+    const found = {
+      header: { slot: 104n, blockhash: null, time: null },
+      finding: { ...NOTHING, inflows: [inflow(ANN)] },
+    };
+    const blocks = [found, found];
+    const upsert = { blocks, watchVersion: await use.ledger.watched.version(), rematch: mustNotRematch };
+    for (let times = 0; times < 2; times += 1) expect(await use.ledger.scan.upsert(upsert)).toBe('committed');
+    expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({
+      rows: [{ slot: 104n, blockhash: null }],
+    });
+    await use.ledger.gaps.markAudited(101n, 109n);
+    expect(await use.ledger.gaps.toAudit(10)).toEqual([]);
+  });
+});
+
+describe('staged ranges', () => {
+  const blocks = chain(START, [], [inflow(ANN, 2n ** 63n)], [], [inflow(ANN, 3n)], []);
+  const range = (from: number, to: number) => blocks.slice(from, to);
+
+  async function stage(from: bigint, to: bigint, found: typeof blocks) {
+    const watchVersion = await use.ledger.watched.version();
+    return use.other.stagedRanges.stage({ from, to, blocks: found, watchVersion, rematch: mustNotRematch });
+  }
+
+  it('are joined in the order of their links, staged in any, and forgotten then', async () => {
+    await imported(use.ledger, ANN);
+    await stage(104n, 106n, range(3, 5));
+    expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'nothing' });
+    await stage(101n, 101n, range(0, 1));
+    await stage(102n, 103n, range(1, 3));
+    await stage(107n, 108n, []);
+    expect((await use.ledger.stagedRanges.list()).map(({ fromSlot }) => fromSlot)).toEqual([
+      101n,
+      102n,
+      104n,
+    ]);
+    let last: Parameters<typeof commit>[2] = START;
+    for (const { header } of [blocks[0], blocks[2], blocks[4]].flatMap((block) => block ?? [])) {
+      const { slot, blockhash, height } = header;
+      const joined = { kind: 'committed', cursor: { slot, blockhash, height } };
+      expect(await use.ledger.stagedRanges.join(last ?? START)).toEqual(joined);
+      expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'overtaken' });
+      last = header;
+    }
+    expect(await use.ledger.stagedRanges.list()).toEqual([]);
+    expect(await use.ledger.scan.headersBetween(101n, 110n)).toEqual(blocks.map(({ header }) => header));
+    const { rows } = await use.ledger.deposits.list({ limit: 10 });
+    expect(rows.map(({ amount }) => amount)).toEqual([3n, 2n ** 63n]);
+  });
+
+  it('wait where they do not link, are staged anew, or dropped', async () => {
+    const forged = childOf(START, { fork: 'x' });
+    const child = { header: childOf(forged), finding: NOTHING };
+    await stage(102n, 102n, [child]);
+    expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'nothing' });
+    await use.ledger.stagedRanges.drop(102n);
+    expect(await use.ledger.stagedRanges.list()).toEqual([]);
+    await stage(101n, 102n, [{ header: childOf(START), finding: NOTHING }, child]);
+    expect(await codeOf(use.ledger.stagedRanges.join(START))).toBe('IllegalTransition');
+    await stage(101n, 102n, range(0, 1));
+    expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
+  });
+
+  it('are matched with the newest watch set when they are staged', async () => {
+    await imported(use.ledger, ANN);
+    const late = { from: 101n, to: 102n, blocks: chain(START, [], []), watchVersion: 0n };
+    const found = range(0, 2).map(({ finding }) => finding);
+    expect(await use.ledger.stagedRanges.stage({ ...late, rematch: () => found })).toBe('staged');
+    expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
+    expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({ rows: [{ amount: 2n ** 63n }] });
+    expect(await use.ledger.stagedRanges.stage({ ...late, watchVersion: 9n, rematch: mustNotRematch })).toBe(
+      'overtaken',
+    );
+  });
+});

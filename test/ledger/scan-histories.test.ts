@@ -1,0 +1,261 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { BlockFinding, BlockHeader, Inflow } from '../../src/domain/deposit.ts';
+import type { Database } from '../../src/ledger/database.ts';
+import { DepositAddresses } from '../../src/ledger/deposit-addresses.ts';
+import { Deposits } from '../../src/ledger/deposits.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { Scan } from '../../src/ledger/scan.ts';
+import type { Cursor } from '../../src/ledger/scan-cursor.ts';
+import { StagedRanges } from '../../src/ledger/staged-ranges.ts';
+import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { Crash, forgetDeposits, useDepositLedgers } from './deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const WALLETS = Array.from({ length: 5 }, (_, index) => address(`wallet-${index}`));
+
+/** A payment in some block to the wallet with this number. */
+const payment = fc.record({ wallet: fc.nat(4), low: fc.boolean() });
+const anyChain = fc.array(fc.record({ skipped: fc.nat(2), payments: fc.array(payment, { maxLength: 3 }) }), {
+  minLength: 4,
+  maxLength: 14,
+});
+const at = fc.nat(13);
+const actor = fc.nat(1);
+/** The statement before which the process dies; mostly none. */
+const crash = fc.option(fc.integer({ min: 1, max: 14 }), { freq: 2, nil: null });
+const anyStep = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('commit' as const),
+      actor,
+      crash,
+      count: fc.integer({ min: 1, max: 4 }),
+      heard: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('import' as const), actor, crash, wallet: fc.nat(4) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('upsert' as const), actor, crash, from: at, count: fc.nat(5) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('announce' as const),
+      actor,
+      crash,
+      from: at,
+      fork: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('confirm' as const), actor, crash }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('stage' as const),
+      actor,
+      crash,
+      from: at,
+      count: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('join' as const), actor, crash }) },
+);
+type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
+
+interface Block {
+  readonly header: BlockHeader;
+  readonly inflows: readonly Inflow[];
+}
+
+function chainOf(
+  drawn: readonly { skipped: number; payments: readonly { wallet: number; low: boolean }[] }[],
+): Block[] {
+  let last = START;
+  return drawn.map(({ skipped, payments }) => {
+    last = childOf(last, { skipped });
+    const inflows = payments.map(({ wallet, low }, index) =>
+      inflow(WALLETS[wallet] ?? '', BigInt(index + 1), {
+        signature: `${last.blockhash}-${index}`,
+        reason: low ? 'below_minimum' : null,
+      }),
+    );
+    return { header: last, inflows };
+  });
+}
+
+/** What a scanner that knows these wallets finds. */
+const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding => ({
+  ...NOTHING,
+  inflows: inflows.filter(({ wallet }) => known.has(wallet)),
+});
+
+/** A scanner with its own view of the cursor and of the watch set, as old as it may be. */
+class Scanner {
+  readonly #ledger: Ledger;
+  readonly #blocks: readonly Block[];
+  #cursor: Cursor = START;
+  #known = new Set<string>();
+  #version = 0n;
+
+  constructor(ledger: Ledger, blocks: readonly Block[]) {
+    this.#ledger = ledger;
+    this.#blocks = blocks;
+  }
+
+  async do(step: Step): Promise<void> {
+    const { db } = this.#ledger;
+    try {
+      await this.#do(step, step.crash === null ? db : db.withPlugin(new Crash(step.crash)));
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+    }
+  }
+
+  async readAnew(): Promise<void> {
+    this.#cursor = (await this.#ledger.scan.cursor()) ?? START;
+    const { version, wallets } = await this.#ledger.watched.since(0n);
+    this.#version = version;
+    this.#known = new Set(wallets.map((wallet) => wallet.address));
+  }
+
+  async #do(step: Step, db: Database): Promise<void> {
+    switch (step.do) {
+      case 'commit':
+        return this.#commit(new Scan(db), step.count, step.heard);
+      case 'import':
+        await new DepositAddresses(db).import([{ address: WALLETS[step.wallet] ?? '', path: 'm' }]);
+        return;
+      case 'upsert':
+        return this.#upsert(new Scan(db), this.#blocks.slice(step.from, step.from + step.count));
+      case 'announce':
+        return this.#announce(new Deposits(db), this.#blocks.slice(step.from, step.from + 2), step.fork);
+      case 'confirm': {
+        const rows = await this.#ledger.deposits.unconfirmed(3);
+        await new Deposits(db).confirm(rows.map(({ id, amount }) => ({ id, amount, by: 'second' })));
+        return;
+      }
+      case 'stage':
+        return this.#stage(new StagedRanges(db), this.#blocks.slice(step.from, step.from + step.count));
+      case 'join':
+        await new StagedRanges(db).join(this.#cursor);
+    }
+  }
+
+  async #commit(scan: Scan, count: number, heard: boolean): Promise<void> {
+    const next = this.#blocks.filter(({ header }) => header.slot > this.#cursor.slot).slice(0, count);
+    const result = await scan.commit({ expected: this.#cursor, ...this.#matched(next) });
+    const last = next.at(-1)?.header;
+    if (result === 'overtaken') await this.readAnew();
+    else if (heard && last !== undefined) this.#cursor = last;
+  }
+
+  async #upsert(scan: Scan, wanted: readonly Block[]): Promise<void> {
+    const { slot } = (await this.#ledger.scan.cursor()) ?? START;
+    await scan.upsert(this.#matched(wanted.filter(({ header }) => header.slot <= slot)));
+  }
+
+  async #announce(deposits: Deposits, blocks: readonly Block[], fork: boolean): Promise<void> {
+    await deposits.announce(
+      blocks.map((block) => ({
+        header: fork ? { ...block.header, blockhash: `${block.header.blockhash}x` } : block.header,
+        finding: findingOf(block, this.#known),
+      })),
+    );
+  }
+
+  async #stage(ranges: StagedRanges, blocks: readonly Block[]): Promise<void> {
+    const [first, last] = [blocks[0]?.header.slot, blocks.at(-1)?.header.slot];
+    if (first !== undefined && last !== undefined)
+      await ranges.stage({ from: first, to: last, ...this.#matched(blocks) });
+  }
+
+  #matched(blocks: readonly Block[]) {
+    const [known, watchVersion] = [this.#known, this.#version];
+    return {
+      blocks: blocks.map((block) => ({ header: block.header, finding: findingOf(block, known) })),
+      watchVersion,
+      rematch: (added: readonly { address: string }[]) => {
+        const all = new Set([...known, ...added.map((wallet) => wallet.address)]);
+        return blocks.map((block) => findingOf(block, all));
+      },
+    };
+  }
+}
+
+/** Reads the feed as a customer does, and never sees a sequence out of turn. */
+class Reader {
+  readonly #kinds = new Map<bigint, string>();
+  #last = 0n;
+
+  async read(ledger: Ledger): Promise<void> {
+    for (const { sequence, kind, deposit } of await ledger.depositFeed.events(this.#last, 3)) {
+      expect(sequence).toBe(this.#last + 1n);
+      this.#last = sequence;
+      this.#kinds.set(deposit.id, kind);
+    }
+  }
+
+  async readAll(ledger: Ledger): Promise<ReadonlyMap<bigint, string>> {
+    while (this.#last < (await ledger.depositFeed.last())) await this.read(ledger);
+    return this.#kinds;
+  }
+}
+
+async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<bigint, string>): Promise<void> {
+  const { ledger } = use;
+  const last = blocks.at(-1)?.header ?? START;
+  expect(await ledger.scan.cursor()).toMatchObject({ slot: last.slot, blockhash: last.blockhash });
+  const headers = blocks.map(({ header }) => header);
+  expect(await ledger.scan.headersBetween(START.slot + 1n, last.slot)).toEqual(headers);
+  const { rows } = await ledger.deposits.list({ limit: 1_000 });
+  expect(new Map(rows.map(({ id, state }) => [id, state]))).toEqual(told);
+  const finalized = rows.filter(({ finalizedAt }) => finalizedAt !== null);
+  expect(rows.every(({ state, finalizedAt }) => finalizedAt !== null || state === 'dropped')).toBe(true);
+  const name = ({ signature, wallet, amount }: Pick<Inflow, 'signature' | 'wallet' | 'amount'>) =>
+    `${signature}/${wallet}/${amount}`;
+  const made = new Map(
+    blocks.flatMap(({ header, inflows }) => inflows.map((one) => [name(one), header.slot])),
+  );
+  const found = finalized.map(name);
+  expect(new Set(found).size).toBe(found.length);
+  expect(found.filter((one) => !made.has(one))).toEqual([]);
+  for (const { inflows, header } of blocks)
+    for (const one of inflows) {
+      const watched = await ledger.watched.get(one.wallet);
+      if (watched !== undefined && header.slot > (watched.watchedAfter ?? 0n))
+        expect(found).toContain(name(one));
+    }
+}
+
+it('whatever crashes, races and repeats: each deposit once, the chain unbroken, the feed without a gap', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyChain,
+      fc.array(fc.array(anyStep, { minLength: 1, maxLength: 3 }), { maxLength: 14 }),
+      async (drawn, rounds) => {
+        await forgetDeposits(use.ledger.db);
+        await use.ledger.scan.start(START);
+        const blocks = chainOf(drawn);
+        const scanners = [new Scanner(use.ledger, blocks), new Scanner(use.other, blocks)];
+        const reader = new Reader();
+        for (const round of rounds)
+          await Promise.all([
+            ...round.map((step) => scanners[step.actor]?.do(step)),
+            reader.read(use.ledger),
+          ]);
+        const [first] = scanners;
+        await first?.readAnew();
+        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
+        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
+        await expectAllOnRecord(blocks, await reader.readAll(use.ledger));
+      },
+    ),
+    { numRuns: 25 },
+  );
+});

@@ -31,8 +31,8 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
     return { config, staff: async (...rooms) => [await chainWorker(config, ...rooms)] };
   }
   const config = readConfigOrExit(env, 'all');
-  const staff: Staff = async (connection, closers) => [
-    await chainWorker(config, connection, closers),
+  const staff: Staff = async (connection, closers, stop) => [
+    await chainWorker(config, connection, closers, stop),
     await signerWorker(config, connection),
   ];
   return { config, staff };

@@ -24,8 +24,8 @@ subscribe('undici:request:create', (message) => {
 
 const config = readConfigOrExit(process.env, 'chain');
 installRuntime(createLogger({ level: config.logLevel, name: 'worker' }), config.metricsAddress);
-const staff = async (connection: NativeConnection, closers: Closers) => {
-  const worker = await chainWorker(config, connection, closers);
+const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) => {
+  const worker = await chainWorker(config, connection, closers, stop);
   const tally = await serveTally(Number(process.env[TALLY_PORT]), () => Object.fromEntries(calls));
   closers.add('tally', async () => tally.close());
   return [worker];

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
+import type { AuditOrder } from '../domain/audit.ts';
 import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../domain/ids.ts';
 import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -12,6 +13,7 @@ export interface Runs {
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
   startUpkeep(request: NonceUpkeepRequest): Promise<void>;
+  startAudit(order: AuditOrder): Promise<void>;
 }
 
 export interface OrphansDeps {

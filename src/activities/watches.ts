@@ -1,4 +1,5 @@
 import { type BurialDeps, createBurial } from './burial.ts';
+import { startDueAudits } from './due-audits.ts';
 import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
 import { createOrphans, type OrphansDeps } from './orphans.ts';
 import type { WalletWatch } from './wallet-watch.ts';
@@ -13,10 +14,11 @@ export function createWatchActivities(deps: WatchDeps) {
   const orphans = createOrphans(deps);
   return {
     ...createNodeWatch(deps),
-    /** Starts again what has no run; then frees what the signer refused of attempts that are proved dead, for the next round. */
+    /** Starts again what has no run; then frees what the signer refused of attempts that are proved dead, for the next round, and starts the audits that the record waits for. */
     restartOrphans: async () => {
       const restarted = await orphans.restartOrphans();
       await burial.buryRefused();
+      await startDueAudits(deps);
       return restarted;
     },
     /** Judges what the hot wallet signed since the last time, and says that the record is in use. */

@@ -16,3 +16,8 @@ export function nonceUpkeepWorkflowId(request: NonceUpkeepRequest): string {
   const value = request.kind === 'advance' ? `/${request.nonce}` : '';
   return `nonce-${request.kind}/${request.address}${value}`;
 }
+
+/** The one run that scans a cluster for deposits. */
+export function depositScanWorkflowId(cluster: string): string {
+  return `deposit-scan/${cluster}`;
+}

@@ -1,25 +1,30 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import type { Logger } from './logging.ts';
 import { keepDoing } from './rhythm.ts';
 
-/** Workflows that run once a minute for the whole of Sluice; the id of the schedule is the name of the workflow. */
-const EVERY_MINUTE = ['orphans', 'walletWatch', 'nodeWatch'] as const;
+/** Workflows that run for the whole of Sluice: how often, and how long at most. The id of the schedule is the name of the workflow. */
+const SCHEDULES = [
+  { name: 'orphans', every: '1 minute', atMost: '10 minutes' },
+  { name: 'walletWatch', every: '1 minute', atMost: '10 minutes' },
+  { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes' },
+  { name: 'reconciliation', every: '1 hour', atMost: '1 day' },
+] as const;
 const ENSURED_EVERY_MS = 30_000;
 
 /** Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them. */
 export async function ensureSchedules(client: Client): Promise<void> {
-  for (const name of EVERY_MINUTE) {
+  for (const { name, every, atMost } of SCHEDULES) {
     try {
       await client.schedule.create({
         scheduleId: name,
-        spec: { intervals: [{ every: '1 minute' }] },
+        spec: { intervals: [{ every }] },
         action: {
           type: 'startWorkflow',
           workflowType: name,
           workflowId: name,
           taskQueue: WORKFLOW_TASK_QUEUE,
-          workflowExecutionTimeout: '10 minutes',
+          workflowExecutionTimeout: atMost,
         },
         policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
         state: { triggerImmediately: true },
@@ -30,14 +35,33 @@ export async function ensureSchedules(client: Client): Promise<void> {
   }
 }
 
+/** Starts the deposit scan where none runs: one that was terminated goes on from the cursor in Postgres. */
+export async function ensureDepositScan(client: Client, cluster: string): Promise<void> {
+  await client.workflow.start('depositScan', {
+    workflowId: depositScanWorkflowId(cluster),
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    args: [{}],
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    staticSummary: `scan ${cluster} for deposits`,
+  });
+}
+
 /**
- * {@link ensureSchedules} now and on a rhythm: a Temporal that lost its database gets them back, and with them every unfinished
- * withdrawal. Failures are left to the next time. Call the answer to stop.
+ * {@link ensureSchedules}, and the deposit scan of `scanned`, now and on a rhythm: a Temporal that lost its database gets them back,
+ * and with them every unfinished withdrawal. Failures are left to the next time. Call the answer to stop.
  */
-export function keepSchedules(client: Client, logger?: Pick<Logger, 'warn'>): () => void {
+export function keepSchedules(
+  client: Client,
+  scanned: string | null,
+  logger?: Pick<Logger, 'warn'>,
+): () => void {
   return keepDoing(
     ENSURED_EVERY_MS,
-    () => ensureSchedules(client),
+    async () => {
+      await ensureSchedules(client);
+      if (scanned !== null) await ensureDepositScan(client, scanned);
+    },
     (error) => logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
   );
 }

@@ -22,6 +22,10 @@ const rate = z
   .string()
   .regex(/^[1-9]\d{0,5}$/, 'must be a whole number of requests, 1 to 999999')
   .transform(Number);
+const slot = z
+  .string()
+  .regex(/^\d{1,18}$/, 'must be the number of a slot')
+  .transform(BigInt);
 const hostPort = z.string().regex(/^[^\s:/]+:\d{1,5}$/, 'must be host:port');
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind} URL` });
 const httpUrl = url(/^https?$/, 'an http or https');
@@ -120,6 +124,10 @@ export const SETTINGS = {
   },
   confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
   tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
+  scan: { name: 'SLUICE_SCAN', schema: flag.default(true) },
+  scanStartSlot: { name: 'SLUICE_SCAN_START_SLOT', schema: slot.optional() },
+  announceConfirmed: { name: 'SLUICE_ANNOUNCE_CONFIRMED', schema: flag.default(false) },
+  creditOwnerChange: { name: 'SLUICE_CREDIT_OWNER_CHANGE', schema: flag.default(false) },
   payloadKeys: { name: 'SLUICE_PAYLOAD_KEY', schema: payloadKeys.default([]) },
   cacheDir: { name: 'SLUICE_CACHE_DIR', schema: z.string().optional() },
   temporalCliPath: { name: 'TEMPORAL_CLI_PATH', schema: z.string().optional() },

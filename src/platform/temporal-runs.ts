@@ -1,7 +1,9 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { AuditOrder } from '../domain/audit.ts';
 import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import { startNonceUpkeep } from './nonce-upkeep.ts';
+import { startAudit } from './start-audit.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING = 'WorkflowType IN ("withdrawal", "nonceUpkeep") AND ExecutionStatus = "Running"';
@@ -41,5 +43,10 @@ export class TemporalRuns {
   /** The same for a nonce account. */
   async startUpkeep(request: NonceUpkeepRequest): Promise<void> {
     await startNonceUpkeep(this.#client, request);
+  }
+
+  /** Starts an audit where none of this order goes on. */
+  async startAudit(order: AuditOrder): Promise<void> {
+    await startAudit(this.#client, order);
   }
 }

@@ -22,6 +22,8 @@ export interface TokenAccountInfo {
   readonly memoRequired: boolean;
   /** False where a confidential account refuses ordinary transfers. */
   readonly acceptsTransfers: boolean;
+  /** Confidential transfers that wait until the owner applies them: `amount` does not show them. */
+  readonly pendingCredits: bigint;
 }
 
 /**
@@ -43,11 +45,18 @@ export function readTokenAccount(address: string, account: AccountInfo | null): 
     frozen: read.isFrozen,
     memoRequired: getMemoTransfer(read)?.requireIncomingTransferMemos ?? false,
     acceptsTransfers: confidential === undefined || confidential.data[NON_CONFIDENTIAL_CREDITS] !== 0,
+    pendingCredits: confidential === undefined ? 0n : u64At(confidential.data, PENDING_CREDITS),
   };
 }
 
-// Offset of allow_non_confidential_credits in Token-2022's ConfidentialTransferAccount.
+// Offsets of allow_non_confidential_credits and pending_balance_credit_counter in Token-2022's ConfidentialTransferAccount.
 const NON_CONFIDENTIAL_CREDITS = 262;
+const PENDING_CREDITS = 263;
+
+function u64At(data: Uint8Array, offset: number): bigint {
+  if (data.byteLength < offset + 8) return 0n;
+  return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(offset, true);
+}
 
 /** The part of a new and empty token account's data that all extensions share, as its program will write it. */
 export function newTokenAccountData(mint: string, owner: string): Uint8Array {

@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { Composer } from '../activities/composition.ts';
+import { DepositMatcher } from '../activities/deposit-matcher.ts';
+import { createDepositActivities } from '../activities/deposits.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
@@ -32,11 +34,12 @@ export interface ChainRooms {
 
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
-/** Workflows and every step but signing. `decorate` wraps the rooms. */
+/** Workflows and every step but signing; what would go on for ever ends when `stop` is aborted. `decorate` wraps the rooms. */
 export async function chainWorker(
   config: Config<'chain'>,
   connection: NativeConnection,
   closers: Closers,
+  stop: AbortSignal,
   decorate: Decorate = (rooms) => rooms,
 ): Promise<Worker> {
   const { temporalNamespace: namespace, payloadKeys } = config;
@@ -46,16 +49,22 @@ export async function chainWorker(
   const pool = await openNodePool(config.rpcUrls, nodeOptions(config));
   closers.add('nodes', () => pool.close());
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
-  closers.add('schedules', keepSchedules(client));
+  await ledger.watched.addHot([config.hotWallet]);
+  closers.add('schedules', keepSchedules(client, config.scan ? config.cluster : null));
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
     ...workflowSource(),
-    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client),
+    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop),
     maxConcurrentActivityTaskExecutions: 1_000,
   });
 }
 
-function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, client: Client) {
+function chainActivities(
+  config: Config<'chain'>,
+  { ledger, chain }: ChainRooms,
+  client: Client,
+  stop: AbortSignal,
+) {
   const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
@@ -84,7 +93,21 @@ function chainActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms,
       runs: new TemporalRuns(client),
       hotWallet,
     }),
+    ...depositActivities(config, { ledger, chain }, stop),
   };
+}
+
+function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
+  const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
+  const minimumLamports = () => chain.rentMinimum(0);
+  return createDepositActivities({
+    ledger,
+    pool: chain.pool,
+    matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
+    startSlot: config.scanStartSlot,
+    announces: config.announceConfirmed,
+    stop,
+  });
 }
 
 /** What the pool tells goes to the log and the metrics of this process. */

@@ -4,8 +4,12 @@ import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
 import { aborted, Closers } from '../platform/shutdown.ts';
 
-/** Makes the workers of a role: one for `chain` or `signer`, both for `all`. */
-export type Staff = (connection: NativeConnection, closers: Closers) => Promise<readonly Worker[]>;
+/** Makes the workers of a role: one for `chain` or `signer`, both for `all`. `stop` is aborted when they are to end. */
+export type Staff = (
+  connection: NativeConnection,
+  closers: Closers,
+  stop: AbortSignal,
+) => Promise<readonly Worker[]>;
 
 /** Runs workers until `stop` is aborted, then lets them finish and closes what they opened. */
 export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
@@ -13,7 +17,7 @@ export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal
   try {
     const connection = await NativeConnection.connect({ address: config.temporalAddress });
     closers.add('temporal', () => connection.close());
-    const workers = await staff(connection, closers);
+    const workers = await staff(connection, closers, stop);
     await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
   } finally {
     await closers.close();

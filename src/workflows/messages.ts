@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
+import { type RescanOrder, SCAN_REPORT, type ScanOrder, type ScanView } from '../domain/scan.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
@@ -22,3 +23,18 @@ export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 
 /** Status, reason and newest signature. */
 export const withdrawalStatus = defineQuery<WithdrawalView>('status');
+
+/** How the deposit scan stands. */
+export const scanStatus = defineQuery<ScanView>('scan');
+
+/** The activity that scans says how it stands. */
+export const scanReport = defineSignal<[ScanView]>(SCAN_REPORT);
+
+/** The scan commits what it has begun, then nothing more until it is resumed. */
+export const pauseScan = defineSignal<[ScanOrder]>('pauseScan');
+
+/** Ends a pause. */
+export const resumeScan = defineSignal<[ScanOrder]>('resumeScan');
+
+/** Reads committed blocks again, in between. */
+export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

@@ -41,6 +41,14 @@ export const LAND: ActivityOptions = {
   retry,
 };
 
+/** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
+export const SCAN: ActivityOptions = {
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '10 seconds',
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  retry,
+};
+
 /** One round of a schedule: given up in time for the next one to find out by itself. */
 export const WATCH: ActivityOptions = {
   startToCloseTimeout: '2 minutes',

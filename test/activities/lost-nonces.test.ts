@@ -106,6 +106,9 @@ async function started(): Promise<readonly NonceUpkeepRequest[]> {
     lastEnd: async () => 'none' as const,
     start: async () => undefined,
     startUpkeep: async (request: NonceUpkeepRequest) => void requests.push(request),
+    startAudit: async () => {
+      throw new Error('no audit is due');
+    },
   };
   await createOrphans({ ledger, runs, hotWallet: HOT }).restartOrphans();
   return requests;

@@ -24,6 +24,9 @@ async function round(
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
     startUpkeep: async (request) => void started.push(nonceUpkeepWorkflowId(request)),
+    startAudit: async () => {
+      throw new Error('no audit is due');
+    },
   };
   const { restarted } = await createOrphans({ ledger: use.ledger, runs, hotWallet: 'hot' }).restartOrphans();
   expect(restarted).toBe(started.length);

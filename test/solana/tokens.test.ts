@@ -166,6 +166,7 @@ describe('the policy on extensions', () => {
       frozen: false,
       memoRequired: true,
       acceptsTransfers: true,
+      pendingCredits: 0n,
     };
     expect(tokenPolicy(mint, account, OWNER)).toMatchObject({
       ok: true,

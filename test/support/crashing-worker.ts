@@ -13,7 +13,7 @@ function decorate({ ledger, chain }: ChainRooms): ChainRooms {
 }
 
 const config = readConfigOrExit(process.env, 'chain');
-const staff = async (connection: NativeConnection, closers: Closers) => [
-  await chainWorker(config, connection, closers, decorate),
+const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) => [
+  await chainWorker(config, connection, closers, stop, decorate),
 ];
 await runWorkers(config, staff, shutdownSignal().signal);

@@ -54,6 +54,14 @@ export const getBlockAccounts = (node: SolanaNode, slot: bigint) =>
     shape.blockAccountsAnswer,
   );
 
+/** Slots of a range, both ends included, that have a block; a slot that is not among them may have one. */
+export const getBlocks = (
+  node: SolanaNode,
+  first: bigint,
+  last: bigint,
+  commitment: Exclude<Commitment, 'processed'> = 'finalized',
+) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
+
 /** The bytes of the answer with the block of a slot and what its transactions did to their accounts; null proves nothing. */
 export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclude<Commitment, 'processed'>) =>
   node.bytes('getBlock', [
@@ -91,6 +99,14 @@ export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string
     'getMultipleAccounts',
     [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, ...FINALIZED }],
     shape.accountsAnswer,
+  );
+
+/** The finalized token accounts of a wallet under one token program, each whole: with extensions they exceed 165 bytes. */
+export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, programId: string) =>
+  node.call(
+    'getTokenAccountsByOwner',
+    [wallet, { programId }, { encoding: 'base64', ...FINALIZED }],
+    shape.tokenAccountsAnswer,
   );
 
 /** What recent blocks took from transactions that lock these accounts (at most 128). */

@@ -66,6 +66,14 @@ export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (Acco
   z.array(account),
 );
 
+const tokenAccount = z.object({
+  pubkey: z.string(),
+  account: z.object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() }),
+});
+
+/** getTokenAccountsByOwner, base64. */
+export const tokenAccountsAnswer = atSlot(z.array(tokenAccount));
+
 export const blockhashAnswer = atSlot(z.object({ blockhash: z.string(), lastValidBlockHeight: u64 }));
 export const blockhashValidAnswer = atSlot(z.boolean());
 

@@ -1,0 +1,121 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import pLimit from 'p-limit';
+import type { CatchUpRange, ScanView } from '../domain/scan.ts';
+import { NO_PACE, paceAfter, scanView } from '../domain/scan-pace.ts';
+import type { BlockName } from '../domain/scan-walk.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Cursor } from '../ledger/scan-cursor.ts';
+import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
+import { HeaderBook } from '../solana/scan/header-book.ts';
+import { begin, openReader, type ScannerDeps } from './deposit-scanner.ts';
+
+export interface RangeDeps extends ScannerDeps {
+  /** A scan that is so many slots behind reads ranges at once. Default 500. */
+  readonly catchUpSlots?: bigint;
+  /** Blocks of one range. Default 256. */
+  readonly rangeBlocks?: number;
+}
+
+const CATCH_UP_SLOTS = 500n;
+const RANGE_BLOCKS = 256;
+/** Slots of one plan: the next one is made when these are joined. */
+const PLAN_SLOTS = 8_000n;
+/** Ranges that one process reads at once, and the bytes that each holds. */
+const RANGES_AT_ONCE = 4;
+const BUDGET_BYTES = 16 * 1024 * 1024;
+const BEAT_MS = 2_000;
+
+/** Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. */
+export function createDepositRanges(deps: RangeDeps) {
+  const turn = pLimit(RANGES_AT_ONCE);
+  return {
+    /** The ranges that are to be read ahead; none where the scan is near the tip. */
+    async planCatchUp(): Promise<{ readonly ranges: readonly CatchUpRange[] }> {
+      return { ranges: await unstaged(deps.ledger, await rangesAhead(deps)) };
+    },
+
+    /**
+     * Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated.
+     * Throws as `NodePool.read` does.
+     */
+    async scanRange(range: CatchUpRange): Promise<void> {
+      const beat = setInterval(() => heartbeat(range.to), BEAT_MS);
+      try {
+        await turn(() => stageRange(deps, range, cancellationSignal()));
+      } finally {
+        clearInterval(beat);
+      }
+    },
+
+    /** Commits what is staged after the cursor, in order; how many blocks that were, and how the scan stands then. */
+    async joinRanges(): Promise<{ readonly joined: number; readonly view: ScanView }> {
+      const began = performance.now();
+      const first = await begin(deps);
+      const cursor = await join(deps, first);
+      const joined = Number(cursor.height - first.height);
+      const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
+      const tip = await finalizedTip(deps.pool);
+      return {
+        joined,
+        view: scanView({ state: 'catch-up', cursor, tip, gap: null, why: null }, pace, new Date()),
+      };
+    },
+  };
+}
+
+async function rangesAhead(deps: RangeDeps): Promise<readonly CatchUpRange[]> {
+  const { pool, catchUpSlots = CATCH_UP_SLOTS, rangeBlocks = RANGE_BLOCKS } = deps;
+  const cursor = await begin(deps);
+  const tip = await finalizedTip(pool);
+  if (tip - cursor.slot <= catchUpSlots) return [];
+  const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
+  const listed = await listedSlots(pool, cursor.slot + 1n, to);
+  const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
+  const headers = new HeaderBook(pool);
+  await headers.learn(ends);
+  const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
+  const starts: readonly BlockName[] = [cursor, ...agreed];
+  return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
+}
+
+async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
+  for (let cursor = from; ; ) {
+    heartbeat(cursor.slot.toString());
+    const joined = await deps.ledger.stagedRanges.join(cursor);
+    if (joined.kind === 'nothing') return cursor;
+    cursor = joined.kind === 'committed' ? joined.cursor : await begin(deps);
+  }
+}
+
+function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
+  if (after === undefined) return [];
+  const { slot, blockhash, height } = after;
+  return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
+}
+
+/** Those that no earlier catch-up has read to their end. */
+async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promise<readonly CatchUpRange[]> {
+  const staged = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
+  return ranges.filter(({ to }) => !staged.has(to));
+}
+
+async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: AbortSignal): Promise<void> {
+  const { ledger, matcher } = deps;
+  const reader = openReader(deps, BUDGET_BYTES);
+  const last = BigInt(to);
+  let cursor: BlockName = {
+    slot: BigInt(after.slot),
+    blockhash: after.blockhash,
+    height: BigInt(after.height),
+  };
+  while (cursor.slot < last && !end.aborted) {
+    const reading = await reader.after(cursor, last);
+    if (reading.kind !== 'linked') return;
+    const newest = reading.blocks.at(-1);
+    if (newest === undefined) continue;
+    const range = { from: cursor.slot + 1n, to: newest.header.slot };
+    const staged = await ledger.stagedRanges.stage({ ...range, ...(await matcher.match(reading.blocks)) });
+    if (staged === 'overtaken') matcher.forget();
+    else cursor = newest.header;
+  }
+}

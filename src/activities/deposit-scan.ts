@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cancellationSignal } from '@temporalio/activity';
+import type { ScanView } from '../domain/scan.ts';
+import { NO_PACE, type Pace, paceAfter, type Stand, scanView } from '../domain/scan-pace.ts';
+import { DepositAnnouncer } from './deposit-announce.ts';
+import { DepositConfirmer } from './deposit-confirm.ts';
+import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
+import { ScanAlarms, standAfter } from './scan-alarms.ts';
+import { ScanReporter } from './scan-reporter.ts';
+
+export interface DepositScanDeps extends ScannerDeps {
+  /** Time between two looks for a new block. Default 400. */
+  readonly pollMs?: number;
+  /** Whether deposits are told as soon as their block is confirmed. Default: no. */
+  readonly announces?: boolean;
+  /** Aborted when this process is to end: the scan is then left to others at once. */
+  readonly stop?: AbortSignal;
+}
+
+const POLL_MS = 400;
+const WAIT_MS = 2_000;
+
+/** Reads blocks as they become final. */
+export function createDepositScan(deps: DepositScanDeps) {
+  return {
+    /**
+     * Moves the cursor along with the chain for `seconds`, and has a second witness confirm what arrived; where it cannot go on it
+     * says so and tries again. Answers how it stands at the end. Any number may run at once: each block is committed by one.
+     */
+    async scanTail({ seconds }: { readonly seconds: number }): Promise<ScanView> {
+      const reporter = new ScanReporter();
+      const failed = new AbortController();
+      const end = AbortSignal.any([
+        cancellationSignal(),
+        AbortSignal.timeout(seconds * 1_000),
+        failed.signal,
+        ...(deps.stop === undefined ? [] : [deps.stop]),
+      ]);
+      try {
+        const confirmer = new DepositConfirmer(deps);
+        const announcer = new DepositAnnouncer(deps);
+        const [view] = await Promise.all([
+          follow(deps, reporter, end),
+          keepLooking(deps, () => confirmer.confirm(), end),
+          ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
+        ]);
+        return view;
+      } finally {
+        failed.abort();
+        reporter.stop();
+      }
+    },
+  };
+}
+
+async function follow(deps: DepositScanDeps, reporter: ScanReporter, end: AbortSignal): Promise<ScanView> {
+  const scanner = new DepositScanner(deps);
+  const alarms = new ScanAlarms(deps.ledger);
+  let last: Stand = { state: 'starting', cursor: null, tip: null, gap: null, why: null };
+  let pace: Pace = NO_PACE;
+  let view = scanView(last, pace, new Date());
+  while (!end.aborted) {
+    const began = performance.now();
+    const { stand, blocks } = await attempt(scanner, last);
+    await alarms.note(stand).catch(() => undefined);
+    if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
+    pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
+    view = scanView(stand, pace, new Date());
+    reporter.show(view);
+    last = stand;
+  }
+  return view;
+}
+
+async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: Stand; blocks: number }> {
+  try {
+    const step = await scanner.step();
+    return { stand: standOf(step), blocks: step.blocks };
+  } catch (error) {
+    const stand = standAfter(error);
+    if (stand === null) throw error;
+    return { stand: { ...last, gap: null, ...stand }, blocks: 0 };
+  }
+}
+
+function standOf({ cursor, tip, stand, gap }: Step): Stand {
+  const still = { cursor, tip, gap };
+  switch (stand) {
+    case 'goes on':
+      return { ...still, state: 'tail', why: null };
+    case 'idle':
+      return tip <= cursor.slot
+        ? { ...still, state: 'tail', why: null }
+        : {
+            ...still,
+            state: 'waiting',
+            why: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
+          };
+    case 'gap':
+      return { ...still, state: 'gap', why: `no node shows the blocks from slot ${gap?.from} to ${gap?.to}` };
+    case 'lost':
+      return {
+        ...still,
+        state: 'stopped',
+        why: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}`,
+      };
+  }
+}
+
+/** Does `look` again and again beside the scan; one that fails because nodes or the database are away is left to the next. */
+async function keepLooking(
+  deps: DepositScanDeps,
+  look: () => Promise<unknown>,
+  end: AbortSignal,
+): Promise<void> {
+  while (!end.aborted) {
+    await look().catch((error: unknown) => {
+      if (standAfter(error) === null) throw error;
+    });
+    await rest(deps.pollMs ?? POLL_MS, end);
+  }
+}
+
+async function rest(ms: number, end: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: end }).catch(() => undefined);
+}

@@ -1,0 +1,103 @@
+import type { ScanView } from '../domain/scan.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Cursor } from '../ledger/scan-cursor.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { ChainReader, type Reading, type ShowBlock } from '../solana/scan/chain-reader.ts';
+import { finalizedTip } from '../solana/scan/frontier.ts';
+import { showBlock } from '../solana/scan/searched-block.ts';
+import { startBlock } from '../solana/scan/start.ts';
+import type { DepositMatcher, WatchedBlock } from './deposit-matcher.ts';
+
+export interface ScannerDeps {
+  readonly ledger: Ledger;
+  readonly pool: NodePool;
+  readonly matcher: DepositMatcher;
+  /** Where a scan that was never begun begins; the newest finalized block where it is not set. */
+  readonly startSlot?: bigint | undefined;
+}
+
+export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
+
+/** How far one step brought the scan. */
+export interface Step {
+  readonly cursor: Cursor;
+  readonly tip: bigint;
+  readonly blocks: number;
+  /** `lost`: the chain of the nodes does not hold our cursor. */
+  readonly stand: 'goes on' | 'idle' | 'gap' | 'lost';
+  readonly gap: ScanView['gap'];
+}
+
+/** Blocks of one commit, and requests for blocks at once. */
+const BATCH = 32;
+const AT_ONCE = 8;
+/** Of the answers that one reader holds. */
+const BUDGET_BYTES = 64 * 1024 * 1024;
+
+/** Moves the cursor over proved blocks, each committed with what it brought. */
+export class DepositScanner {
+  readonly #deps: ScannerDeps;
+  readonly #reader: ChainReader<WatchedBlock>;
+
+  constructor(deps: ScannerDeps) {
+    this.#deps = deps;
+    this.#reader = openReader(deps, BUDGET_BYTES);
+  }
+
+  /**
+   * Reads what follows the cursor and commits it. Where another scanner was faster nothing is lost: the next step begins at its
+   * cursor. Throws as `NodePool.read` does where nodes are away or contradict each other.
+   */
+  async step(): Promise<Step> {
+    const { ledger, pool, matcher } = this.#deps;
+    const cursor = await begin(this.#deps);
+    const tip = await finalizedTip(pool);
+    const reading = await this.#reader.after(cursor, tip);
+    if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
+    const committed = await ledger.scan.commit({
+      expected: cursor,
+      ...(await matcher.match(reading.blocks)),
+    });
+    if (committed === 'overtaken') matcher.forget();
+    const after = (await ledger.scan.cursor()) ?? cursor;
+    return {
+      cursor: after,
+      tip,
+      blocks: committed === 'committed' ? reading.blocks.length : 0,
+      stand: 'goes on',
+      gap: null,
+    };
+  }
+
+  async #still(
+    cursor: Cursor,
+    tip: bigint,
+    reading: Exclude<Reading<WatchedBlock>, { kind: 'linked' }>,
+  ): Promise<Step> {
+    const stand = { cursor, tip, blocks: 0, gap: null };
+    if (reading.kind === 'idle') return { ...stand, stand: 'idle' };
+    if (reading.kind === 'contradicted') return { ...stand, stand: 'lost' };
+    const gap = await this.#deps.ledger.gaps.open(cursor, reading.child);
+    if (gap === undefined) return { ...stand, stand: 'goes on' };
+    return { ...stand, stand: 'gap', gap: { from: gap.fromSlot.toString(), to: gap.toSlot.toString() } };
+  }
+}
+
+/** A reader of blocks that are searched as they come. */
+export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<WatchedBlock> {
+  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes });
+}
+
+/** Finalized blocks from any node, searched for all wallets that are on record. */
+export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
+  return async (slot, expected) => {
+    const { set, version: watchVersion } = await matcher.watch();
+    const block = await pool.read((node) => showBlock(node, slot, 'finalized', set, expected));
+    return { ...block, watchVersion };
+  };
+}
+
+/** The cursor; before the first block, the one behind which the scan begins. */
+export async function begin({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
+  return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));
+}

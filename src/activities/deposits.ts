@@ -1,0 +1,18 @@
+import { type AuditDeps, createAddressAudit } from './address-audit.ts';
+import { createDepositRanges, type RangeDeps } from './deposit-range.ts';
+import { createDepositRescan } from './deposit-rescan.ts';
+import { createDepositScan, type DepositScanDeps } from './deposit-scan.ts';
+import { createReconciliation } from './reconciliation.ts';
+
+/** Every activity of the deposit scan, and of those that look after it. */
+export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps) {
+  return {
+    ...createDepositScan(deps),
+    ...createDepositRanges(deps),
+    ...createDepositRescan(deps),
+    ...createAddressAudit(deps),
+    ...createReconciliation(deps),
+  };
+}
+
+export type DepositActivities = ReturnType<typeof createDepositActivities>;

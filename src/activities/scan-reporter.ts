@@ -1,0 +1,46 @@
+import { Context } from '@temporalio/activity';
+import { SCAN_REPORT, type ScanView } from '../domain/scan.ts';
+
+const HEARTBEAT_EVERY_MS = 2_000;
+/** A signal costs the run about five history events. */
+const SIGNAL_EVERY_MS = 10_000;
+
+/**
+ * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then. One
+ * that fails is made up for by the next. Made inside the activity that scans.
+ */
+export class ScanReporter {
+  readonly #context = Context.current();
+  readonly #timer: NodeJS.Timeout;
+  #view: ScanView | null = null;
+  #told: ScanView | null = null;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#context.heartbeat(this.#view), HEARTBEAT_EVERY_MS);
+  }
+
+  show(view: ScanView): void {
+    this.#view = view;
+    const isNew = view.state !== this.#told?.state;
+    const moved = view.cursor?.slot !== this.#told?.cursor?.slot;
+    const due = performance.now() - this.#toldAt >= SIGNAL_EVERY_MS;
+    if (isNew || (moved && due)) void this.#tell(view);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #tell(view: ScanView): Promise<void> {
+    this.#told = view;
+    this.#toldAt = performance.now();
+    const { client, info, log } = this.#context;
+    try {
+      const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+      await client.workflow.getHandle(workflowId, runId).signal(SCAN_REPORT, view);
+    } catch (error) {
+      log.warn('the run was not told how the scan stands', { error });
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { BlockHeader } from './deposit.ts';
+
+/** Enough of a block to tell it from every other one. */
+export type BlockName = Pick<BlockHeader, 'slot' | 'blockhash' | 'height'>;
+
+/**
+ * What walking from a block that nodes agree on back to the cursor came to. `linked`: the blocks after the cursor, the oldest first,
+ * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
+ * nodes agree on does not hold the cursor.
+ */
+export type Walk =
+  | { readonly kind: 'linked'; readonly headers: readonly BlockHeader[] }
+  | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: BlockHeader }
+  | { readonly kind: 'contradicted'; readonly name: BlockName };
+
+/** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
+export function parentOf({ parentSlot, previousBlockhash, height }: BlockHeader): BlockName {
+  return { slot: parentSlot, blockhash: previousBlockhash, height: height - 1n };
+}
+
+export function isSameBlock(one: BlockName, other: BlockName): boolean {
+  return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
+}
+
+/** True where `child` names `parent` as the block before it, by slot, hash and height. */
+export function isParent(parent: BlockName, child: BlockHeader): boolean {
+  return child.slot > parent.slot && isSameBlock(parentOf(child), parent);
+}
+
+/**
+ * Walks from `anchor`, which nodes agree on, to `cursor`. `known` gives the block of a name where nodes show it; one of another name is
+ * not followed. As heights go down by one, no block is left out. Source: DESIGN, promise 2; solana §2.3.3.
+ */
+export function walkBack(
+  cursor: BlockName,
+  anchor: BlockHeader,
+  known: (name: BlockName) => BlockHeader | undefined,
+): Walk {
+  const downwards: BlockHeader[] = [];
+  for (let child = anchor; ; ) {
+    const name = parentOf(child);
+    if (child.slot <= cursor.slot || name.slot >= child.slot || name.height < cursor.height)
+      return { kind: 'contradicted', name: child };
+    downwards.push(child);
+    if (isSameBlock(name, cursor)) return { kind: 'linked', headers: downwards.toReversed() };
+    if (name.slot <= cursor.slot) return { kind: 'contradicted', name };
+    const block = known(name);
+    if (block === undefined || !isSameBlock(block, name)) return { kind: 'wanted', name, child };
+    child = block;
+  }
+}
+
+/**
+ * The blocks of an ascending list that go on from the cursor without a gap. Nobody agreed on them yet: what they show is where to look
+ * for a block that nodes agree on below a hole.
+ */
+export function linkedPrefix(cursor: BlockName, blocks: readonly BlockHeader[]): readonly BlockHeader[] {
+  const prefix: BlockHeader[] = [];
+  let last = cursor;
+  for (const block of blocks) {
+    if (!isParent(last, block)) break;
+    prefix.push(block);
+    last = block;
+  }
+  return prefix;
+}

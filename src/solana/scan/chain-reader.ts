@@ -1,0 +1,148 @@
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { listedSlots } from './frontier.ts';
+import { HeaderBook, isSameHeader } from './header-book.ts';
+import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
+
+/** A whole block as one node shows it. */
+export interface ShownBlock extends Sized {
+  readonly header: BlockHeader;
+}
+
+/**
+ * Fetches the finalized block of a slot from any node; with `header`, from one that shows that very block. Throws as `NodePool.read`
+ * does.
+ */
+export type ShowBlock<Block extends ShownBlock> = (slot: bigint, header?: BlockHeader) => Promise<Block>;
+
+/**
+ * What comes after the cursor. `linked`: whole blocks, each proved to be the parent of the next up to one that a quorum agrees on.
+ * `idle`: nothing new is agreed on. `gap`: the parent of `child` is with no node, nor is anything between it and the cursor.
+ * `contradicted`: the chain of the quorum does not hold the cursor.
+ */
+export type Reading<Block> =
+  | { readonly kind: 'linked'; readonly blocks: readonly Block[] }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'gap'; readonly child: BlockHeader }
+  | { readonly kind: 'contradicted'; readonly name: BlockName };
+
+export interface ReaderOptions extends PrefetchOptions {
+  /** Blocks of one reading, at most. */
+  readonly batch: number;
+}
+
+type Links = Exclude<Walk, { kind: 'wanted' }> | { readonly kind: 'missing'; readonly child: BlockHeader };
+
+/** Slots that one list covers; a longer stretch without a block is asked for as far as nodes list at once. */
+const WINDOW = 4_000n;
+const LONGEST_LIST = 500_000n;
+
+/** Reads the finalized chain in order, block by proved block, from any nodes. Source: DESIGN, promise 2. */
+export class ChainReader<Block extends ShownBlock> {
+  readonly #pool: NodePool;
+  readonly #show: ShowBlock<Block>;
+  readonly #ahead: Prefetch<Block>;
+  readonly #headers: HeaderBook;
+  readonly #batch: number;
+
+  constructor(pool: NodePool, show: ShowBlock<Block>, options: ReaderOptions) {
+    this.#pool = pool;
+    this.#show = show;
+    this.#ahead = new Prefetch((slot) => show(slot), options);
+    this.#headers = new HeaderBook(pool);
+    this.#batch = options.batch;
+  }
+
+  /**
+   * What follows `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does where nodes are away, or
+   * contradict each other.
+   */
+  async after(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
+    this.#ahead.dropTo(cursor.slot);
+    this.#headers.dropTo(cursor.slot);
+    if (to <= cursor.slot) return { kind: 'idle' };
+    const listed = await this.#listed(cursor.slot + 1n, to);
+    const batch = this.#ahead.want(listed).slice(0, this.#batch);
+    await Promise.all([this.#headers.learn(batch), ...batch.map((slot) => this.#ahead.take(slot))]);
+    const anchor = await this.#anchor(batch, listed, to);
+    if (anchor === undefined) return { kind: 'idle' };
+    const links = await this.#walk(cursor, anchor);
+    if (links.kind === 'contradicted') return links;
+    const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
+    if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
+    return links.kind === 'linked' ? { kind: 'idle' } : { kind: 'gap', child: links.child };
+  }
+
+  async #listed(from: bigint, to: bigint): Promise<readonly bigint[]> {
+    const slots = await listedSlots(this.#pool, from, lower(to, from + WINDOW));
+    if (slots.length > 0 || to <= from + WINDOW) return slots;
+    return listedSlots(this.#pool, from, lower(to, from + LONGEST_LIST - 1n));
+  }
+
+  /** The highest block of the batch that a quorum agrees on. Where one of two nodes has a hole, that is only one above the hole. */
+  async #anchor(
+    batch: readonly bigint[],
+    listed: readonly bigint[],
+    to: bigint,
+  ): Promise<BlockHeader | undefined> {
+    const near = batch.findLast((slot) => this.#headers.agreed(slot) !== undefined);
+    if (near !== undefined) return this.#headers.agreed(near);
+    for (const far of new Set([listed.at(-1) ?? to, to])) {
+      await this.#headers.learn([far]);
+      const agreed = this.#headers.agreed(far);
+      if (agreed === undefined) continue;
+      await this.#headers.learn(listed.filter((slot) => slot < far));
+      return agreed;
+    }
+    return undefined;
+  }
+
+  async #walk(cursor: BlockName, anchor: BlockHeader): Promise<Links> {
+    const asked = new Set<bigint>();
+    for (;;) {
+      const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
+      if (walk.kind !== 'wanted') return walk;
+      const { name, child } = walk;
+      if (asked.has(name.slot) && this.#headers.isLost(name)) return { kind: 'missing', child };
+      asked.add(name.slot);
+      await this.#headers.learn([name.slot]);
+    }
+  }
+
+  /** The agreed blocks between the cursor and one that is missing: the cursor comes as close to a gap as nodes show. */
+  #below(child: BlockHeader, cursor: BlockName, batch: readonly bigint[]): readonly BlockHeader[] {
+    const below = batch.filter((slot) => slot < child.parentSlot);
+    return linkedPrefix(
+      cursor,
+      below.flatMap((slot) => this.#headers.agreed(slot) ?? []),
+    );
+  }
+
+  /** The whole blocks of the lowest of these headers, as many as one reading gives; the first must be had. */
+  async #whole(headers: readonly BlockHeader[]): Promise<readonly Block[]> {
+    const blocks: Block[] = [];
+    for (const header of headers.slice(0, this.#batch)) {
+      const ahead = await this.#ahead.take(header.slot);
+      if (ahead !== null && isSameHeader(ahead.header, header)) {
+        blocks.push(ahead);
+        continue;
+      }
+      this.#ahead.drop(header.slot);
+      if (blocks.length > 0) break;
+      blocks.push(await this.#named(header));
+    }
+    return blocks;
+  }
+
+  async #named(header: BlockHeader): Promise<Block> {
+    const block = await this.#show(header.slot, header);
+    if (isSameHeader(block.header, header)) return block;
+    throw new DomainError('NodeFault', `another block than ${header.blockhash} was shown for ${header.slot}`);
+  }
+}
+
+function lower(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

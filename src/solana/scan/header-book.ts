@@ -1,0 +1,108 @@
+import pLimit from 'p-limit';
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { type BlockName, isSameBlock } from '../../domain/scan-walk.ts';
+import { NodeFault, RpcError } from '../rpc/errors.ts';
+import { getBlock } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+
+/** What all nodes say of one slot. */
+interface Testimony {
+  readonly versions: readonly { readonly header: BlockHeader; readonly nodes: number }[];
+  /** Why nodes said nothing. */
+  readonly silent: readonly unknown[];
+}
+
+const AT_ONCE = 8;
+/** Answers by which one node says that it does not have a block: it was cleaned up, or skipped, or lost. */
+const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
+
+/**
+ * Headers of finalized blocks as all nodes show them, parents included: one node cannot put a block of its own between two that
+ * others show. Each costs every node one small call (`transactionDetails: none`).
+ */
+export class HeaderBook {
+  readonly #pool: NodePool;
+  readonly #pages = new Map<bigint, Testimony>();
+
+  constructor(pool: NodePool) {
+    this.#pool = pool;
+  }
+
+  /** Asks all nodes for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
+  async learn(slots: readonly bigint[]): Promise<void> {
+    const open = slots.filter((slot) => this.agreed(slot) === undefined);
+    await pLimit(AT_ONCE).map(open, async (slot) => this.#pages.set(slot, await this.#ask(slot)));
+  }
+
+  /** The block of a slot as a quorum shows it. */
+  agreed(slot: bigint): BlockHeader | undefined {
+    const { versions = [] } = this.#pages.get(slot) ?? {};
+    return versions.find(({ nodes }) => nodes >= this.#pool.quorum)?.header;
+  }
+
+  /** The block of that name as more nodes show it than show anything else in its slot; the others may have lost it. */
+  named(name: BlockName): BlockHeader | undefined {
+    const { versions = [] } = this.#pages.get(name.slot) ?? {};
+    const [first, second] = versions;
+    if (first === undefined || (second !== undefined && second.nodes >= first.nodes)) return undefined;
+    return isSameBlock(first.header, name) ? first.header : undefined;
+  }
+
+  /**
+   * True where every node has answered for the slot, and none has the block: that is a gap, and never a skipped slot. Throws
+   * NoHealthyNode where one that does not answer now may have it, NodeFault where nodes contradict each other.
+   */
+  isLost(name: BlockName): boolean {
+    const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
+    if (versions.some(({ header }) => isSameBlock(header, name)))
+      throw new DomainError(
+        'NodeFault',
+        `nodes contradict each other about block ${name.blockhash} of slot ${name.slot}`,
+      );
+    if (silent.length === 0) return true;
+    const message = `block ${name.blockhash} of slot ${name.slot} is with no node that answers now`;
+    throw new DomainError('NoHealthyNode', message, {}, silent[0]);
+  }
+
+  dropTo(slot: bigint): void {
+    for (const known of this.#pages.keys()) if (known <= slot) this.#pages.delete(known);
+  }
+
+  async #ask(slot: bigint): Promise<Testimony> {
+    const versions: { header: BlockHeader; nodes: number }[] = [];
+    const silent: unknown[] = [];
+    for (const { result } of await this.#pool.all((node) => readHeader(node, slot))) {
+      if (result.status === 'rejected') {
+        if (!tellsOfAbsence(result.reason)) silent.push(result.reason);
+        continue;
+      }
+      const header = result.value;
+      if (header === null) continue;
+      const same = versions.find((version) => isSameHeader(version.header, header));
+      if (same === undefined) versions.push({ header, nodes: 1 });
+      else same.nodes += 1;
+    }
+    return { versions: versions.toSorted((a, b) => b.nodes - a.nodes), silent };
+  }
+}
+
+/** True for one block with one parent. */
+export function isSameHeader(one: BlockHeader, other: BlockHeader): boolean {
+  const sameParent = one.parentSlot === other.parentSlot && one.previousBlockhash === other.previousBlockhash;
+  return sameParent && isSameBlock(one, other);
+}
+
+/** A finalized block without its transactions; null where the node answers that it has none. `time` is left out. */
+export async function readHeader(node: SolanaNode, slot: bigint): Promise<BlockHeader | null> {
+  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'none' });
+  if (block === null) return null;
+  const { blockhash, previousBlockhash, parentSlot, blockHeight: height } = block;
+  if (height === null) throw new NodeFault(node.name, `getBlock: shows block ${slot} without its height`);
+  return { slot, blockhash, previousBlockhash, parentSlot, height, time: null };
+}
+
+function tellsOfAbsence(error: unknown): boolean {
+  return error instanceof RpcError && ABSENT.has(error.code);
+}

@@ -1,0 +1,82 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import type { CatchUpRange } from '../../src/domain/scan.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+/** A worker of its own, which reads ranges as soon as the scan is some blocks behind. */
+function worker() {
+  const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
+  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+  return {
+    plan: async () => (await run(() => activities.planCatchUp())).ranges,
+    read: (range: CatchUpRange) => run(() => activities.scanRange(range)),
+    join: () => run(() => activities.joinRanges()),
+  };
+}
+
+async function payments(wallet: string, count: number): Promise<readonly bigint[]> {
+  const amounts = Array.from({ length: count }, (_, index) => BigInt(2_000_000 + index));
+  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
+  room.finalize();
+  return amounts;
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  const rows = await room.depositsOf(wallet);
+  return rows.map(({ amount }) => amount).toSorted((a, b) => Number(a - b));
+}
+
+describe('a scan that is far behind', () => {
+  it('is caught up with by ranges that two workers read in any order, and credits each deposit once', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const amounts = await payments(wallet, 12);
+    const [one, other] = [worker(), worker()];
+    const ranges = await one.plan();
+    expect(ranges.length).toBeGreaterThan(2);
+    await Promise.all(ranges.toReversed().map((range, index) => (index % 2 ? one : other).read(range)));
+    expect(await amountsOf(wallet)).toEqual([]);
+    expect(await other.plan()).toEqual([]);
+    const joins = await Promise.all([one.join(), other.join()]);
+    expect(joins[0]?.view.cursor?.slot).toBe(ranges.at(-1)?.to);
+    expect(await amountsOf(wallet)).toEqual(amounts);
+    await room.chainLength();
+  });
+
+  it('joins no further than its ranges link, and leaves the rest to be read again', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const amounts = await payments(wallet, 12);
+    const first = worker();
+    const ranges = await first.plan();
+    const [, lost] = ranges;
+    for (const range of ranges) if (range !== lost) await first.read(range);
+    const { view } = await first.join();
+    expect(view.cursor?.slot).toBe(ranges[0]?.to);
+    await room.scanAll(room.scanner());
+    expect(await amountsOf(wallet)).toEqual(amounts);
+    expect((await first.join()).joined).toBe(0);
+    await room.chainLength();
+  });
+
+  it('stages again what a worker that died had begun, and finds an address that came in meanwhile', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const amounts = await payments(wallet, 8);
+    const dead = worker();
+    const ranges = await dead.plan();
+    for (const range of ranges) await dead.read(range);
+    const late = await room.newDepositAddress();
+    const alive = worker();
+    for (const range of ranges) await alive.read(range);
+    await alive.join();
+    expect(await amountsOf(wallet)).toEqual(amounts);
+    await room.localnet.airdrop(late, 7_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    expect(await amountsOf(late)).toEqual([7_000_000n]);
+  });
+});

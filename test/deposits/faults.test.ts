@@ -1,0 +1,251 @@
+import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
+import { describe, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { standAfter } from '../../src/activities/scan-alarms.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { signVersion1 } from '../conformance/version-1.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+
+/** A deposit address, watched, with a scanner at the tip. */
+async function beginning(): Promise<{ wallet: string; scanner: DepositScanner }> {
+  const scanner = room.scanner();
+  await room.scanAll(scanner);
+  return { wallet: await room.newDepositAddress(), scanner };
+}
+
+/** Deposits in blocks of their own; the slot of the first and of the last block. */
+async function deposits(wallet: string, amounts: readonly bigint[]): Promise<{ from: number; to: number }> {
+  const from = room.localnet.controls.produceSlot();
+  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
+  return { from, to: room.localnet.controls.produceSlot() };
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
+}
+
+/** The block of a slot as the chain has it. */
+function headerAt(slot: number) {
+  const block = room.localnet.controls.chain.ledger.bySlot(slot);
+  if (block === undefined) throw new Error(`slot ${slot} has no block`);
+  return block;
+}
+
+/** Lets a node show, for whatever it is asked, the block of a slot with a parent that does not exist. */
+function tellOtherParent(node: number, slot: number): void {
+  const { parentSlot, blockhash, height } = headerAt(slot);
+  const header = {
+    parentSlot,
+    blockhash,
+    previousBlockhash: newAddress(),
+    blockHeight: height,
+    blockTime: 1,
+  };
+  room.localnet.controls.setFault(node, 'getBlock', {
+    kind: 'result',
+    result: { ...header, transactions: [] },
+  });
+}
+
+const EACH = [0, 1, 2];
+const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
+
+describe('nodes that show less than there is', () => {
+  it('cannot hide blocks by short lists, all of them together', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of EACH)
+      room.localnet.controls.setFault(node, 'getBlocks', { kind: 'result', result: [] });
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('cannot hide blocks that they list and do not show, as long as one node has them', async () => {
+    const { wallet, scanner } = await beginning();
+    const { from, to } = await deposits(wallet, AMOUNTS);
+    room.finalize();
+    room.localnet.controls.setFault(0, 'getBlock', { kind: 'null' });
+    room.localnet.controls.setFault(1, '*', { kind: 'hole', from, to });
+    await room.scanAll(scanner);
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('hold the cursor back while a quorum lags, and nothing is credited before it is agreed to be final', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'lag', blocks: 40 });
+    expect((await room.scanAll(scanner)).stand).toBe('idle');
+    expect(await amountsOf(wallet)).toEqual([]);
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('stop the scan where no node has a block: never skipped, and read when one has it again', async () => {
+    const { wallet, scanner } = await beginning();
+    const { from, to } = await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    const step = await room.scanAll(scanner);
+    expect(step).toMatchObject({ stand: 'gap', gap: { to: String(to) } });
+    expect(await room.ledger.gaps.current()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
+    expect((await scanner.step()).cursor).toEqual(step.cursor);
+    room.localnet.controls.clearFaults(2);
+    await room.scanAll(scanner);
+    expect(await room.ledger.gaps.current()).toBeUndefined();
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('may be given up on by an operator, and then the scan goes on from the next block on', async () => {
+    const { wallet, scanner } = await beginning();
+    const { from, to } = await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    const step = await room.scanAll(scanner);
+    const gap = await room.ledger.gaps.current();
+    await room.ledger.gaps.close({
+      from: gap?.fromSlot ?? 0n,
+      to: gap?.toSlot ?? 0n,
+      who: 'operator',
+      why: 'the nodes lost it',
+    });
+    await room.localnet.airdrop(wallet, 9_000_000n);
+    room.finalize();
+    const last = await room.scanAll(scanner);
+    expect(last.cursor.slot).toBeGreaterThan(step.cursor.slot);
+    expect(await amountsOf(wallet)).toEqual([9_000_000n]);
+    expect(await room.ledger.gaps.toAudit(1)).toMatchObject([{ toSlot: BigInt(to) }]);
+  });
+});
+
+describe('a transaction of a version that this build does not read', () => {
+  it('stops the scan, and is read by one that does', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    const { blockhash } = await latestBlockhash(room.pool);
+    const instructions = [
+      SystemProgram.transfer({
+        fromPubkey: payer.publicKey,
+        toPubkey: new PublicKey(wallet),
+        lamports: 5_000_000,
+      }),
+    ];
+    const { raw } = signVersion1(payer, blockhash, instructions);
+    await room.pool.read((node) => sendTransaction(node, raw));
+    room.finalize();
+    const older = await openNodePool(room.localnet.rpcUrls, { maxTransactionVersion: 0 });
+    try {
+      const refusal = await room
+        .scanAll(new DepositScanner(room.deps(older)))
+        .catch((error: unknown) => error);
+      expect(standAfter(refusal)).toMatchObject({ state: 'stopped' });
+      expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    } finally {
+      await older.close();
+    }
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual([...AMOUNTS, 5_000_000n]);
+  });
+});
+
+describe('nodes that lie', () => {
+  it('cannot put a block of their own before the cursor', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    room.finalize();
+    const forged = {
+      blockhash: newAddress(),
+      previousBlockhash: newAddress(),
+      parentSlot: 1,
+      blockHeight: 1,
+      blockTime: 1,
+      transactions: [],
+    };
+    room.localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: forged });
+    await room.scanAll(scanner);
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    await room.chainLength();
+  });
+
+  it('are not believed alone, not even about a block that links', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
+    expect((await room.scanAll(scanner)).stand).toBe('idle');
+    expect(await amountsOf(wallet)).toEqual([]);
+  });
+
+  it('cannot put a block of their own between two that others show', async () => {
+    const { scanner } = await beginning();
+    const { to } = await deposits(newAddress(), AMOUNTS);
+    room.finalize();
+    const { blockhash, previousBlockhash } = headerAt(to);
+    tellOtherParent(0, to);
+    await room.scanAll(scanner);
+    expect(await room.ledger.scan.header(BigInt(to))).toMatchObject({ blockhash, previousBlockhash });
+    await room.chainLength();
+  });
+
+  it('stop the scan where one says this and another that, and nobody else has the block', async () => {
+    const { scanner } = await beginning();
+    const { to } = await deposits(newAddress(), AMOUNTS);
+    room.finalize();
+    tellOtherParent(0, to);
+    room.localnet.controls.setFault(2, 'getBlock', { kind: 'hole', from: to, to });
+    await expect(room.scanAll(scanner)).rejects.toThrow(/contradict each other/);
+    expect((await room.ledger.scan.cursor())?.slot).toBeLessThan(BigInt(to));
+    room.localnet.controls.clearFaults(2);
+    await room.scanAll(scanner);
+    await room.chainLength();
+  });
+
+  it('cannot make the scan pass a slot that only they call final', async () => {
+    const { scanner } = await beginning();
+    const far = { epoch: 1, absoluteSlot: 10_000_000, blockHeight: 9_000_000 };
+    room.localnet.controls.setFault(1, 'getEpochInfo', { kind: 'result', result: far });
+    expect((await room.scanAll(scanner)).tip).toBeLessThan(10_000_000n);
+  });
+});
+
+describe('an address that comes in while a scanner is between match and commit', () => {
+  it('is searched for in the blocks that were matched without it', async () => {
+    const { scanner } = await beginning();
+    const address = newAddress();
+    await room.localnet.airdrop(address, 6_000_000n);
+    room.finalize();
+    const deps = room.deps();
+    const { scan } = deps.ledger;
+    const late = new Proxy(scan, {
+      get: (target, key) => {
+        if (key !== 'commit') {
+          const member: unknown = Reflect.get(target, key, target);
+          return typeof member === 'function' ? member.bind(target) : member;
+        }
+        return async (batch: Parameters<typeof scan.commit>[0]) => {
+          await room.ledger.addresses.import([{ address, path: 'm/late' }]);
+          return target.commit(batch);
+        };
+      },
+    });
+    await room.scanAll(new DepositScanner({ ...deps, ledger: { ...deps.ledger, scan: late } }));
+    await room.scanAll(scanner);
+    expect(await amountsOf(address)).toEqual([6_000_000n]);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
+import { isParent } from '../../src/domain/scan-walk.ts';
+import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { useLedger } from '../ledger/support.ts';
+
+/** Blocks between the newest one and the newest final one. */
+export const FINALITY_LAG = 2;
+
+/** A chain that stands still, a database and scanners, for the tests of one file. */
+export class ScanRoom {
+  readonly #use: { readonly ledger: Ledger };
+  #localnet: Localnet | undefined;
+  #pool: NodePool | undefined;
+
+  constructor(use: { readonly ledger: Ledger }) {
+    this.#use = use;
+  }
+
+  get ledger(): Ledger {
+    return this.#use.ledger;
+  }
+
+  get localnet(): Localnet {
+    if (this.#localnet === undefined) throw new Error('the chain starts before the first test');
+    return this.#localnet;
+  }
+
+  get pool(): NodePool {
+    if (this.#pool === undefined) throw new Error('the pool opens before the first test');
+    return this.#pool;
+  }
+
+  async start(nodes: number): Promise<void> {
+    this.#localnet = await startLocalnet({ slotMs: 0, finalityLag: FINALITY_LAG, nodes });
+    this.#pool = await openNodePool(this.#localnet.rpcUrls);
+    await this.list(this.#localnet.mint.address, TOKEN_PROGRAM, this.#localnet.mint.decimals);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+    await this.#localnet?.close();
+  }
+
+  async list(asset: string, program: string | null, decimals: number, minimumDeposit = 1n): Promise<void> {
+    const extensions: string[] = [];
+    await this.ledger.assets.put({ asset, program, decimals, extensions, minimumDeposit, depositsOn: true });
+  }
+
+  /** A scanner of a process that has just started. */
+  scanner(startSlot?: bigint): DepositScanner {
+    return new DepositScanner({ ...this.deps(), startSlot });
+  }
+
+  deps(pool = this.pool) {
+    const minimumLamports = async () => 890_880n;
+    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports };
+    return { ledger: this.ledger, pool, matcher: new DepositMatcher(this.ledger, options) };
+  }
+
+  /** A wallet that is watched from now on. */
+  async newDepositAddress(): Promise<string> {
+    const address = newAddress();
+    await this.ledger.addresses.import([{ address, path: `m/${address}` }]);
+    return address;
+  }
+
+  /** Makes blocks until what was sent is final. */
+  finalize(blocks = FINALITY_LAG + 1): void {
+    this.localnet.controls.produceSlots(blocks);
+  }
+
+  /** Steps until there is nothing left to read; the last step. */
+  async scanAll(scanner: DepositScanner): Promise<Step> {
+    for (let steps = 0; steps < 200; steps += 1) {
+      const step = await scanner.step();
+      if (step.stand !== 'goes on') return step;
+    }
+    throw new Error('the scan does not come to an end');
+  }
+
+  confirm(): Promise<number> {
+    return new DepositConfirmer(this.deps()).confirm();
+  }
+
+  async depositsOf(address: string): Promise<readonly DepositRow[]> {
+    return (await this.ledger.deposits.list({ address, limit: 1_000 })).rows;
+  }
+
+  /** Every block behind the cursor is the parent of the next, or of a gap that was closed by hand; how many they are. */
+  async chainLength(): Promise<number> {
+    const cursor = await this.ledger.scan.cursor();
+    const headers = await this.ledger.scan.headersBetween(0n, cursor?.slot ?? 0n);
+    const closed = (await this.ledger.gaps.list(100)).filter(({ state }) => state === 'closed');
+    for (const [index, header] of headers.entries()) {
+      const before = headers[index - 1];
+      if (before === undefined || isParent(before, header)) continue;
+      const gap = closed.find(({ fromSlot }) => fromSlot === before.slot + 1n);
+      if (gap?.blockhash !== header.previousBlockhash)
+        throw new Error(`block ${header.slot} does not follow block ${before.slot}`);
+    }
+    if (headers.at(-1)?.slot !== cursor?.slot) throw new Error('the cursor is not the last block');
+    return headers.length;
+  }
+}
+
+/** {@link ScanRoom} for the tests of one file. */
+export function useScanRoom(nodes = 2): ScanRoom {
+  const room = new ScanRoom(useLedger());
+  beforeAll(() => room.start(nodes));
+  afterEach(() => room.localnet.controls.clearFaults());
+  afterAll(() => room.close());
+  return room;
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
+import type { Stand } from '../../src/domain/scan-pace.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+/** A wallet with one finalized deposit that nobody has confirmed yet. */
+async function pendingDeposit(lamports: bigint): Promise<string> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, lamports);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return wallet;
+}
+
+async function stateOf(wallet: string): Promise<string | undefined> {
+  return (await room.depositsOf(wallet))[0]?.state;
+}
+
+async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, subject }) => ({ kind, subject }));
+}
+
+describe('the second witness', () => {
+  it('is waited for where only one node shows the transaction', async () => {
+    const wallet = await pendingDeposit(2_000_000n);
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    expect(await room.confirm()).toBe(0);
+    expect(await stateOf(wallet)).toBe('pending');
+    expect(await openAlerts()).toEqual([]);
+    room.localnet.controls.clearFaults();
+    expect(await room.confirm()).toBe(1);
+    expect(await stateOf(wallet)).toBe('final');
+  });
+
+  it('is waited for with an alert, after a while, and the alert ends with the confirmation', async () => {
+    const wallet = await pendingDeposit(3_000_000n);
+    const [deposit] = await room.depositsOf(wallet);
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    await new DepositConfirmer({ ...room.deps(), patienceMs: -1 }).confirm();
+    const alert = { kind: 'deposit_unconfirmed', subject: deposit?.signature };
+    expect(await openAlerts()).toEqual([alert]);
+    room.localnet.controls.clearFaults();
+    await room.confirm();
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('that shows another outcome makes nothing final, and an alert at once', async () => {
+    const wallet = await pendingDeposit(4_000_000n);
+    const [deposit] = await room.depositsOf(wallet);
+    const other = await pendingDeposit(5_000_000n);
+    const terms = { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 1 };
+    const params = [deposit?.signature, terms];
+    const response = await fetch(room.localnet.rpcUrls[1] ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTransaction', params }),
+    });
+    const { result } = (await response.json()) as { result: { meta: object } };
+    const failed = { ...result, meta: { ...result.meta, err: { InstructionError: [0, 'Custom'] } } };
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: failed });
+    expect(await room.confirm()).toBe(0);
+    expect([await stateOf(wallet), await stateOf(other)]).toEqual(['pending', 'pending']);
+    expect(await openAlerts()).toContainEqual({
+      kind: 'deposit_unconfirmed',
+      subject: deposit?.signature,
+    });
+    room.localnet.controls.clearFaults();
+    expect(await room.confirm()).toBe(2);
+  });
+
+  it('judges the chain, not our terms, which may have changed since', async () => {
+    const wallet = await pendingDeposit(6_000_000n);
+    await room.list('SOL', null, 9, 10_000_000n);
+    expect(await room.confirm()).toBe(1);
+    expect(await stateOf(wallet)).toBe('final');
+    await room.list('SOL', null, 9);
+  });
+});
+
+describe('an announcement', () => {
+  it('of a confirmed block becomes the deposit when that is final', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { controls } = room.localnet;
+    const stuck = controls.chain.at('finalized').slot;
+    for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    await room.scanAll(room.scanner());
+    expect(await stateOf(wallet)).toBeUndefined();
+    const announcer = new DepositAnnouncer(room.deps());
+    await announcer.announce();
+    await announcer.announce();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending', finalizedAt: null }]);
+    expect(await room.confirm()).toBe(0);
+    controls.clearFaults();
+    await room.scanAll(room.scanner());
+    expect(await room.confirm()).toBe(1);
+    const events = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
+  });
+});
+
+describe('the alerts about a scan that stands still', () => {
+  const cursor = { slot: 7n, blockhash: 'x', height: 7n };
+  const stand = (changes: Partial<Stand>): Stand => ({
+    state: 'tail',
+    cursor,
+    tip: 9n,
+    gap: null,
+    why: null,
+    ...changes,
+  });
+
+  it('are open for as long as it does', async () => {
+    const alarms = new ScanAlarms(room.ledger);
+    const gap = { from: '8', to: '8' };
+    await alarms.note(stand({ state: 'gap', gap, why: 'no node shows it' }));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
+    await alarms.note(stand({ state: 'stopped', why: 'a version that cannot be read' }));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    await alarms.note(stand({}));
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('leave nodes the time to come back', async () => {
+    const alarms = new ScanAlarms(room.ledger);
+    await alarms.note(stand({ state: 'waiting', why: 'no node answers' }));
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('end when another process goes on than the one that raised them', async () => {
+    await new ScanAlarms(room.ledger).note(stand({ state: 'stopped', why: 'a version' }));
+    await new ScanAlarms(room.ledger).note(stand({}));
+    expect(await openAlerts()).toEqual([]);
+  });
+});

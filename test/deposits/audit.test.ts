@@ -1,3 +1,5 @@
+import { createTransferInstruction } from '@solana/spl-token';
+import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
@@ -6,6 +8,10 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -45,6 +51,27 @@ async function paidUnseen(): Promise<string> {
 
 async function assetsOf(wallet: string): Promise<ReadonlyMap<string, bigint>> {
   return new Map((await room.depositsOf(wallet)).map(({ asset, amount }) => [asset, amount]));
+}
+
+/** A transfer between token accounts, final: it names neither of their owners' wallets but the sender's. */
+async function transferTokens(to: string, amount: bigint): Promise<void> {
+  const payer = Keypair.generate();
+  const from = payer.publicKey.toBase58();
+  const { mint } = room.localnet;
+  await room.localnet.airdrop(from, 1_000_000_000n);
+  await room.localnet.mintTo(mint.address, from, amount);
+  const account = (wallet: string) => new PublicKey(deriveAta(wallet, mint.address, TOKEN_PROGRAM));
+  const { blockhash } = await latestBlockhash(room.pool);
+  const message = new TransactionMessage({
+    payerKey: payer.publicKey,
+    recentBlockhash: blockhash,
+    instructions: [createTransferInstruction(account(from), account(to), payer.publicKey, amount)],
+  });
+  const transaction = new VersionedTransaction(message.compileToV0Message());
+  transaction.sign([payer]);
+  const raw = Buffer.from(transaction.serialize()).toString('base64');
+  await room.pool.read((node) => sendTransaction(node, raw));
+  room.finalize();
 }
 
 describe('an address that was imported with a past', () => {
@@ -140,5 +167,26 @@ describe('the reconciliation', () => {
     await audit({ address: wallet, from: '1', to, repair: true, cause: 'operator' });
     expect((await reconcile()).differences).toBe(0);
     expect(await openAlerts('balance_difference')).toEqual([]);
+  });
+});
+
+describe('an audit', () => {
+  it('asks for token accounts by themselves, as a transfer to one does not name its wallet', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.mintTo(room.localnet.mint.address, wallet, 1_000_000n);
+    await transferTokens(wallet, 2_500_000n);
+    await room.scanAll(room.scanner());
+    const [newest] = await room.depositsOf(wallet);
+    expect(newest?.amount).toBe(2_500_000n);
+    const id = newest?.id ?? 0n;
+    await room.ledger.db.deleteFrom('depositEvent').where('depositId', '=', id).execute();
+    await room.ledger.db.deleteFrom('deposit').where('id', '=', id).execute();
+    const to = (await room.ledger.scan.cursor())?.slot.toString() ?? '';
+    const order: AuditOrder = { address: wallet, from: '1', to, repair: false, cause: 'operator' };
+    expect((await audit(order)).missed).toMatchObject([{ amount: '2500000' }]);
+    expect(await room.depositsOf(wallet)).toHaveLength(1);
+    await audit({ ...order, repair: true });
+    expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);
   });
 });

@@ -29,6 +29,29 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
 }
 
+/** The block of a slot as the chain has it. */
+function headerAt(slot: number) {
+  const block = room.localnet.controls.chain.ledger.bySlot(slot);
+  if (block === undefined) throw new Error(`slot ${slot} has no block`);
+  return block;
+}
+
+/** Lets a node show, for whatever it is asked, the block of a slot with a parent that does not exist. */
+function tellOtherParent(node: number, slot: number): void {
+  const { parentSlot, blockhash, height } = headerAt(slot);
+  const header = {
+    parentSlot,
+    blockhash,
+    previousBlockhash: newAddress(),
+    blockHeight: height,
+    blockTime: 1,
+  };
+  room.localnet.controls.setFault(node, 'getBlock', {
+    kind: 'result',
+    result: { ...header, transactions: [] },
+  });
+}
+
 const EACH = [0, 1, 2];
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 
@@ -156,6 +179,40 @@ describe('nodes that lie', () => {
     room.localnet.controls.clearFaults();
     await room.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    await room.chainLength();
+  });
+
+  it('are not believed alone, not even about a block that links', async () => {
+    const { wallet, scanner } = await beginning();
+    await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
+    expect((await room.scanAll(scanner)).stand).toBe('idle');
+    expect(await amountsOf(wallet)).toEqual([]);
+  });
+
+  it('cannot put a block of their own between two that others show', async () => {
+    const { scanner } = await beginning();
+    const { to } = await deposits(newAddress(), AMOUNTS);
+    room.finalize();
+    const { blockhash, previousBlockhash } = headerAt(to);
+    tellOtherParent(0, to);
+    await room.scanAll(scanner);
+    expect(await room.ledger.scan.header(BigInt(to))).toMatchObject({ blockhash, previousBlockhash });
+    await room.chainLength();
+  });
+
+  it('stop the scan where one says this and another that, and nobody else has the block', async () => {
+    const { scanner } = await beginning();
+    const { to } = await deposits(newAddress(), AMOUNTS);
+    room.finalize();
+    tellOtherParent(0, to);
+    room.localnet.controls.setFault(2, 'getBlock', { kind: 'hole', from: to, to });
+    await expect(room.scanAll(scanner)).rejects.toThrow(/contradict each other/);
+    expect((await room.ledger.scan.cursor())?.slot).toBeLessThan(BigInt(to));
+    room.localnet.controls.clearFaults(2);
+    await room.scanAll(scanner);
     await room.chainLength();
   });
 

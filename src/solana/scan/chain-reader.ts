@@ -60,6 +60,18 @@ export class ChainReader<Block extends ShownBlock> {
    * contradict each other.
    */
   async after(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
+    let linked = false;
+    try {
+      const reading = await this.#read(cursor, to);
+      linked = reading.kind === 'linked';
+      return reading;
+    } finally {
+      // What was told when it did not link is asked for again: nodes may have been wrong then.
+      if (!linked) this.#headers.clear();
+    }
+  }
+
+  async #read(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
     this.#ahead.dropTo(cursor.slot);
     this.#headers.dropTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };

@@ -70,6 +70,10 @@ export class HeaderBook {
     for (const known of this.#pages.keys()) if (known <= slot) this.#pages.delete(known);
   }
 
+  clear(): void {
+    this.#pages.clear();
+  }
+
   async #ask(slot: bigint): Promise<Testimony> {
     const versions: { header: BlockHeader; nodes: number }[] = [];
     const silent: unknown[] = [];

@@ -38,7 +38,7 @@ export interface ScanView {
   readonly at: string;
 }
 
-/** Who asks the scan for something, and why: kept in its history. */
+/** Who asks the scan for something, and why: kept in the history. */
 export interface ScanOrder {
   readonly who: string;
   readonly why: string;
@@ -46,6 +46,11 @@ export interface ScanOrder {
 
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends ScanOrder, ScanRange {}
+
+/** One run at a time reads a range again. */
+export function rescanWorkflowId({ from, to }: ScanRange): string {
+  return `deposit-rescan/${from}-${to}`;
+}
 
 /** The name of the signal by which an activity tells the run how the scan stands. */
 export const SCAN_REPORT = 'scanReport';

@@ -6,4 +6,3 @@ export const { planCatchUp } = proxyActivities<DepositActivities>({ ...WATCH, su
 export const { scanRange } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'read a range ahead' });
 export const { joinRanges } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'join what was read' });
 export const { scanTail } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'follow the chain' });
-export const { rescan } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'read blocks again' });

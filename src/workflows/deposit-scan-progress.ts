@@ -1,11 +1,10 @@
 import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow';
-import type { RescanOrder, ScanView } from '../domain/scan.ts';
-import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';
+import type { ScanView } from '../domain/scan.ts';
+import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
 
 /** What one run of the scan hands to the next. */
 export interface DepositScanInput {
   readonly paused?: boolean;
-  readonly rescans?: readonly RescanOrder[];
   readonly view?: ScanView;
 }
 
@@ -24,12 +23,10 @@ const UNKNOWN: ScanView = {
 export class DepositScanProgress {
   #view: ScanView;
   #paused: boolean;
-  #rescans: readonly RescanOrder[];
   #reading: CancellationScope | null = null;
 
-  constructor({ paused = false, rescans = [], view = UNKNOWN }: DepositScanInput) {
+  constructor({ paused = false, view = UNKNOWN }: DepositScanInput) {
     this.#paused = paused;
-    this.#rescans = rescans;
     this.#view = view;
     setHandler(scanStatus, () => (this.#paused ? { ...this.#view, state: 'paused' } : this.#view));
     setHandler(scanReport, (report) => this.note(report));
@@ -39,10 +36,6 @@ export class DepositScanProgress {
     });
     setHandler(resumeScan, () => {
       this.#paused = false;
-    });
-    setHandler(rescanRange, (order) => {
-      this.#rescans = [...this.#rescans, order];
-      this.#reading?.cancel();
     });
   }
 
@@ -55,15 +48,8 @@ export class DepositScanProgress {
     await condition(() => !this.#paused);
   }
 
-  /** The oldest order to read blocks again, taken off the list. */
-  takeRescan(): RescanOrder | undefined {
-    const [order, ...others] = this.#rescans;
-    this.#rescans = others;
-    return order;
-  }
-
-  /** Runs what reads on; a pause or an order ends it early, and it may commit what it has begun. */
-  async unlessCalled(read: () => Promise<void>): Promise<void> {
+  /** Runs what reads on; a pause ends it early, and it may commit what it has begun. */
+  async unlessPaused(read: () => Promise<void>): Promise<void> {
     const scope = new CancellationScope();
     this.#reading = scope;
     try {
@@ -76,6 +62,6 @@ export class DepositScanProgress {
   }
 
   next(): DepositScanInput {
-    return { paused: this.#paused, rescans: this.#rescans, view: this.#view };
+    return { paused: this.#paused, view: this.#view };
   }
 }

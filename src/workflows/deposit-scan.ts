@@ -15,9 +15,7 @@ export async function depositScan(input: DepositScanInput = {}): Promise<void> {
   const scan = new DepositScanProgress(input);
   while (!workflowInfo().continueAsNewSuggested) {
     await scan.resumed();
-    const order = scan.takeRescan();
-    if (order === undefined) await scan.unlessCalled(() => readOn(scan));
-    else await act.rescan(order);
+    await scan.unlessPaused(() => readOn(scan));
   }
   await condition(allHandlersFinished);
   await continueAsNew<typeof depositScan>(scan.next());

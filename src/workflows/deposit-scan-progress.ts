@@ -16,6 +16,7 @@ const UNKNOWN: ScanView = {
   blocksPerSecond: null,
   gap: null,
   why: null,
+  since: null,
   at: '',
 };
 
@@ -37,6 +38,11 @@ export class DepositScanProgress {
     setHandler(resumeScan, () => {
       this.#paused = false;
     });
+  }
+
+  /** Since when it stands still, over all workers and runs; null where it goes on. */
+  get since(): ScanView['since'] {
+    return this.#view.since;
   }
 
   note(view: ScanView): void {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { parseJson } from '../src/solana/rpc/json.ts';
 import { readBlock } from '../src/solana/scan/block.ts';
-import { readTransaction } from '../src/solana/scan/transaction.ts';
+import { type ReadOptions, readTransaction } from '../src/solana/scan/transaction.ts';
 import type { RecordForm } from './facts.ts';
 
 /** What our own reading makes of one recorded file. `header` is null for a file of transactions. */
@@ -15,21 +15,29 @@ export interface Reading {
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** Recorded answers name no slot of their own, and early ones neither owners nor, at times, token balances. */
-const EARLY = { node: 'the file', early: true } as const;
-
-/** Reads a recorded file as the scan reads an answer. Throws as the scan does. */
-export async function readRecorded(directory: string, name: string, form: RecordForm): Promise<Reading> {
+/** The JSON-RPC answers in a recorded file, as a node would have sent them. */
+export async function answersIn(
+  directory: string,
+  name: string,
+  form: RecordForm,
+): Promise<readonly Buffer[]> {
   const packed = await readFile(join(directory, name));
-  const answers = answersOf(name.endsWith('.gz') ? gunzipSync(packed) : packed, form);
-  if (name.startsWith('transactions/'))
-    return { header: null, transactions: answers.map((bytes) => transactionOf(bytes)) };
-  const [only, ...others] = answers;
-  if (only === undefined || others.length > 0) throw new Error(`${name} holds ${answers.length} blocks`);
-  return readBlock(only, parentSlotOf(only) + 1n, EARLY);
+  return answersOf(name.endsWith('.gz') ? gunzipSync(packed) : packed, form);
 }
 
-/** The answers of a file as a node would have sent them, one JSON-RPC envelope each. */
+/**
+ * Reads the answers of a file as the scan does, and throws as it does; `early` for a file of `EARLY`, which the scan refuses.
+ * Recorded answers name no slot of their own: a block is taken for the one of the slot after its parent's.
+ */
+export function readRecorded(name: string, answers: readonly Buffer[], early = false): Reading {
+  const options = { node: 'the file', early };
+  if (name.startsWith('transactions/'))
+    return { header: null, transactions: answers.map((bytes) => transactionOf(bytes, options)) };
+  const [only, ...others] = answers;
+  if (only === undefined || others.length > 0) throw new Error(`${name} holds ${answers.length} blocks`);
+  return readBlock(only, parentSlotOf(only) + 1n, options);
+}
+
 function answersOf(bytes: Buffer, form: RecordForm): readonly Buffer[] {
   if (form === 'envelope') return [bytes];
   if (form === 'result')
@@ -40,9 +48,9 @@ function answersOf(bytes: Buffer, form: RecordForm): readonly Buffer[] {
     .map((answer) => Buffer.from(stringify(answer) ?? ''));
 }
 
-function transactionOf(bytes: Buffer): ScannedTransaction {
+function transactionOf(bytes: Buffer, options: ReadOptions): ScannedTransaction {
   const { result } = z.object({ result: z.unknown() }).parse(parseJson(bytes.toString('utf8')));
-  return readTransaction(result, EARLY);
+  return readTransaction(result, options);
 }
 
 function parentSlotOf(bytes: Buffer): bigint {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findingOf } from '../src/domain/credits.ts';
-import type { BlockHeader, ScannedTransaction, TokenHolding } from '../src/domain/deposit.ts';
+import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { readTransactionsAt } from '../src/solana/scan/block.ts';
 import { scanBlockBytes } from '../src/solana/scan/match-bytes.ts';
 import { WatchSet } from '../src/solana/scan/watch-set.ts';
@@ -19,90 +19,57 @@ export interface ScanReport {
 const SHARE = 40;
 
 /**
- * Scans the bytes of a block, written as nodes write it for us (transactionDetails `accounts`), for some of the wallets that moved in it,
- * and compares what the hit transactions alone mean for them with what the whole block does.
+ * Scans the bytes of a block as the node sent them for some of the wallets that moved in it, and compares what the hit transactions
+ * alone mean for them with what the whole block does. `tells`: whether the bytes name every wallet in plain text, but for escapes
+ * in texts about other things, without which they are scanned then.
  */
-export function scanRecorded({
-  header,
-  transactions,
-}: Reading & { readonly header: BlockHeader }): ScanReport {
+export function scanRecorded(
+  bytes: Buffer,
+  { header, transactions }: Reading & { readonly header: BlockHeader },
+  tells: boolean,
+): ScanReport {
   const watched = someWallets(transactions);
   const known = new WatchSet(watched.size);
   for (const wallet of watched) known.add(wallet);
-  const bytes = answerOf(header, transactions);
-  const scan = scanBlockBytes(bytes, known);
-  if (scan.mustParse) return { watched: watched.size, parsed: null, differences: [] };
+  const report = (parsed: number | null, differences: readonly string[]): ScanReport => ({
+    watched: watched.size,
+    parsed,
+    differences,
+  });
+  const plain = withoutEscapes(bytes);
+  if (plain !== bytes && !scanBlockBytes(bytes, known).mustParse)
+    return report(null, ['its bytes are relied on, though text in them may be written in more than one way']);
+  const scan = scanBlockBytes(plain, known);
+  if (scan.mustParse === tells)
+    return report(
+      null,
+      tells
+        ? ['its bytes are not relied on, though they name every wallet']
+        : ['its bytes are relied on, though they do not name every wallet'],
+    );
+  if (scan.mustParse) return report(null, []);
   const ours = {
     ...EVERYBODY,
     kindOf: (address: string) => (watched.has(address) ? ('deposit' as const) : undefined),
   };
-  const hits = readTransactionsAt(bytes, scan.hitTransactions, header.slot);
+  const hits = readTransactionsAt(plain, scan.hitTransactions, header.slot);
   const same =
     isDeepStrictEqual(findingOf({ transactions: hits }, ours), findingOf({ transactions }, ours)) &&
     isDeepStrictEqual({ slot: header.slot, ...scan.header }, header);
-  const differences = same
-    ? []
-    : ['the transactions that the scan hit do not tell what the whole block does'];
-  return { watched: watched.size, parsed: hits.length, differences };
+  return report(
+    hits.length,
+    same ? [] : ['the transactions that the scan hit do not tell what the whole block does'],
+  );
+}
+
+/** The same bytes where none is escaped: logs and memos hold escapes, and no wallet does. Nothing moves, nor does any quote appear. */
+function withoutEscapes(bytes: Buffer): Buffer {
+  if (!bytes.includes('\\')) return bytes;
+  return Buffer.from(bytes.toString('latin1').replace(/\\./g, '__'), 'latin1');
 }
 
 function someWallets(transactions: readonly ScannedTransaction[]): ReadonlySet<string> {
   const { inflows, outflows } = findingOf({ transactions }, EVERYBODY);
   const wallets = new Set([...inflows, ...outflows].map(({ wallet }) => wallet));
   return new Set([...wallets].toSorted().filter((_, index) => index % SHARE === 0));
-}
-
-function answerOf(header: BlockHeader, transactions: readonly ScannedTransaction[]): Buffer {
-  const result = {
-    blockHeight: Number(header.height),
-    blockTime: header.time === null ? null : Number(header.time),
-    blockhash: header.blockhash,
-    parentSlot: Number(header.parentSlot),
-    previousBlockhash: header.previousBlockhash,
-    transactions: transactions.map(entryOf),
-  };
-  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', result, id: 1 }));
-}
-
-function entryOf({ signature, version, error, feeLamports, accounts, tokens }: ScannedTransaction) {
-  const balances = (side: 'before' | 'after') =>
-    tokens.flatMap(({ account, mint, [side]: held }) =>
-      held === null
-        ? []
-        : [
-            balanceOf(
-              accounts.findIndex(({ address }) => address === account),
-              mint,
-              held,
-            ),
-          ],
-    );
-  // Which error it was makes no difference to what is found.
-  const err = error === null ? null : 'AccountInUse';
-  return {
-    meta: {
-      err,
-      fee: String(feeLamports),
-      postBalances: accounts.map(({ after }) => String(after)),
-      postTokenBalances: balances('after'),
-      preBalances: accounts.map(({ before }) => String(before)),
-      preTokenBalances: balances('before'),
-      status: err === null ? { Ok: null } : { Err: err },
-    },
-    transaction: {
-      accountKeys: accounts.map(({ address, signer }) => ({ pubkey: address, signer, writable: true })),
-      signatures: [signature],
-    },
-    version,
-  };
-}
-
-function balanceOf(accountIndex: number, mint: string, { owner, program, amount }: TokenHolding) {
-  return {
-    accountIndex,
-    mint,
-    ...(owner === null ? {} : { owner }),
-    ...(program === null ? {} : { programId: program }),
-    uiTokenAmount: { amount: String(amount) },
-  };
 }

@@ -2,41 +2,61 @@ import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { positive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
+import { type EndToEndFigures, measureEndToEnd } from './end-to-end.ts';
+import { type LargeBlockFigures, measureLargeBlocks } from './large-block.ts';
 import { type MicroFigures, measureMicro } from './micro.ts';
 
-/** `bench scan`: what it costs to look for our wallets in a block, against parsing it. */
+type Figures = MicroFigures & EndToEndFigures & LargeBlockFigures;
+
+/** `bench scan`: what it costs to look for our wallets in blocks, alone and from a node to committed rows. */
 export function registerScan(program: Command): void {
   program
     .command('scan')
-    .description('scanning of mainnet-size blocks against JSON.parse; memory and lookups of the watch set')
+    .description('scanning of mainnet-size blocks, compared with JSON.parse and with web3.js; memory')
     .option(...JSON_AND_PROGRESS_OPTION)
-    .option('--wallets <n>', 'wallets watched', positive, 1_000_000)
+    .option('--wallets <n>', 'wallets watched where bytes alone are searched', positive, 1_000_000)
     .option('--memory-wallets <n>', 'wallets watched where memory is measured', positive, 10_000_000)
-    .option('--repetitions <n>', 'times that each is measured', positive, 100)
+    .option('--repetitions <n>', 'times that a search is measured', positive, 100)
+    .option('--blocks <n>', 'blocks of each round from the node to the database', positive, 96)
+    .option('--rounds <n>', 'such rounds', positive, 5)
+    .option('--workers <n>', 'processes that catch up together, compared with one', positive, 1)
     .action(({ json, ...plan }) =>
       run({ json }, async (output) => {
-        output.progress(`watching ${plan.wallets} wallets, scanning and parsing blocks by turns …`);
-        const figures = await measureMicro(plan);
-        const report = Object.fromEntries(
-          Object.entries(figures).map(([name, value]) => [name, round(value)]),
-        );
-        output.result(report, render(figures));
+        const say = (line: string) => output.progress(line);
+        say(`watching ${plan.wallets} wallets, scanning and parsing blocks by turns …`);
+        const micro = await measureMicro(plan);
+        say('from a local node to committed rows, and the same blocks with web3.js, by turns …');
+        const endToEnd = await measureEndToEnd(plan, say);
+        say('blocks of 50 MB …');
+        const figures: Figures = { ...micro, ...endToEnd, ...(await measureLargeBlocks()) };
+        output.result(rounded(figures), render(figures));
         return EXIT.ok;
       }),
     );
 }
 
-function render(figures: MicroFigures): string {
-  const { blockBytes, jsonParseMs, lookupNanoseconds, bytesPerWallet } = figures;
+function render(figures: Figures): string {
+  const { blockBytes, jsonParseMs, catchUpVsOneWorker: gain, largeBlockPeakMegabytes: peak } = figures;
   return [
     `block            ${(blockBytes / 1e6).toFixed(2)} MB, JSON.parse ${jsonParseMs.toFixed(1)} ms`,
-    `scan             ${figures.scanVsJsonParse.toFixed(2)} of JSON.parse`,
-    `scan, 1 % hits   ${figures.scanWithHitsVsJsonParse.toFixed(2)} of JSON.parse, hits parsed`,
-    `lookup           ${lookupNanoseconds.toFixed(0)} ns`,
-    `memory           ${bytesPerWallet.toFixed(1)} bytes a wallet`,
+    `scan             ${figures.scanVsJsonParse.toFixed(2)} of JSON.parse (aim <= 0.45)`,
+    `scan, 1 % hits   ${figures.scanWithHitsVsJsonParse.toFixed(2)} of JSON.parse (aim <= 1.3)`,
+    `lookup           ${figures.lookupNanoseconds.toFixed(0)} ns (aim < 200)`,
+    `memory           ${figures.bytesPerWallet.toFixed(1)} bytes a wallet (aim <= 16)`,
+    `end to end       ${figures.blocksPerSecond.toFixed(1)} blocks/s, ${figures.megabytesPerSecond.toFixed(0)} MB/s`,
+    `  of web3.js     ${figures.endToEndVsWeb3js.toFixed(2)} x its speed (aim >= 5)`,
+    `  of JSON.parse  ${figures.endToEndVsJsonParse.toFixed(2)} of its time`,
+    ...(gain === null ? [] : [`catch-up         ${gain.toFixed(2)} x the speed of one worker (aim > 1.6)`]),
+    `on record        ${figures.depositsCommitted} deposits of ${figures.blocksCommitted} blocks`,
+    `large blocks     ${peak.toFixed(0)} MB at most, with blocks of ${figures.largeBlockMegabytes.toFixed(0)} MB`,
   ].join('\n');
 }
 
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000;
+function rounded(figures: Figures): object {
+  return Object.fromEntries(
+    Object.entries(figures).map(([name, value]) => [
+      name,
+      value === null ? null : Math.round(value * 1000) / 1000,
+    ]),
+  );
 }

@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { findingOf } from '../../src/domain/credits.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { Lookups } from '../../src/solana/scan/lookups.ts';
 import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
+import { searchBlock } from '../../src/solana/scan/searched-block.ts';
 import type { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
+import { median, milliseconds } from './figures.ts';
+import { ourWallets, payTo, type Rules, rulesFor } from './ours.ts';
 import { walletText, watchSetOf } from './wallets.ts';
 
 /** How much to measure. */
@@ -18,7 +22,7 @@ export interface MicroPlan {
 /** Times as multiples of that of JSON.parse on the same block's text, measured beside it. */
 export interface MicroFigures {
   readonly scanVsJsonParse: number;
-  /** Of blocks of which 1 % of the transactions hit, those read into objects. */
+  /** Of blocks of which 1 % of the transactions pay us, those read and put to the rules of deposits. */
   readonly scanWithHitsVsJsonParse: number;
   readonly bytesPerWallet: number;
   readonly lookupNanoseconds: number;
@@ -27,7 +31,7 @@ export interface MicroFigures {
 }
 
 const BLOCKS = 4;
-const HIT_EVERY = 40;
+const NODE = { name: 'node', maxTransactionVersion: 1 };
 const WARM_UP = 8;
 const QUESTIONS = 50_000;
 
@@ -35,15 +39,14 @@ const QUESTIONS = 50_000;
 export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
   const chance = new Chance(1);
   const watched = watchSetOf(plan.wallets, chance);
-  const ours = Array.from({ length: MAINNET_SHAPE.transactions / HIT_EVERY }, () => chance.base58(32));
+  const ours = ourWallets(MAINNET_SHAPE);
   for (const wallet of ours) watched.add(wallet);
   const seeds = Array.from({ length: BLOCKS }, (_, index) => index + 1);
   const foreign = seeds.map((seed) => blockAnswer(seed, MAINNET_SHAPE));
-  const hit = seeds.map((seed) =>
-    blockAnswer(seed, MAINNET_SHAPE, (at) => (at % HIT_EVERY === 0 ? (ours[at / HIT_EVERY] ?? null) : null)),
-  );
+  const hit = seeds.map((seed) => blockAnswer(seed, MAINNET_SHAPE, payTo(MAINNET_SHAPE, ours)));
+  const rules = rulesFor(ours);
   const rounds = Array.from({ length: WARM_UP + plan.repetitions }, (_, round) =>
-    measureRound(foreign[round % BLOCKS] as Buffer, hit[round % BLOCKS] as Buffer, watched),
+    measureRound(foreign[round % BLOCKS] as Buffer, hit[round % BLOCKS] as Buffer, watched, rules),
   ).slice(WARM_UP);
   return {
     scanVsJsonParse: median(rounds.map(({ scan, parse }) => scan / parse)),
@@ -55,27 +58,26 @@ export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
   };
 }
 
-function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet) {
+function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet, rules: Rules) {
   const text = foreign.toString();
   return {
     parse: milliseconds(() => JSON.parse(text)),
-    scan: milliseconds(() => expectHits(0, scanHits(foreign, watched).length)),
+    scan: milliseconds(() => expectHits(0, hitsOf(foreign, watched))),
     withHits: milliseconds(() => {
-      const ranges = scanHits(hit, watched);
-      for (const { start, end } of ranges) JSON.parse(hit.toString('utf8', start, end));
-      expectHits((MAINNET_SHAPE.transactions * (1 - MAINNET_SHAPE.votes)) / HIT_EVERY, ranges.length);
+      const { transactions } = searchBlock(hit, 1n, watched, NODE);
+      expectHits(rules.gains, findingOf({ transactions }, rules).inflows.length);
     }),
   };
 }
 
-function scanHits(bytes: Buffer, watched: WatchSet) {
+function hitsOf(bytes: Buffer, watched: WatchSet): number {
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse) throw new Error('the block must be parsed');
-  return scan.hitTransactions;
+  return scan.hitTransactions.length;
 }
 
 function expectHits(expected: number, found: number): void {
-  if (found !== expected) throw new Error(`${found} transactions hit, not ${expected}`);
+  if (found !== expected) throw new Error(`${found} hits, not ${expected}`);
 }
 
 /** In processor time, as the scan asks, hash included; of strangers, as most are. */
@@ -104,19 +106,9 @@ async function bytesPerWallet(wallets: number): Promise<number> {
   return bytes / wallets;
 }
 
-function milliseconds(work: () => unknown): number {
-  const started = performance.now();
-  work();
-  return performance.now() - started;
-}
-
 function processorMs(work: () => void): number {
   const before = process.cpuUsage();
   work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 }

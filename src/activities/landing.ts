@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
 import { isPaidByDead, type StatusReason } from '../domain/withdrawal.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
+import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { verifySignature } from '../signing/verify.ts';
@@ -12,6 +12,7 @@ import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
+import { rentPaid, type Spending } from '../solana/spending.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
@@ -159,15 +160,16 @@ function isSettled(attempt: AttemptRow): boolean {
 async function settle(
   ledger: Ledger,
   attempt: AttemptRow,
-  { verdict, evidence, times, feeLamports }: LandingOutcome,
+  { verdict, evidence, times, spending }: LandingOutcome,
 ): Promise<AttemptRow> {
+  const withdrawal = await ledger.withdrawals.get(attempt.withdrawalId);
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
-    ...(verdict.kind === 'landed' ? { amountReceived: await received(ledger, attempt) } : {}),
-    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(verdict.kind === 'landed' ? { amountReceived: received(withdrawal, attempt) } : {}),
+    ...costOf(withdrawal, attempt, verdict.kind, spending),
     proof: { ...times, ...evidence },
   });
 }
@@ -186,8 +188,23 @@ function failureOf({ message }: AttemptRow, error: string | null): StatusReason 
   return { code: 'failed_on_chain', message: text };
 }
 
+/** What it cost beside its amount, as far as that is shown. */
+function costOf(
+  { asset, amount }: WithdrawalRow,
+  attempt: AttemptRow,
+  end: LandingOutcome['verdict']['kind'],
+  spending: Spending,
+): Pick<AttemptOutcome, 'feeLamports' | 'rentLamports'> {
+  const { feeLamports } = spending;
+  const paidLamports = end === 'landed' && asset === 'SOL' ? amount : 0n;
+  const rentLamports = rentPaid(spending, paidLamports, attempt.rentLamports);
+  return {
+    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(rentLamports === null ? {} : { rentLamports }),
+  };
+}
+
 /** Base units that reached the destination: the chain fails a transfer whose declared fee is not what it withholds. */
-async function received(ledger: Ledger, attempt: AttemptRow): Promise<bigint> {
-  const { amount } = await ledger.withdrawals.get(attempt.withdrawalId);
+function received({ amount }: WithdrawalRow, attempt: AttemptRow): bigint {
   return amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
 }

@@ -161,12 +161,12 @@ async function settle(
   const nonceAccount = row.kind === 'advance' ? row.address : null;
   const watched = { ...attemptOfRow({ ...row, nonceAccount }, signature), raw };
   const hooks = { signal: cancellationSignal(), onOutlook: () => undefined };
-  const { verdict, evidence, times, feeLamports } = await watcher.watch(watched, hooks);
+  const { verdict, evidence, times, spending } = await watcher.watch(watched, hooks);
   await ledger.nonceUpkeeps.settle(row.messageHash, {
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error } : {}),
-    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(spending.feeLamports === null ? {} : { feeLamports: spending.feeLamports }),
     proof: { ...times, ...evidence },
   });
 }

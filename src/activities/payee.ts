@@ -3,7 +3,7 @@ import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { classifyDestination } from '../solana/addresses.ts';
 import { ataRent, deriveAta } from '../solana/ata.ts';
-import type { Chain } from '../solana/chain.ts';
+import { type Chain, lowestSlot, type ShownAccount } from '../solana/chain.ts';
 import type { DraftBasis } from '../solana/compute-limit.ts';
 import { resolveHookAccounts } from '../solana/hooks.ts';
 import { type MintInfo, readMint } from '../solana/mint.ts';
@@ -12,6 +12,7 @@ import { readTokenAccount } from '../solana/token-account.ts';
 import { tokenPolicy } from '../solana/token-policy.ts';
 import type { TokenTransfer } from '../solana/transactions.ts';
 import { transferFee } from '../solana/transfer-fee.ts';
+import { readTwice } from './second-look.ts';
 
 /** Why an attempt cannot be composed now, and the state that this puts the withdrawal in. */
 export interface Refusal {
@@ -52,14 +53,15 @@ export async function readPayee(
   rules: PayeeRules,
   row: WithdrawalRow,
 ): Promise<Payee | Refusal> {
-  const wallets = row.asset === 'SOL' ? [rules.hotWallet] : [rules.hotWallet, row.asset];
-  const { slot, accounts } = await chain.accounts([row.destination, ...wallets]);
-  const [destination = null, hot = null, mint = null] = accounts;
-  const ours = await ownAddresses(rules, row.destination);
-  const refusal = destinationRefusal(rules, row, destination, ours);
+  const [destination, hot, mint] = await Promise.all([
+    chain.account(row.destination),
+    chain.account(rules.hotWallet),
+    row.asset === 'SOL' ? null : chain.account(row.asset),
+  ]);
+  const slot = lowestSlot(mint === null ? [destination, hot] : [destination, hot, mint]);
+  const refusal = await destinationRefusal(chain, rules, row, destination);
   if (refusal !== null) return refusal;
-  const token =
-    row.asset === 'SOL' ? null : await readTokenSide(chain, rules, row, readMint(row.asset, mint));
+  const token = mint === null ? null : await readTokenSide(chain, rules, row, mint);
   if (token !== null && 'reason' in token) return token;
   const [oldest, newest] =
     token === null || token.slot > slot ? [slot, token?.slot ?? slot] : [token.slot, slot];
@@ -67,7 +69,7 @@ export async function readPayee(
     kind: 'payable',
     slot: oldest,
     basis: { slot: newest, ataFunded: token?.ataFunded ?? false },
-    hotLamports: hot?.lamports ?? 0n,
+    hotLamports: hot.account?.lamports ?? 0n,
     token: token?.side ?? null,
   };
 }
@@ -76,13 +78,19 @@ async function ownAddresses({ hotWallet, isOurs }: PayeeRules, asked: string): P
   return new Set((await isOurs?.(asked)) === true ? [hotWallet, asked] : [hotWallet]);
 }
 
-function destinationRefusal(
+async function destinationRefusal(
+  chain: Chain,
   rules: PayeeRules,
   row: WithdrawalRow,
-  account: AccountInfo | null,
-  ours: ReadonlySet<string>,
-): Refusal | null {
-  const destination = classifyDestination(row.destination, account, { ours });
+  shown: ShownAccount,
+): Promise<Refusal | null> {
+  const ours = await ownAddresses(rules, row.destination);
+  const destination = await readTwice(
+    chain,
+    [shown],
+    ([account = null]) => classifyDestination(row.destination, account, { ours }),
+    ({ kind }) => DOUBTS[kind],
+  );
   if (destination.kind === 'rejected') return refused(destination.reason);
   if (row.confirmedByCustomer) return null;
   if (destination.kind === 'empty' && !row.acceptEmptyWallet) {
@@ -97,45 +105,57 @@ function destinationRefusal(
   return null;
 }
 
+const DOUBTS = { wallet: 'sure', empty: 'doubtful', rejected: 'refused' } as const;
+
 async function readTokenSide(
   chain: Chain,
   rules: PayeeRules,
   row: WithdrawalRow,
-  mint: MintInfo,
+  shownMint: ShownAccount,
 ): Promise<{ readonly slot: bigint; readonly ataFunded: boolean; readonly side: TokenSide } | Refusal> {
+  const mintOf = (account: AccountInfo | null) => readMint(row.asset, account);
+  const mint = await readTwice(
+    chain,
+    [shownMint],
+    ([account = null]) => mintOf(account),
+    () => 'sure',
+  );
   const to = deriveAta(row.destination, mint.address, mint.program);
   const from = deriveAta(rules.hotWallet, mint.address, mint.program);
-  const { slot, accounts } = await chain.accounts([to, from]);
-  const [toAccount = null, fromAccount = null] = accounts;
-  const verdict = tokenPolicy(mint, readTokenAccount(to, toAccount), row.destination, rules.tokenPolicy);
+  const [toShown, fromShown] = await Promise.all([chain.account(to), chain.account(from)]);
+  const verdict = await readTwice(
+    chain,
+    [shownMint, toShown],
+    ([mint = null, account = null]) =>
+      tokenPolicy(mintOf(mint), readTokenAccount(to, account), row.destination, rules.tokenPolicy),
+    ({ ok }) => (ok ? 'sure' : 'refused'),
+  );
   if (!verdict.ok) return refused(verdict.reason);
-  const expectedFee = mint.transferFee === null ? null : transferFee(mint, row.amount, await chain.epoch());
-  const rentLamports = verdict.createAta ? ataRent(toAccount, await chain.rentMinimum(mint.ataSize)) : 0n;
-  const hookAccounts = await resolveHookAccounts(chain, mint, {
-    source: rules.hotWallet,
-    destination: row.destination,
-    amount: row.amount,
-    createAta: verdict.createAta,
-  });
-  const { address, program, decimals } = mint;
-  const transfer = {
-    mint: address,
-    program,
-    decimals,
-    createAta: verdict.createAta,
-    expectedFee,
-    hookAccounts,
-  };
+  const { createAta, memoRequired } = verdict;
   return {
-    slot,
-    ataFunded: verdict.createAta && (toAccount?.lamports ?? 0n) > 0n,
+    slot: lowestSlot([toShown, fromShown]),
+    ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
     side: {
-      transfer,
-      hotAmount: readTokenAccount(from, fromAccount)?.amount ?? 0n,
-      rentLamports,
-      memoRequired: verdict.memoRequired,
+      transfer: await tokenTransfer(chain, rules, row, mint, createAta),
+      hotAmount: readTokenAccount(from, fromShown.account)?.amount ?? 0n,
+      rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
+      memoRequired,
     },
   };
+}
+
+async function tokenTransfer(
+  chain: Chain,
+  { hotWallet }: PayeeRules,
+  { amount, destination }: WithdrawalRow,
+  mint: MintInfo,
+  createAta: boolean,
+): Promise<TokenTransfer> {
+  const { address, program, decimals } = mint;
+  const expectedFee = mint.transferFee === null ? null : transferFee(mint, amount, await chain.epoch());
+  const hooked = { source: hotWallet, destination, amount, createAta };
+  const hookAccounts = await resolveHookAccounts(chain, mint, hooked);
+  return { mint: address, program, decimals, createAta, expectedFee, hookAccounts };
 }
 
 function refused(reason: StatusReason): Refusal {

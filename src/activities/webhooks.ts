@@ -30,20 +30,20 @@ export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) 
 export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
   const { webhooks, deliveries } = ledger;
 
-  async function send(endpoint: string, eventId: string, url: string, body: string): Promise<Answer> {
-    const headers = signedHeaders(eventId, new Date(), body, await webhooks.secretsOf(endpoint));
-    return sender.post(url, headers, body);
-  }
-
   return {
-    /** Tries once; throws where it must be tried again. Does nothing for one that is over. */
+    /**
+     * Tries once; throws where it must be tried again. Does nothing for one that is over. Only what the receiver does, or its URL, is
+     * on record as a failed try: what we cannot do ourselves, such as open its secret, is not.
+     */
     async deliver(key: DeliveryKey): Promise<void> {
       const due = await deliveries.due(key);
       if (due === null) return;
       if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
+      const { id, url, body } = due;
+      const headers = signedHeaders(id, new Date(), body, await webhooks.secretsOf(key.endpoint));
       let answer: Answer;
       try {
-        answer = await send(key.endpoint, due.id, due.url, due.body);
+        answer = await sender.post(url, headers, body);
       } catch (error) {
         throw await missed(key, error instanceof Error ? error.message : String(error), null);
       }

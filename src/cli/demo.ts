@@ -6,12 +6,14 @@ import { renderTable } from './demo/table.ts';
 import { EXIT, Interrupted } from './exit.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 
-/** `sluice demo`: real withdrawals on a chain of its own, one of them across a killed worker; then stops everything. */
+const STATE_DIR = '.sluice/demo';
+
+/** `sluice demo`: real withdrawals and deposits on a chain of its own, across killed workers; then stops everything. */
 export function registerDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'run withdrawals on a development chain, kill a worker in the middle, count the transfers on chain',
+      'run withdrawals and deposits on a development chain, kill workers in the middle, count what the blocks show',
     )
     .option(...JSON_AND_PROGRESS_OPTION)
     .action((options) => run(options, demonstrate));
@@ -19,16 +21,22 @@ export function registerDemo(program: Command): void {
 
 async function demonstrate(output: Output): Promise<number> {
   // Loaded here, so that the other commands start without the whole stack.
-  const [{ startStack }, { withdrawalsInUi }, { runScenario }] = await Promise.all([
+  const [{ startStack }, { withdrawalsInUi }, { runScenario }, { developmentPool }] = await Promise.all([
     import('../localstack/stack.ts'),
     import('../localstack/temporal.ts'),
     import('./demo/scenario.ts'),
+    import('./development-pool.ts'),
   ]);
   const say = (line: string): void => output.progress(line);
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => say('stopping'));
   say('starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …');
-  const stack = await startStack({ stateDir: '.sluice/demo', say: (line) => say(`  ${line}`) });
+  const pool = await developmentPool(`${STATE_DIR}/keys`, (line) => say(`  ${line}`));
+  const stack = await startStack({
+    stateDir: STATE_DIR,
+    env: { ...process.env, SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey },
+    say: (line) => say(`  ${line}`),
+  });
   try {
     const { uiNote } = stack.temporal;
     const uiUrl = withdrawalsInUi(stack.temporal);
@@ -36,9 +44,10 @@ async function demonstrate(output: Output): Promise<number> {
       `  watch it in the Temporal Web UI, which ends with the demo: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`,
     );
     say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
+    say('  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not');
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
-    const report = await runScenario({ stack, sluice, node: stack.rpcUrls[0] ?? '', say, signal });
+    const report = await runScenario({ stack, sluice, pool, node: stack.rpcUrls[0] ?? '', say, signal });
     return show(report, { temporalUi: uiUrl, temporalUiNote: uiNote }, output);
   } catch (error) {
     throw signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
@@ -47,14 +56,19 @@ async function demonstrate(output: Output): Promise<number> {
   }
 }
 
-function show({ rows, faults, ...summary }: DemoReport, links: object, output: Output): number {
-  output.progress(`\n${renderTable(rows)}\n`);
+function show({ rows, depositRows, faults, ...summary }: DemoReport, links: object, output: Output): number {
+  output.progress(`\n${renderTable(['withdrawal', 'status', 'asked'], rows)}`);
+  output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}\n`);
   for (const fault of faults) output.progress(`not as it should be: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
+  const { made, credited } = summary.deposits;
   output.result(
     { ...summary, ...links, ...(summary.ok ? {} : { error }) },
-    `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
+    [
+      `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
+      `${made} deposits counted in the blocks, ${credited} credited`,
+    ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;
 }

@@ -1,13 +1,12 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Deposit, DepositEvent, DepositFilter, FollowOptions } from '../client/client.ts';
-import type { DepositState } from '../domain/deposit.ts';
+import { DEPOSIT_STATES } from '../domain/deposit.ts';
 import { connect } from './connection.ts';
 import { EXIT, Interrupted } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { type Output, run } from './output.ts';
 
 const DEFAULT_LIMIT = 50;
-const STATES = ['pending', 'final', 'dropped', 'not_credited'] as const satisfies readonly DepositState[];
 
 /** `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. */
 export function registerDeposits(program: Command): void {
@@ -16,7 +15,7 @@ export function registerDeposits(program: Command): void {
     .description('list deposits, newest first; with --follow the feed of what becomes of them, for ever')
     .option('--address <wallet>', 'only those to this wallet')
     .option('--user <ref>', 'only those of this user')
-    .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
+    .addOption(new Option('--state <state>', 'only those in this state').choices(DEPOSIT_STATES))
     .option('--asset <asset>', 'only those of SOL or of this mint')
     .option('--limit <count>', 'list at most so many', positive, DEFAULT_LIMIT)
     .option('--follow', 'the feed from its beginning, or from --after')

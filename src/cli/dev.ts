@@ -1,14 +1,17 @@
 import type { Command } from '@commander-js/extra-typings';
+import { SluiceClient } from '../client/client.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { inColumns } from './columns.ts';
 import { DEV_FILE } from './dev-file.ts';
+import type { DevelopmentPool } from './development-pool.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { type Output, run } from './output.ts';
 
 const HTTP_PORT = '3402';
 const UI_PORT = 8233;
+const KEYS = '.sluice/keys';
 
 /** `sluice dev`: the whole stack, until Ctrl-C. */
 export function registerDev(program: Command): void {
@@ -22,19 +25,27 @@ export function registerDev(program: Command): void {
 async function keepStack(output: Output): Promise<number> {
   const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
   // Loaded here, so that the other commands start without the whole stack.
-  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }] = await Promise.all([
-    import('../localstack/stack.ts'),
-    import('../localstack/dev-file.ts'),
-    import('../localstack/supervision.ts'),
-  ]);
+  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
+    await Promise.all([
+      import('../localstack/stack.ts'),
+      import('../localstack/dev-file.ts'),
+      import('../localstack/supervision.ts'),
+      import('./development-pool.ts'),
+    ]);
   const { signal } = shutdownSignal();
   const say = (line: string): void => output.progress(line);
   // Somebody's own Temporal may have the usual port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
-  const stack = await startStack({ httpPort, ...uiPort, say });
-  const facts = devFacts(stack);
-  const removeDevFile = writeDevFile(facts, DEV_FILE);
+  const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
+  const env = settingsWith(deposits, process.env);
+  const stack = await startStack({ httpPort, ...uiPort, env, say });
+  let removeDevFile = (): void => undefined;
   try {
+    const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
+    if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo);
+    const webhooksToPrivate = env.SLUICE_WEBHOOK_ALLOW_PRIVATE === 'true';
+    const facts = devFacts(stack, { deposits, webhooksToPrivate });
+    removeDevFile = writeDevFile(facts, DEV_FILE);
     output.result(facts, describe(facts));
     await Promise.all([aborted(signal), supervise(processesOf(stack), timed(say), signal)]);
     say('stopping');
@@ -44,6 +55,20 @@ async function keepStack(output: Output): Promise<number> {
   }
   say('stopped');
   return EXIT.ok;
+}
+
+/** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */
+function bringsAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
+  return Boolean(SLUICE_RPC_URLS || SLUICE_ADDRESS_MANIFEST_KEY);
+}
+
+/** Webhooks of a developer go to programs on the same machine. */
+function settingsWith(deposits: DevelopmentPool | null, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    SLUICE_WEBHOOK_ALLOW_PRIVATE: env.SLUICE_WEBHOOK_ALLOW_PRIVATE || 'true',
+    ...(deposits === null ? {} : { SLUICE_ADDRESS_MANIFEST_KEY: deposits.manifest.publicKey }),
+  };
 }
 
 /** Minutes or days may lie between two lines of supervision. */
@@ -66,6 +91,11 @@ const MINT_NOTES: Readonly<Record<string, string>> = {
   plantedMint: 'a token at the address of USDC on devnet',
 };
 
+const DEPOSIT_FILES: Readonly<Record<string, string>> = {
+  manifestFile: 'deposit addresses',
+  mnemonicFile: 'their words',
+};
+
 /** The same facts as in the file, as a table. */
 function describe(facts: DevFacts): string {
   const rows: readonly (readonly [string, string])[] = [
@@ -81,6 +111,10 @@ function describe(facts: DevFacts): string {
     ...Object.entries(facts.mints).map(
       ([name, mint]) => [name, noted(mint, MINT_NOTES[name] ?? null)] as const,
     ),
+    ...Object.entries(facts.deposits ?? {}).map(
+      ([name, file]) => [DEPOSIT_FILES[name] ?? name, file] as const,
+    ),
+    ['webhooks', facts.webhooksToPrivate ? 'to this machine, too' : 'to public addresses only'],
     ['logs', facts.logs],
   ];
   const table = inColumns(rows, '   ').map((line) => `  ${line}`);

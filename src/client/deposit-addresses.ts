@@ -1,10 +1,7 @@
+import type { DepositAddressState } from '../domain/deposit.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
 
-/**
- * `auditing`: watched, and what came before is still looked for; `free`: to be given out; `assigned`: one user's for ever; `used`:
- * something arrived before it was given out, so it never is.
- */
-export type DepositAddressState = 'auditing' | 'free' | 'assigned' | 'used';
+export type { DepositAddressState };
 
 /** Something to know that changes nothing: a stable code for programs, a sentence for people. */
 export interface Warning {

@@ -24,14 +24,23 @@ export interface AttemptFacts {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** One node's answer to getSignatureStatuses, or to getTransaction where it shows more, or the reason why it cannot be used. */
+/**
+ * One node's answer to getSignatureStatuses, or to getTransaction where it shows more, or the reason why it cannot be used. `atSlot` is
+ * the slot that the node had come to when it answered; null where it does not tell.
+ */
 export type Sighting =
-  | { readonly kind: 'absent' }
+  | {
+      readonly kind: 'absent';
+      readonly atSlot: bigint | null;
+      /** The first block of a history in which the transaction itself was looked for in vain, too; null where none was. */
+      readonly historyFrom: bigint | null;
+    }
   | {
       readonly kind: 'seen';
       readonly commitment: 'processed' | 'confirmed' | 'finalized';
       readonly slot: bigint;
       readonly error: string | null;
+      readonly atSlot: bigint | null;
     }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -55,6 +64,8 @@ export interface Coverage {
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;
   readonly containsSignature: boolean;
+  /** So many nodes, or more, show each of these blocks with the same transactions. */
+  readonly witnesses: number;
 }
 
 /**

@@ -5,7 +5,17 @@ export type WatchKind = 'deposit' | 'hot';
  * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a second node; `final`: book it; `dropped`:
  * was pending on a fork that is gone; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}.
  */
-export type DepositState = 'pending' | 'final' | 'dropped' | 'not_credited';
+export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
+
+export type DepositState = (typeof DEPOSIT_STATES)[number];
+
+/**
+ * Where a deposit address is. `auditing`: watched, and what came before is still looked for; `free` -> `assigned` to one user for
+ * ever; `used`: something arrived before it was assigned, so that it is never given out.
+ */
+export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used'] as const;
+
+export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
 /** Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits". */
 export const NOT_CREDITED_REASONS = [

@@ -2,6 +2,7 @@ import type { NonceAttemptFacts, NonceEvidence, Verdict } from './attempt.ts';
 import {
   countNodes,
   isAgreed,
+  isWholeNull,
   judgeable,
   judgeFinalized,
   judgeInclusion,
@@ -17,7 +18,7 @@ import {
  * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
  *   another one, and after both a quorum answers null.
  *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
- *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum agrees on, lack the signature.
+ *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum shows alike, lack the signature.
  * - `alive`: any node sees it below finalized, or its nonce stands.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
@@ -45,6 +46,8 @@ interface Refutation {
   readonly why: string;
   readonly shownBy: readonly string[];
   readonly sequence: number;
+  /** Where its nonce ended: earlier nulls mean nothing. */
+  readonly slot: bigint;
 }
 
 function judgeNonce(
@@ -61,12 +64,15 @@ function judgeNonce(
     return unknown('it used up its own nonce, and no node shows its outcome yet');
   if (refuting === null) return unknown(whyOpen(evidence));
   const after = Math.max(goneAt, refuting.sequence);
-  // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too.
+  // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too, and
+  // whose history holds the whole life.
   const silent = [...gone].filter(([node, own]) => {
     if (!refuting.shownBy.includes(node)) return false;
     const bound = Math.max(after, own);
     const late = statuses.filter((status) => status.node === node && status.sequence > bound);
-    return late.length > 0 && late.every((status) => status.answer.kind === 'absent');
+    return (
+      late.length > 0 && late.every(({ answer }) => isWholeNull(answer, attempt.nonceSlot, refuting.slot))
+    );
   });
   return silent.length < quorum
     ? unknown('its nonce is used up, and too few nodes answered null after that was known')
@@ -83,9 +89,9 @@ function whyOpen({ bypass }: NonceEvidence): string {
 function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
-  const { signature, shownBy, sequence } = use;
+  const { signature, shownBy, sequence, slot } = use;
   const why = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence } : null;
+  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
 }
 
 /** The advance past the nonce, where a quorum shows it and the linked blocks prove that the attempt did not run before it. */
@@ -95,13 +101,13 @@ function fruitlessBypass(
 ): Refutation | null {
   if (bypass === null || coverage === null || coverage.containsSignature) return null;
   const { shownBy, slot } = bypass;
-  const { first, last, sequence } = coverage;
+  const { first, last, witnesses, sequence } = coverage;
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
-  const isWhole = first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
+  const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
   const why = 'but the linked blocks up to the end of its nonce lack it';
   return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
-    ? { why, shownBy, sequence }
+    ? { why, shownBy, sequence, slot }
     : null;
 }
 

@@ -5,11 +5,13 @@ import type {
   Evidence,
   NodeTestimony,
   SequencedCoverage,
+  Sighting,
   Verdict,
 } from './attempt.ts';
 import {
   countNodes,
   isAgreed,
+  isWholeNull,
   judgeable,
   judgeFinalized,
   judgeInclusion,
@@ -55,8 +57,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
  * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these
  *   nodes' finalized banks takes the blockhash any more; the linked
- *   finalized blocks from that block to one above L, which a quorum agrees on, too, lack the signature; and after both a quorum
- *   answers null.
+ *   finalized blocks from that block to one above L, which a quorum shows with the same transactions, lack the signature; and after
+ *   both a quorum answers null, from histories that reach back to that block, at a slot above L.
  *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
  *   a transaction is valid only on top of the block of its blockhash.
  * - `alive`: it may still land, or a fork that holds it is not yet refuted.
@@ -73,8 +75,26 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
     judgeFinalized(seen, evidence, whyImpossible(refuting, displaced)) ??
     judgeInclusion(evidence.coverage) ??
     (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
-    judgeAbsence(attempt, evidence, refuting ?? displaced)
+    judgeAbsence(attempt, evidence, gapless(refuting) ?? goneFor(attempt, displaced))
   );
+}
+
+/** What proves that no finalized block up to L holds the attempt, and the slot from which on a null means the same. */
+interface Refutation {
+  readonly sequence: number;
+  readonly toSlot: bigint;
+}
+
+function gapless(coverage: SequencedCoverage | null): Refutation | null {
+  return coverage === null ? null : { sequence: coverage.sequence, toSlot: coverage.last.slot };
+}
+
+/** The block above L has a slot of its own for each height after that of the displacing block. */
+function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutation | null {
+  if (displaced === null) return null;
+  const { by, sequence } = displaced;
+  const above = claimedHeight(attempt) + 1n - by.height;
+  return { sequence, toSlot: by.slot + (above > 0n ? above : 0n) };
 }
 
 function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
@@ -97,11 +117,7 @@ function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage |
   };
 }
 
-function judgeAbsence(
-  attempt: AttemptFacts,
-  evidence: Evidence,
-  refuting: { readonly sequence: number } | null,
-): Verdict {
+function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refutation | null): Verdict {
   const { quorum, finalizedHeights } = evidence;
   if (countNodes(finalizedHeights) < quorum) return unknown('too few nodes report a finalized height');
   const origin = agreedOrigin(attempt, evidence);
@@ -115,14 +131,18 @@ function judgeAbsence(
   if (refuting === null)
     return unknown('expired, and the finalized blocks up to its last height are not all linked');
   const after = Math.max(pastAt, refuting.sequence);
-  // A null counts only from a node that itself had passed L, whose every later answer is null too.
+  // A null counts only from a node that itself had passed L, whose every later answer is null too, and whose history holds the whole life.
   const silent = [...past].filter(([node, own]) => {
     const bound = Math.max(after, own);
     const late = evidence.statuses.filter((status) => status.node === node && status.sequence > bound);
-    return late.length > 0 && late.every((status) => status.answer.kind === 'absent');
+    const isNull = (status: NodeTestimony<Sighting>) =>
+      isWholeNull(status.answer, attempt.blockhashSlot, refuting.toSlot);
+    return late.length > 0 && late.every(isNull);
   });
   return silent.length < quorum
-    ? unknown('expired, and too few nodes answered null after heights and coverage')
+    ? unknown(
+        'expired, and too few nodes answered null after heights and coverage, with a history of its whole life',
+      )
     : { kind: 'dead' };
 }
 
@@ -148,8 +168,9 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
   const { coverage, quorum } = evidence;
   const origin = agreedOrigin(attempt, evidence);
   if (origin === null || coverage === null || coverage.containsSignature) return null;
-  const { first, last } = coverage;
+  const { first, last, witnesses } = coverage;
   const whole =
+    witnesses >= quorum &&
     first.blockhash === origin.blockhash &&
     first.height === origin.height &&
     last.height > deathHeight(attempt, origin.height);

@@ -3,6 +3,9 @@ import type { BlockHeader } from './deposit.ts';
 /** Enough of a block to tell it from every other one. */
 export type BlockName = Pick<BlockHeader, 'slot' | 'blockhash' | 'height'>;
 
+/** What a block says of itself and of its parent. */
+export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previousBlockhash'>;
+
 /**
  * What walking from a block that nodes agree on back to the cursor came to. `linked`: the blocks after the cursor, the oldest first,
  * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
@@ -14,7 +17,7 @@ export type Walk =
   | { readonly kind: 'contradicted'; readonly name: BlockName };
 
 /** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
-export function parentOf({ parentSlot, previousBlockhash, height }: BlockHeader): BlockName {
+export function parentOf({ parentSlot, previousBlockhash, height }: Omit<Link, 'slot'>): BlockName {
   return { slot: parentSlot, blockhash: previousBlockhash, height: height - 1n };
 }
 
@@ -22,8 +25,12 @@ export function isSameBlock(one: BlockName, other: BlockName): boolean {
   return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
 }
 
-/** True where `child` names `parent` as the block before it, by slot, hash and height. */
-export function isParent(parent: BlockName, child: BlockHeader): boolean {
+/**
+ * True where `child` names `parent` as the block before it, by slot, hash and height, whatever slots lie between: this and nothing
+ * else proves that no block is missing. A node that lacks blocks can fail to show such a link, and cannot make one up.
+ * Source: DESIGN, promise 2; solana §2.3.3.
+ */
+export function isParent(parent: BlockName, child: Link): boolean {
   return child.slot > parent.slot && isSameBlock(parentOf(child), parent);
 }
 

@@ -16,6 +16,15 @@ export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly Seen
   }
 }
 
+/**
+ * True for a null that proves something: of a node that had come to `toSlot`, and has looked for the transaction in a history that
+ * reaches back to `fromSlot`.
+ */
+export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint): boolean {
+  if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
+  return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;
+}
+
 /** Null where a verdict can be reached at all. */
 export function judgeable(
   attempt: { readonly signature: string | null },

@@ -26,12 +26,23 @@ export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Verdi
   );
 }
 
+/** A node's history of the wallet: from which block on, and up to which finalized slot. */
+export interface WalletHistory {
+  readonly entries: readonly WalletEntry[];
+  readonly historyFrom: bigint | null;
+  readonly atSlot: bigint;
+}
+
 /** What a node's whole history of the wallet says of a message. One entry whose bytes nobody shows leaves it open. */
-export function sightingOfMessage(messageHash: string, entries: readonly WalletEntry[]): Sighting {
+export function sightingOfMessage(
+  messageHash: string,
+  { entries, historyFrom, atSlot }: WalletHistory,
+): Sighting {
   const found = entries.find((entry) => entry.messageHash === messageHash);
-  if (found !== undefined) return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null };
+  if (found !== undefined)
+    return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null, atSlot };
   const hidden = entries.find((entry) => entry.messageHash === null);
   return hidden === undefined
-    ? { kind: 'absent' }
+    ? { kind: 'absent', atSlot, historyFrom }
     : { kind: 'unreadable', why: `no node shows the transaction ${hidden.signature} of the wallet` };
 }

@@ -2,7 +2,7 @@ import type { Warning } from '../client/deposit-addresses.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Chain } from '../solana/chain.ts';
-import { noChain } from './explanation.ts';
+import { noChain } from './no-chain.ts';
 
 export interface BalanceDeps {
   readonly ledger: Ledger;

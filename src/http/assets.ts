@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Asset } from '../client/assets.ts';
 import { parseAmount } from '../domain/amount.ts';
+import { type AssetChange, changeTerms, SOL, untouchedSol, untouchedToken } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { NewAsset } from '../ledger/assets.ts';
@@ -9,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { agreedMint } from '../solana/agreed-mint.ts';
 import type { Chain } from '../solana/chain.ts';
 import { issuerPowers, refusedExtension } from '../solana/token-policy.ts';
-import { noChain } from './explanation.ts';
+import { noChain } from './no-chain.ts';
 import { problems, u64, WarningBody } from './schemas.ts';
 
 export interface AssetDeps {
@@ -18,8 +19,6 @@ export interface AssetDeps {
   readonly tokenPolicy?: TokenPolicy;
 }
 
-const SOL = 'SOL';
-const SOL_DECIMALS = 9;
 const tags = ['deposits'];
 
 const AssetBody = z
@@ -80,54 +79,48 @@ export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
 
 async function listed(deps: AssetDeps): Promise<readonly NewAsset[]> {
   const rows = await deps.ledger.assets.list();
-  return rows.some(({ asset }) => asset === SOL) ? rows : [await untouchedSol(deps), ...rows];
+  return rows.some(({ asset }) => asset === SOL) ? rows : [await untouched(deps, SOL), ...rows];
 }
 
 /** @throws DomainError NotFound */
 async function get(deps: AssetDeps, asset: string): Promise<NewAsset> {
   const row = await deps.ledger.assets.get(asset);
   if (row !== undefined) return row;
-  if (asset === SOL) return untouchedSol(deps);
+  if (asset === SOL) return untouched(deps, SOL);
   throw new DomainError('NotFound', `${asset} is not among the assets`);
 }
 
-/** SOL as it is until an operator changes it. */
-async function untouchedSol({ chain = noChain }: AssetDeps): Promise<NewAsset> {
-  const minimumDeposit = await (await chain()).rentMinimum(0);
-  return {
-    asset: SOL,
-    program: null,
-    decimals: SOL_DECIMALS,
-    extensions: [],
-    minimumDeposit,
-    depositsOn: true,
-  };
-}
-
 /** @throws DomainError AssetRejected, InvalidRequest, NoHealthyNode */
-async function put(deps: AssetDeps, asset: string, change: z.output<typeof ChangeBody>): Promise<NewAsset> {
+async function put(
+  deps: AssetDeps,
+  asset: string,
+  { minimumDeposit, depositsOn }: z.output<typeof ChangeBody>,
+): Promise<NewAsset> {
+  const change = {
+    ...(minimumDeposit === undefined
+      ? {}
+      : { minimumDeposit: parseAmount(minimumDeposit, 'minimumDeposit') }),
+    ...(depositsOn === undefined ? {} : { depositsOn }),
+  };
   const before = await deps.ledger.assets.get(asset);
-  const fresh = asset === SOL ? await untouchedSol(deps) : await untouchedToken(deps, asset);
-  const minimumDeposit =
-    change.minimumDeposit === undefined
-      ? (before ?? fresh).minimumDeposit
-      : parseAmount(change.minimumDeposit, 'minimumDeposit');
-  const depositsOn = change.depositsOn ?? (before ?? fresh).depositsOn;
-  if (asset === SOL && minimumDeposit < fresh.minimumDeposit)
-    throw rejected('minimumDeposit', `the chain demands ${fresh.minimumDeposit} lamports of an account`);
-  const forbidden = refusedExtension(fresh, deps.tokenPolicy);
-  if (forbidden !== null && depositsOn) throw rejected('depositsOn', forbidden.message);
-  return deps.ledger.assets.put({ ...fresh, minimumDeposit, depositsOn });
+  const fresh = await untouched(deps, asset);
+  const limits = {
+    leastDeposit: fresh.minimumDeposit,
+    immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? null,
+  };
+  return deps.ledger.assets.put(changeTerms({ ...fresh, ...termsOf(before ?? fresh) }, change, limits));
 }
 
-/** A mint as it is listed where nothing else is said. */
-async function untouchedToken({ chain = noChain }: AssetDeps, asset: string): Promise<NewAsset> {
-  const { program, decimals, extensions } = await agreedMint((await chain()).pool, asset);
-  return { asset, program, decimals, extensions, minimumDeposit: 1n, depositsOn: true };
+function termsOf({ minimumDeposit, depositsOn }: NewAsset): Required<AssetChange> {
+  return { minimumDeposit, depositsOn };
 }
 
-function rejected(field: string, message: string): DomainError {
-  return new DomainError('AssetRejected', message, { field });
+/** An asset as the chain shows it, with the terms that it has until an operator changes them. */
+async function untouched({ chain = noChain }: AssetDeps, asset: string): Promise<NewAsset> {
+  const opened = await chain();
+  if (asset === SOL) return { ...untouchedSol(await opened.rentMinimum(0)), extensions: [] };
+  const { program, decimals, extensions } = await agreedMint(opened.pool, asset);
+  return untouchedToken({ asset, program, decimals, extensions });
 }
 
 function present({ minimumDeposit, ...row }: NewAsset): Asset {

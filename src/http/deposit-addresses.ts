@@ -1,13 +1,19 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { AddressImport, DepositAddress, Warning } from '../client/deposit-addresses.ts';
-import { DomainError } from '../domain/errors.ts';
+import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
+import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
-import { MANIFEST_ENTRIES } from '../solana/address-manifest.ts';
+import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
-import { AddressPool, type AddressRules } from './address-pool.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
+
+/** Whose manifests are taken, and when the pool is low. */
+export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
+  /** Fewer free addresses than this raise `addresses_low`. */
+  readonly lowWater: number;
+}
 
 export interface DepositAddressDeps extends BalanceDeps {
   readonly explorer: Pick<ExplorerSettings, 'cluster'>;
@@ -24,7 +30,7 @@ const AddressBody = z
   .object({
     address: z.string(),
     path: z.string(),
-    state: z.enum(['auditing', 'free', 'assigned', 'used']),
+    state: z.enum(DEPOSIT_ADDRESS_STATES),
     userRef: z.string().nullable(),
     since: u64.nullable(),
     createdAt: time,
@@ -58,14 +64,15 @@ const ImportedBody = z
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
-    writeRoutes(app, new AddressPool(ledger, addresses, explorer.cluster));
+    const { lowWater, manifestKey } = addresses;
+    writeRoutes(app, new AddressPool(ledger, lowWater), { manifestKey, cluster: explorer.cluster });
     readRoutes(app, deps);
   };
 }
 
 type App = Parameters<FastifyPluginAsyncZod>[0];
 
-function writeRoutes(app: App, pool: AddressPool): void {
+function writeRoutes(app: App, pool: AddressPool, trust: ManifestTrust): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses',
@@ -92,7 +99,11 @@ function writeRoutes(app: App, pool: AddressPool): void {
       }),
       response: { 200: ImportedBody, ...problems },
     },
-    handler: ({ body: { manifest, since = null } }) => pool.import(manifest, since),
+    handler: async ({ body: { manifest, since = null } }) => {
+      await checkManifest(manifest, trust);
+      const { low, ...counts } = await pool.import(manifest.entries, since);
+      return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
+    },
   });
 }
 
@@ -123,14 +134,8 @@ function readRoutes(app: App, deps: DepositAddressDeps): void {
 }
 
 async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
-  const known = present(found(row), []);
+  const known = present(knownAddress(row), []);
   return { ...known, warnings: await balanceWarnings(deps, known.address) };
-}
-
-/** @throws DomainError NotFound */
-export function found(row: DepositAddressRow | undefined): DepositAddressRow {
-  if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
-  return row;
 }
 
 function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositAddress {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
-import { NOT_CREDITED_REASONS } from '../domain/deposit.ts';
+import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../domain/deposit.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -13,7 +13,7 @@ export interface DepositDeps {
   readonly explorer: ExplorerSettings;
 }
 
-const State = z.enum(['pending', 'final', 'dropped', 'not_credited']).meta({ id: 'DepositState' });
+const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
 const DepositBody = z
   .object({

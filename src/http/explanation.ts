@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ExplainedAttempt, Explanation } from '../client/evidence.ts';
-import { DomainError } from '../domain/errors.ts';
 import { type Missing, missingOf, missingOfNonce } from '../domain/missing.ts';
 import { nextStep, WAITS_FOR } from '../domain/outlook.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
@@ -17,6 +16,7 @@ import {
 } from '../solana/examination.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import { presentEvidence } from './evidence.ts';
+import { noChain } from './no-chain.ts';
 import { EvidenceBody, IdParams, ProblemBody, Reason, Status } from './schemas.ts';
 
 export interface ExplanationDeps {
@@ -74,11 +74,6 @@ export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps):
       handler: ({ params: { id } }) => explain(ledger, examine, id),
     });
   };
-}
-
-/** The nodes of an API that was given none. */
-export async function noChain(): Promise<never> {
-  throw new DomainError('Unavailable', 'this API knows no nodes: set SLUICE_RPC_URLS');
 }
 
 async function explain(

@@ -1,12 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { TokenAccount } from '../client/deposit-addresses.ts';
+import { SOL, takesDeposits } from '../domain/deposit-asset.ts';
+import { knownAddress } from '../ledger/address-pool.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { agreedMint } from '../solana/agreed-mint.ts';
 import { deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
-import { found } from './deposit-addresses.ts';
-import { noChain } from './explanation.ts';
+import { noChain } from './no-chain.ts';
 import { addressParam, problems } from './schemas.ts';
 
 export interface TokenAccountDeps {
@@ -47,11 +48,10 @@ async function tokenAccount(
   wallet: string,
   mint: string,
 ): Promise<TokenAccount> {
-  const { address } = found(await ledger.addresses.byAddress(wallet));
+  const { address } = knownAddress(await ledger.addresses.byAddress(wallet));
   const asset = await ledger.assets.get(mint);
-  if (mint === 'SOL')
-    return { address, mint, program: null, tokenAccount: null, depositsOn: asset?.depositsOn ?? true };
+  const depositsOn = takesDeposits(mint, asset);
+  if (mint === SOL) return { address, mint, program: null, tokenAccount: null, depositsOn };
   const program = asset?.program ?? (await agreedMint((await chain()).pool, mint)).program;
-  const depositsOn = asset?.depositsOn ?? false;
   return { address, mint, program, tokenAccount: deriveAta(address, mint, program), depositsOn };
 }

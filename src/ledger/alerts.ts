@@ -8,6 +8,7 @@ import {
 } from 'kysely';
 import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
+import { alertNews } from './news.ts';
 import { writeEvent } from './outbox.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
@@ -115,7 +116,7 @@ export async function raiseAlert(
     )
     .returningAll()
     .executeTakeFirstOrThrow();
-  if (row.count === 1) await tellAlert(trx, 'alert.raised', row);
+  if (row.count === 1) await writeEvent(trx, alertNews('alert.raised', row));
   return row;
 }
 
@@ -131,14 +132,6 @@ export async function closeAlerts(
     .where(match)
     .returningAll()
     .execute();
-  for (const row of closed) await tellAlert(trx, 'alert.closed', row);
+  for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
   return closed.length;
-}
-
-async function tellAlert(
-  trx: Transaction<Tables>,
-  type: 'alert.raised' | 'alert.closed',
-  { position, ...data }: AlertRow,
-): Promise<void> {
-  await writeEvent(trx, { type, entity: `alert/${position}`, data });
 }

@@ -40,6 +40,8 @@ export interface AttemptOutcome {
   readonly signature?: string | null;
   /** What the chain charged, where it is known. */
   readonly feeLamports?: bigint;
+  /** What it paid for the token account that it made, where that is known: nothing where somebody else had made it. */
+  readonly rentLamports?: bigint;
   readonly proof: unknown;
   /** Why, for `failed`. */
   readonly reason?: StatusReason;
@@ -116,6 +118,7 @@ export class Attempts {
           error: outcome.error ?? null,
           proof: toJson(outcome.proof),
           feeLamports: outcome.feeLamports ?? row.feeLamports,
+          rentLamports: outcome.rentLamports ?? row.rentLamports,
         })
         .where('withdrawalId', '=', withdrawalId)
         .where('n', '=', n)

@@ -3,6 +3,7 @@ import type { DepositState } from '../domain/deposit.ts';
 import type { Database, Tables } from './database.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
+import { depositNews } from './news.ts';
 import { writeEvents } from './outbox.ts';
 
 /** What became of a deposit, and the deposit as it was then. Sequences begin at 1 and have no gap. */
@@ -85,7 +86,6 @@ export async function appendEvents(
   await tell(trx, rows);
 }
 
-/** What is not credited is nobody's news. */
 async function tell(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
@@ -99,28 +99,7 @@ async function tell(
     trx,
     events.flatMap(({ sequence, depositId, kind }) => {
       const deposit = byId.get(depositId);
-      if (deposit === undefined || kind === 'not_credited') return [];
-      return [
-        { type: `deposit.${kind}` as const, entity: `deposit/${depositId}`, data: newsOf(deposit, sequence) },
-      ];
+      return (deposit === undefined ? null : depositNews({ sequence, kind, deposit })) ?? [];
     }),
   );
-}
-
-function newsOf(deposit: DepositRow, sequence: bigint): Readonly<Record<string, unknown>> {
-  const { id, signature, slot, blockhash, time, account, wallet, userRef, asset, amount, state } = deposit;
-  return {
-    id: id.toString(),
-    sequence,
-    signature,
-    slot,
-    blockhash,
-    blockTime: time === null ? null : new Date(Number(time) * 1_000).toISOString(),
-    account,
-    wallet,
-    userRef,
-    asset,
-    amount,
-    state,
-  };
 }

@@ -1,4 +1,5 @@
 import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../domain/deposit.ts';
+import { announcedKey, finalizedKey } from '../domain/deposit-key.ts';
 
 /** An inflow and the finalized block that it came in; `blockhash` null where only its transaction could be had. */
 export type Arrival = Inflow &
@@ -77,15 +78,4 @@ function isFinalized({ finalizedAt }: KnownDeposit): boolean {
 
 function isNews(known: KnownDeposit, arrival: Arrival): boolean {
   return known.state !== stateOf(arrival) || known.amount !== arrival.amount;
-}
-
-type Named = Pick<KnownDeposit, 'signature' | 'slot' | 'blockhash' | 'account' | 'asset'>;
-
-/** A finalized slot has one block, so that the slot names it even where its hash is not known. */
-function finalizedKey({ signature, slot, account, asset }: Named): string {
-  return `${signature}/${slot}/${account}/${asset}`;
-}
-
-function announcedKey({ signature, blockhash, account, asset }: Named): string {
-  return `${signature}/${blockhash}/${account}/${asset}`;
 }

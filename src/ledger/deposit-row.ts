@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Nullable, Selectable, SelectQueryBuilder } from 'kysely';
 import type { DepositState } from '../domain/deposit.ts';
 import type { Database, Tables } from './database.ts';
 
@@ -14,15 +14,19 @@ export interface DepositFilter {
   readonly asset?: string | undefined;
 }
 
-export function selectDeposits(db: Database) {
+type DepositQuery = SelectQueryBuilder<
+  Omit<Tables, 'depositAddress'> & { depositAddress: Nullable<Tables['depositAddress']> },
+  'deposit' | 'depositAddress',
+  Selectable<Tables['deposit']> & { userRef: string | null }
+>;
+
+export function selectDeposits(db: Database): DepositQuery {
   return db
     .selectFrom('deposit')
     .leftJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
     .selectAll('deposit')
     .select('depositAddress.userRef');
 }
-
-type DepositQuery = ReturnType<typeof selectDeposits>;
 
 export function filtered(
   query: DepositQuery,

@@ -1,5 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
-import type { DepositState, NotCreditedReason, WatchKind } from '../domain/deposit.ts';
+import type { DepositAddressState, DepositState, NotCreditedReason, WatchKind } from '../domain/deposit.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -14,12 +14,6 @@ interface WatchedWalletTable {
   /** Every block above this slot is matched with it; null where nothing had been scanned. */
   watchedAfter: bigint | null;
 }
-
-/**
- * `auditing`: watched, and what came before is still looked for; `free` -> `assigned` to one user for ever; `used`: something
- * arrived before it was assigned, so that it is never given out.
- */
-export type DepositAddressState = 'auditing' | 'free' | 'assigned' | 'used';
 
 interface DepositAddressTable {
   address: string;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { announcedKey } from '../domain/deposit-key.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
@@ -92,15 +93,11 @@ export class Deposits {
         .select(['signature', 'blockhash', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
-      const names = new Set(known.map(nameOf));
-      const fresh = notices.filter((one) => one.slot > (cursor?.slot ?? one.slot) && !names.has(nameOf(one)));
+      const names = new Set(known.map(announcedKey));
+      const fresh = notices.filter(
+        (one) => one.slot > (cursor?.slot ?? one.slot) && !names.has(announcedKey(one)),
+      );
       await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
     });
   }
-}
-
-type Named = Readonly<Record<'signature' | 'account' | 'asset', string> & { blockhash: string | null }>;
-
-function nameOf({ signature, blockhash, account, asset }: Named): string {
-  return [signature, blockhash, account, asset].join('/');
 }

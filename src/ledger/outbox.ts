@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { eventOfStatus, topicsOf, type WebhookEventType } from '../domain/webhook.ts';
+import { topicsOf, type WebhookEventType } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
+import { withdrawalNews } from './news.ts';
 import { toJson } from './to-json.ts';
 
 /** Something that happened, as the endpoints hear of it. */
@@ -62,22 +63,6 @@ export async function tellWithdrawal(
   stored: Selectable<Tables['withdrawal']>,
   signature: string | null,
 ): Promise<void> {
-  const { id, status, asset, amount, amountReceived, destination, memo, updatedAt } = stored;
-  const type = eventOfStatus(status);
-  if (type === null) return;
-  const { reasonCode: code, reasonMessage: message } = stored;
-  const reason = code === null || message === null ? null : { code, message };
-  const data = {
-    id,
-    status,
-    reason,
-    asset,
-    amount,
-    amountReceived,
-    destination,
-    memo,
-    signature,
-    updatedAt,
-  };
-  await writeEvent(trx, { type, entity: `withdrawal/${id}`, data });
+  const news = withdrawalNews(stored, signature);
+  if (news !== null) await writeEvent(trx, news);
 }

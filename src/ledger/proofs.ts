@@ -20,13 +20,16 @@ const saidBy = <T extends z.ZodType>(answer: T) =>
   z.array(z.object({ node: z.string(), sequence: z.number(), answer })).readonly();
 const block = z.object({ slot: whole, blockhash: z.string(), height: whole, agreeingNodes: names });
 
+// Not on record before Sluice asked how far a node had come, and how far back it looked.
+const atSlot = whole.nullable().default(null);
 const sighting = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('absent') }),
+  z.object({ kind: z.literal('absent'), atSlot, historyFrom: atSlot }),
   z.object({
     kind: z.literal('seen'),
     commitment: z.enum(['processed', 'confirmed', 'finalized']),
     slot: whole,
     error: z.string().nullable(),
+    atSlot,
   }),
   z.object({ kind: z.literal('unreadable'), why: z.string() }),
 ]);
@@ -35,6 +38,8 @@ const coverage = z.object({
   first: block,
   last: block,
   containsSignature: z.boolean(),
+  // Not on record before Sluice had the transactions of a block shown by more than one node.
+  witnesses: z.number().default(1),
   sequence: z.number(),
 });
 

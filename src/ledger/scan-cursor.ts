@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isParent } from '../domain/scan-walk.ts';
 import type { Database, Tables } from './database.ts';
 import { dropPassed } from './deposit-writing.ts';
 
@@ -35,7 +36,7 @@ export function isSameBlock(a: Cursor, b: Cursor): boolean {
 export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
   let previous = cursor;
   for (const header of headers) {
-    if (!isChild(header, previous)) {
+    if (!isParent(previous, header)) {
       const [slot, after] = [header.slot.toString(), previous.slot.toString()];
       throw new DomainError('IllegalTransition', `block ${slot} is not the child of block ${after}`, {
         slot,
@@ -44,14 +45,6 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
     }
     previous = header;
   }
-}
-
-function isChild(header: BlockHeader, parent: Cursor): boolean {
-  return (
-    header.parentSlot === parent.slot &&
-    header.previousBlockhash === parent.blockhash &&
-    header.height === parent.height + 1n
-  );
 }
 
 /**

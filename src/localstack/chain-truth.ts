@@ -13,6 +13,18 @@ export interface ChainPayment {
   readonly sent: bigint;
 }
 
+/** What one transaction brought to one account of a wallet, as its finalized block shows it. Amounts in base units. */
+export interface ChainArrival {
+  readonly signature: string;
+  readonly slot: number;
+  /** The wallet for SOL, else the token account. */
+  readonly account: string;
+  readonly wallet: string;
+  /** `SOL` or the mint. */
+  readonly asset: string;
+  readonly amount: bigint;
+}
+
 /** What one transaction did to the lamports of a wallet, as its finalized block shows it. */
 export interface WalletTransaction {
   readonly signature: string;
@@ -65,6 +77,21 @@ export async function paymentsOnChain(rpcUrl: string, payer: string): Promise<re
     for (const transaction of transactions) payments.push(...paymentsOf(transaction, payer, slot));
   }
   return payments;
+}
+
+/**
+ * Everything that transactions without error brought to `wallets`, whatever it is worth, by a count of its own: the judge of what the
+ * scan found. A token account that changed hands brings all that is in it. Throws as {@link paymentsOnChain}.
+ */
+export async function arrivalsOnChain(
+  rpcUrl: string,
+  wallets: ReadonlySet<string>,
+): Promise<readonly ChainArrival[]> {
+  const arrivals: ChainArrival[] = [];
+  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
+    for (const transaction of transactions) arrivals.push(...arrivalsOf(transaction, wallets, slot));
+  }
+  return arrivals;
 }
 
 /** Every transaction that `wallet` signed, failed ones included, the oldest first. Throws as {@link paymentsOnChain}. */
@@ -128,6 +155,27 @@ function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
 function tokenGain(meta: BlockTransaction['meta'], { accountIndex, uiTokenAmount }: TokenBalance): bigint {
   const before = meta.preTokenBalances.find((balance) => balance.accountIndex === accountIndex);
   return BigInt(uiTokenAmount.amount) - BigInt(before?.uiTokenAmount.amount ?? '0');
+}
+
+function arrivalsOf(
+  { transaction, meta }: BlockTransaction,
+  wallets: ReadonlySet<string>,
+  slot: number,
+): ChainArrival[] {
+  if (meta.err !== null) return [];
+  const { accountKeys, signatures } = transaction;
+  const lamports = accountKeys.map(({ pubkey: wallet }, index) => {
+    return { account: wallet, wallet, asset: 'SOL', amount: gainOf(meta, index) };
+  });
+  const tokens = meta.postTokenBalances.map((balance) => {
+    const { accountIndex, owner: wallet, mint: asset, uiTokenAmount } = balance;
+    const before = meta.preTokenBalances.find((held) => held.accountIndex === accountIndex);
+    const amount = before?.owner === wallet ? tokenGain(meta, balance) : BigInt(uiTokenAmount.amount);
+    return { account: accountKeys[accountIndex]?.pubkey ?? '', wallet, asset, amount };
+  });
+  return [...lamports, ...tokens]
+    .filter(({ wallet, amount }) => wallets.has(wallet) && amount > 0n)
+    .map((arrival) => ({ signature: signatures[0] ?? '', slot, ...arrival }));
 }
 
 function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot: number): ChainPayment[] {

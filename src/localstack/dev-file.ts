@@ -4,8 +4,16 @@ import { mintsOf } from './chain.ts';
 import type { Stack } from './stack.ts';
 import { withdrawalsInUi } from './temporal.ts';
 
+/** What `npm run dev` has set up beside the stack itself. */
+export interface DevSetUp {
+  /** Paths of the imported pool of deposit addresses, and of the words of their keys; null where none was imported. */
+  readonly deposits: { readonly manifestFile: string; readonly mnemonicFile: string } | null;
+  /** Whether webhooks may go to loopback and private addresses. */
+  readonly webhooksToPrivate: boolean;
+}
+
 /** What `npm run dev` tells people and leaves for other programs. Paths, never contents, of key files. */
-export interface DevFacts {
+export interface DevFacts extends DevSetUp {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
@@ -26,7 +34,7 @@ export interface DevFacts {
   readonly logs: string;
 }
 
-export function devFacts(stack: Stack): DevFacts {
+export function devFacts(stack: Stack, { deposits, webhooksToPrivate }: DevSetUp): DevFacts {
   return {
     apiUrl: stack.apiUrl,
     openapiUrl: `${stack.apiUrl}/openapi.json`,
@@ -39,6 +47,11 @@ export function devFacts(stack: Stack): DevFacts {
     rpcUrls: stack.rpcUrls,
     hotWallet: stack.hotWallet,
     signerKeyFile: resolve(stack.signerKeyFile),
+    deposits: deposits && {
+      manifestFile: resolve(deposits.manifestFile),
+      mnemonicFile: resolve(deposits.mnemonicFile),
+    },
+    webhooksToPrivate,
     mints: mintsOf(stack.chainInfo),
     chain: stack.chainInfo,
     logs: stack.logDir,

@@ -34,12 +34,26 @@ export function manifestBytes({ publicKey, entries }: Omit<AddressManifest, 'sig
   return new TextEncoder().encode(`${['sluice deposit addresses 1', publicKey, ...lines].join('\n')}\n`);
 }
 
+/** Whose manifests are believed: those of `manifestKey` (base58) alone; where none is set, those of any key, but not on mainnet. */
+export interface ManifestTrust {
+  readonly manifestKey?: string | undefined;
+  readonly cluster: string;
+}
+
 /**
- * Resolves where the manifest can be believed: signed by `trustedKey` (by any key where that is undefined), and every entry a wallet
- * that a key can belong to, listed once. Throws DomainError ManifestRejected.
+ * Resolves where the manifest can be believed: signed by a key that is trusted, and every entry a wallet that a key can belong to,
+ * listed once. Throws DomainError ManifestRejected.
  */
-export async function checkManifest(manifest: AddressManifest, trustedKey?: string): Promise<void> {
+export async function checkManifest(
+  manifest: AddressManifest,
+  { manifestKey: trustedKey, cluster }: ManifestTrust,
+): Promise<void> {
   const { publicKey, entries } = manifest;
+  if (trustedKey === undefined && cluster === 'mainnet-beta')
+    throw rejected(
+      'publicKey',
+      'on mainnet only one key may say which wallets are ours: set SLUICE_ADDRESS_MANIFEST_KEY',
+    );
   if (entries.length === 0) throw rejected('entries', 'it lists no address');
   if (entries.length > MANIFEST_ENTRIES)
     throw rejected('entries', `it lists more than ${MANIFEST_ENTRIES} addresses: import them in several`);

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import { type BlockName, isSameBlock, parentOf } from '../domain/scan-walk.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -14,9 +15,14 @@ export interface LinkedBlock extends BlockName {
   readonly signatures: ReadonlySet<string>;
 }
 
+/** A block that so many nodes show with the same parent and the same transactions. */
+interface WitnessedBlock extends LinkedBlock {
+  readonly witnesses: number;
+}
+
 /** Finalized blocks without a gap, newest first, from one that a quorum agrees on to another. */
 export interface LinkedRange {
-  readonly blocks: readonly LinkedBlock[];
+  readonly blocks: readonly WitnessedBlock[];
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;
 }
@@ -26,12 +32,11 @@ export interface LinkedRange {
  * far long ranges were searched for a signature and lack it.
  */
 export interface BlockCache {
-  readonly blocks: TtlCache<LinkedBlock>;
+  readonly blocks: TtlCache<WitnessedBlock>;
   readonly searched: Map<string, Coverage>;
 }
 
-type BlockName = Pick<AgreedBlock, 'slot' | 'blockhash' | 'height'>;
-type Fetch = (slot: bigint) => Promise<LinkedBlock>;
+type Fetch = (slot: bigint) => Promise<WitnessedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
@@ -55,7 +60,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
   for (const { block } of shown) {
     const { blockhash, height, parentSlot } = block;
     const agreeingNodes = shown
-      .filter((other) => isSame(other.block, block) && other.block.parentSlot === parentSlot)
+      .filter((other) => isSameBlock(other.block, block) && other.block.parentSlot === parentSlot)
       .map(({ node }) => node);
     if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
   }
@@ -64,7 +69,8 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
 
 /**
  * The finalized blocks from `origin` to one of height above `lastHeight` (L) that a quorum agrees on, each linked to its parent by
- * slot, hash and height. Throws as `NodePool.read` does where no node shows such a chain of links: then nothing is proved.
+ * slot, hash and height, and each shown with the same transactions by a quorum: neither one node alone nor one beside another that has
+ * a hole can leave a signature out. Throws NoHealthyNode where that cannot be had: then nothing is proved.
  * Source: DESIGN "When an attempt is dead" 3b; solana §2.3.3.
  */
 export async function linkedRange(
@@ -74,17 +80,11 @@ export async function linkedRange(
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
-  // One wrong block spoils a chain of blocks from many nodes: then each must show a chain of its own.
-  const walkAlone = async (node: SolanaNode): Promise<LinkedBlock[]> => {
-    cache.blocks.clear();
-    const own = await walk(keptIn(blockCache(), (slot) => readBlock(node, slot, 'signatures')));
-    if (own !== null) return own;
-    throw new NodeFault(node.name, `getBlock: its blocks from ${origin.slot} to ${last.slot} do not link`);
-  };
-  const walk = (fetch: Fetch) => walkDown(origin, last, slots, fetch);
-  const shared = keptIn(cache, (slot) => pool.read((node) => readBlock(node, slot, 'signatures')));
-  const blocks = (await walk(shared).catch(() => null)) ?? (await pool.read(walkAlone));
-  return { blocks, first: origin, last };
+  const fetch = keptIn(cache, (slot) => witnessedBlock(pool, slot));
+  const blocks = await walkDown(origin, last, slots, fetch);
+  if (blocks !== null) return { blocks, first: origin, last };
+  cache.blocks.clear();
+  throw new DomainError('NoHealthyNode', `the blocks from ${origin.slot} to ${last.slot} do not link`);
 }
 
 /**
@@ -105,7 +105,8 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
 
 /** What the range says about one signature. */
 export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
-  return { first, last, containsSignature: blocks.some((block) => block.signatures.has(signature)) };
+  const containsSignature = blocks.some((block) => block.signatures.has(signature));
+  return { first, last, containsSignature, witnesses: Math.min(...blocks.map((block) => block.witnesses)) };
 }
 
 /**
@@ -123,7 +124,12 @@ export async function coverageBetween(
   if (first === null || end === null)
     throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
   const key = `${fromSlot}/${signature}`;
-  let covered = cache.searched.get(key) ?? { first, last: first, containsSignature: false };
+  let covered = cache.searched.get(key) ?? {
+    first,
+    last: first,
+    containsSignature: false,
+    witnesses: first.agreeingNodes.length,
+  };
   for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
     if (pieces === PIECES_A_LOOK)
       throw new DomainError(
@@ -132,8 +138,8 @@ export async function coverageBetween(
       );
     const next = covered.last.height + PIECE;
     const range = await linkedRange(pool, covered.last, (next < end.height ? next : end.height) - 1n, cache);
-    covered = { ...coverageOf(range, signature), first };
-    // Where one node's word put it there, the next look may find otherwise.
+    const piece = coverageOf(range, signature);
+    covered = { ...piece, first, witnesses: Math.min(piece.witnesses, covered.witnesses) };
     if (covered.containsSignature) return covered;
     cache.searched.set(key, covered);
   }
@@ -160,33 +166,45 @@ async function findEnd(
 }
 
 /**
- * From `last` down to `origin`. As its end is agreed, each hash proves the next block, up to what a node says of a block's parent
- * and transactions. `slots` is a hint of what will be needed, fetched at once. Null where a link does not fit.
+ * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where a link does not fit.
  */
 async function walkDown(
   origin: BlockName,
   last: BlockName,
   slots: readonly bigint[],
   fetch: Fetch,
-): Promise<LinkedBlock[] | null> {
+): Promise<WitnessedBlock[] | null> {
   await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(() => null));
-  const blocks: LinkedBlock[] = [];
+  const blocks: WitnessedBlock[] = [];
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);
     const isEnd = block.height <= origin.height;
-    if (!isSame(block, wanted) || (isEnd && !isSame(block, origin))) return null;
+    if (!isSameBlock(block, wanted) || (isEnd && !isSameBlock(block, origin))) return null;
     blocks.push(block);
     if (isEnd) return blocks;
-    wanted = { slot: block.parentSlot, blockhash: block.previousBlockhash, height: block.height - 1n };
+    wanted = parentOf(block);
   }
-}
-
-function isSame(one: BlockName, other: BlockName): boolean {
-  return one.slot === other.slot && one.blockhash === other.blockhash && one.height === other.height;
 }
 
 function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
   return (slot) => blocks.get(String(slot), () => fetch(slot));
+}
+
+/** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
+async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
+  const shown = await pool.agreed((node) => readBlock(node, slot, 'signatures'), isSameContent);
+  if (shown !== null) return { ...shown.answer, witnesses: shown.nodes.length };
+  throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);
+}
+
+function isSameContent(one: LinkedBlock, other: LinkedBlock): boolean {
+  return (
+    isSameBlock(one, other) &&
+    one.parentSlot === other.parentSlot &&
+    one.previousBlockhash === other.previousBlockhash &&
+    one.signatures.size === other.signatures.size &&
+    [...one.signatures].every((signature) => other.signatures.has(signature))
+  );
 }
 
 /** One finalized block as one node shows it. Throws NodeFault where it shows none, which never means that there is none. */

@@ -1,4 +1,5 @@
 import type { Sighting } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
 import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
@@ -30,7 +31,15 @@ const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 100;
 
-type AccountAnswer = { readonly slot: bigint; readonly account: AccountInfo | null };
+/** An account as one node shows it; null where the chain of that node does not have it. */
+export interface ShownAccount {
+  readonly address: string;
+  readonly node: string;
+  readonly slot: bigint;
+  readonly account: AccountInfo | null;
+}
+
+type ShownAccounts = ReadonlyMap<string, ShownAccount>;
 
 /** The chain as activities use it: questions of many withdrawals share calls. */
 export class Chain {
@@ -39,12 +48,14 @@ export class Chain {
   readonly #rent = new TtlCache<bigint>(RENT_SHARED_MS);
   readonly #epoch = new TtlCache<bigint>(5_000);
   readonly #baseFee = new TtlCache<bigint>(60_000);
-  readonly #accounts: Batcher<AccountAnswer>;
+  readonly #accounts: Batcher<ShownAccount>;
+  /** By the node that is not to be asked. */
+  readonly #elsewhere = new Map<string, Batcher<ShownAccount>>();
 
   constructor(pool: NodePool) {
     this.pool = pool;
     this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, (keys) =>
-      this.#readAccounts(keys),
+      this.pool.read((node) => readAccounts(node, keys, 'finalized')),
     );
   }
 
@@ -53,12 +64,25 @@ export class Chain {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** Finalized accounts, in the order asked; callers within 100 ms share one call. `slot` is the lowest that any was read at. */
+  /** A finalized account as one node shows it; callers within 100 ms share one call. */
+  account(address: string): Promise<ShownAccount> {
+    return this.#accounts.get(address);
+  }
+
+  /** Finalized accounts, in the order asked, as {@link account}. `slot` is the lowest that any was read at. */
   async accounts(addresses: readonly string[]): Promise<{ slot: bigint; accounts: (AccountInfo | null)[] }> {
-    const answers = await Promise.all(addresses.map((address) => this.#accounts.get(address)));
-    const slots = answers.map((answer) => answer.slot);
-    const slot = slots.reduce((low, next) => (next < low ? next : low), slots[0] ?? 0n);
-    return { slot, accounts: answers.map((answer) => answer.account) };
+    const shown = await Promise.all(addresses.map((address) => this.account(address)));
+    return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
+  }
+
+  /**
+   * The same account as another node (with a single one, as that) has it confirmed, at `slot` or later; callers within 100 ms share
+   * one call. Throws NodeFault where none has come so far.
+   */
+  async accountElsewhere({ address, node, slot }: ShownAccount): Promise<AccountInfo | null> {
+    const second = await this.#batcherBeside(node).get(address);
+    if (second.slot >= slot) return second.account;
+    throw new NodeFault(second.node, `getMultipleAccounts: is at slot ${second.slot}, ${node} at ${slot}`);
   }
 
   /** Lamports that an account of `size` data bytes must hold; read from the chain, kept for ten minutes. */
@@ -144,18 +168,39 @@ export class Chain {
     });
   }
 
-  async #readAccounts(keys: string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
-    const { context, value } = await this.pool.read(async (node) => {
-      const answer = await rpc.getMultipleAccounts(node, keys);
-      const { length } = answer.value;
-      if (length === keys.length) return answer;
-      throw new NodeFault(
-        node.name,
-        `getMultipleAccounts: value has ${length} entries for ${keys.length} keys`,
-      );
+  #batcherBeside(witness: string): Batcher<ShownAccount> {
+    const known = this.#elsewhere.get(witness);
+    if (known !== undefined) return known;
+    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, async (keys) => {
+      const ask = (node: SolanaNode) => readAccounts(node, keys, 'confirmed');
+      const second = await this.pool.second(witness, ask, () => true);
+      if (second !== null) return second.answer;
+      throw new DomainError('NodeFault', `no node beside ${witness} shows accounts`);
     });
-    return new Map(keys.map((key, index) => [key, { slot: context.slot, account: value[index] ?? null }]));
+    this.#elsewhere.set(witness, fresh);
+    return fresh;
   }
+}
+
+/** The slot that all of these were read at, or later. */
+export function lowestSlot(shown: readonly ShownAccount[]): bigint {
+  const [first, ...others] = shown.map(({ slot }) => slot);
+  return others.reduce((low, next) => (next < low ? next : low), first ?? 0n);
+}
+
+async function readAccounts(
+  node: SolanaNode,
+  keys: readonly string[],
+  commitment: rpc.Commitment,
+): Promise<ShownAccounts> {
+  const { context, value } = await rpc.getMultipleAccounts(node, keys, commitment);
+  if (value.length !== keys.length)
+    throw new NodeFault(
+      node.name,
+      `getMultipleAccounts: value has ${value.length} entries for ${keys.length} keys`,
+    );
+  const by = { node: node.name, slot: context.slot };
+  return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
 }
 
 async function simulateOn(node: SolanaNode, raw: string, minContextSlot: bigint): Promise<Simulation> {

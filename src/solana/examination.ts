@@ -19,6 +19,7 @@ import {
   isUsedUp,
   type SignedNonceAttempt,
 } from './nonce-investigation.ts';
+import { NOT_SHOWN, type Spending } from './spending.ts';
 
 /** A signed attempt of either lifetime. */
 export type AnySignedAttempt = SignedAttempt | SignedNonceAttempt;
@@ -41,7 +42,7 @@ export interface Finding {
   readonly verdict: Verdict;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
   /** What nodes did not tell, with their names; null where nothing is missing. */
   readonly obstacle: string | null;
 }
@@ -69,9 +70,9 @@ export function findOutcome(
   attempt: AnyAttempt,
   outcome: OutcomeEvidence,
   askedAt: Date,
-  feeLamports: bigint | null,
+  spending: Spending,
 ): Finding {
-  const told = { times: timesSince(askedAt), feeLamports, obstacle: null };
+  const told = { times: timesSince(askedAt), spending, obstacle: null };
   if (hasNonce(attempt)) {
     const evidence = { ...outcome, finalizedNonces: [], use: null, bypass: null, coverage: null };
     return { ...told, verdict: judgeNonceAttempt(attempt, evidence), evidence };
@@ -130,7 +131,7 @@ export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: Block
     if (finding !== undefined) return finding;
   }
   const outcome = { quorum: chain.pool.quorum, statuses: [], outcomeConfirmedBy: [] };
-  const { evidence, ...finding } = findOutcome(attempt, outcome, due.askedAt, null);
+  const { evidence, ...finding } = findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN);
   return { ...finding, evidence: withFirstAnswers(evidence, attempt, due) };
 }
 

@@ -9,6 +9,7 @@ import type {
   Sighting,
 } from '../domain/attempt.ts';
 import { claimedHeight, deathHeight } from '../domain/judge.ts';
+import { confirmAbsence, historyStarts } from './absence.ts';
 import {
   agreedBlock,
   type BlockCache,
@@ -20,19 +21,21 @@ import {
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
+import { NOT_SHOWN, type Spending } from './spending.ts';
 
 /** A finalized outcome as a second node shows it. */
 export interface Outcome {
   readonly node: string;
   readonly slot: bigint;
   readonly error: string | null;
-  readonly feeLamports: bigint;
+  readonly spending: Spending;
 }
 
-/** The evidence for a verdict, and the fee where a second node showed the transaction. */
+/** The evidence for a verdict, and what it cost where a second node showed the transaction. */
 export interface Investigation {
   readonly evidence: Evidence;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
   /** What nodes did not tell, with their names; null where nothing is missing. */
   readonly obstacle: string | null;
 }
@@ -46,22 +49,36 @@ export const STATUSES_PER_CALL = 256;
 const AT_ONCE = 8;
 
 /**
- * The outcome of a signature as a node other than `witness` shows it at finalized. Null where none shows one now: a node that is
- * behind, forgot its history or has a fault says nothing, and is only a reason to ask again.
+ * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and
+ * another one only where no node shows the same. Null where none shows any now: a node that is behind, forgot its history or has a
+ * fault says nothing, and is only a reason to ask again.
  */
 export async function secondOutcome(
   chain: Chain,
-  witness: string,
+  witness: Pick<NodeTestimony<Sighting>, 'node' | 'answer'>,
   signature: string,
 ): Promise<Outcome | null> {
-  const shown = await chain.pool.second(
-    witness,
-    (other) => getTransaction(other, signature),
-    (answer) => answer !== null && answer.meta !== null,
-  );
-  if (shown === null || shown.answer === null || shown.answer.meta === null) return null;
-  const { slot, meta } = shown.answer;
-  return { node: shown.node, slot, error: meta.err?.text ?? null, feeLamports: meta.fee };
+  const shown: Outcome[] = [];
+  const ask = async (node: SolanaNode): Promise<Outcome | null> => {
+    const outcome = await askOutcome(node, signature);
+    if (outcome !== null) shown.push(outcome);
+    return outcome;
+  };
+  const agreeing = await chain.pool.second(witness.node, ask, (outcome) => isSame(witness.answer, outcome));
+  return agreeing?.answer ?? shown[0] ?? null;
+}
+
+async function askOutcome(node: SolanaNode, signature: string): Promise<Outcome | null> {
+  const answer = await getTransaction(node, signature);
+  if (answer === null || answer.meta === null) return null;
+  const { slot, meta } = answer;
+  const { err, fee: feeLamports, preBalances: before, postBalances: after } = meta;
+  const spentLamports = before === null || after === null ? null : before - after;
+  return { node: node.name, slot, error: err?.text ?? null, spending: { feeLamports, spentLamports } };
+}
+
+function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
+  return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
 }
 
 /** Why a finalized sighting does not count yet, with the nodes named. */
@@ -84,8 +101,7 @@ export function outcomeEvidence(
   witness: NodeTestimony<Sighting>,
   outcome: Outcome | null,
 ): OutcomeEvidence {
-  const seen = witness.answer.kind === 'seen' ? witness.answer : null;
-  const agrees = outcome !== null && seen?.slot === outcome.slot && seen.error === outcome.error;
+  const agrees = outcome !== null && isSame(witness.answer, outcome);
   return { quorum, statuses: [witness], outcomeConfirmedBy: agrees ? [outcome.node] : [] };
 }
 
@@ -107,16 +123,20 @@ export async function investigate(
     attempts.map((attempt) => attempt.signature),
     sequence + 1,
   );
+  const isRead = ({ range, gone }: BlockReading) => range !== null || gone !== null;
+  const starts = [...readings.values()].some(isRead) ? await historyStarts(chain.pool) : new Map();
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
     const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
-    const said = statuses[index] ?? [];
+    const told = statuses[index] ?? [];
     const isIncluded = coverage?.containsSignature === true;
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const isLacking = displacement !== null || coverage?.containsSignature === false;
+    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
+    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const blocks = { stillTaking, origin, displacement, coverage };
     const evidence = { ...found, ...blocks, finalizedHeights: heights };
-    return { evidence, feeLamports, obstacle: missing(chain, heights, obstacle, said) };
+    return { evidence, spending, obstacle: missing(chain, heights, obstacle, said) };
   });
 }
 
@@ -147,31 +167,37 @@ export async function confirmOutcome(
   signature: string,
   statuses: readonly NodeTestimony<Sighting>[],
   isIncluded: boolean,
-): Promise<OutcomeEvidence & { readonly feeLamports: bigint | null }> {
+): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
   const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
   const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
-  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], feeLamports: null };
-  const outcome = await secondOutcome(chain, witness.node, signature);
+  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], spending: NOT_SHOWN };
+  const outcome = await secondOutcome(chain, witness, signature);
   const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
-  const feeLamports = outcome?.feeLamports ?? null;
-  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, feeLamports };
+  const spending = outcome?.spending ?? NOT_SHOWN;
+  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, spending };
   // What one node alone shows against its own status tells nothing.
   const heard = outcomeConfirmedBy.length === 0 ? statuses : [...statuses, witness];
-  return { quorum, statuses: heard, outcomeConfirmedBy, feeLamports };
+  return { quorum, statuses: heard, outcomeConfirmedBy, spending };
 }
 
-/** The finalized transaction as any node shows it, as a sighting of that node. */
+/** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */
 async function shownFinal(
-  chain: Chain,
+  { pool }: Chain,
   signature: string,
   sequence: number,
 ): Promise<NodeTestimony<Sighting> | null> {
-  const shown = await secondOutcome(chain, '', signature);
-  if (shown === null) return null;
-  const { node, slot, error } = shown;
-  return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error } };
+  const answers = await pool.all((node) => askOutcome(node, signature));
+  const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
+  const sightings = shown.map((outcome) => ({ outcome, answer: finalSighting(outcome) }));
+  const seconded = sightings.find(({ answer }) => shown.filter((other) => isSame(answer, other)).length > 1);
+  const witness = seconded ?? sightings[0];
+  return witness === undefined ? null : { node: witness.outcome.node, sequence, answer: witness.answer };
+}
+
+function finalSighting({ slot, error }: Outcome): Sighting {
+  return { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null };
 }
 
 interface BlockReading {

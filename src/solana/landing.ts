@@ -6,6 +6,7 @@ import { chunksOf } from './chunks.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
 import { Finality } from './finality.ts';
 import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';
+import { NOT_SHOWN } from './spending.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
 /**
@@ -118,12 +119,12 @@ export class LandingWatcher {
     if (watch.concluding) return;
     watch.concluding = true;
     const askedAt = new Date();
-    const outcome = await secondOutcome(this.#chain, witness.node, watch.attempt.signature).catch(() => null);
+    const outcome = await secondOutcome(this.#chain, witness, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const why = this.#settle(
       watch,
-      findOutcome(watch.attempt, evidence, askedAt, outcome?.feeLamports ?? null),
+      findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN),
     );
     watch.unseconded += 1;
     if (why !== null) watch.doubt(why);
@@ -160,10 +161,10 @@ export class LandingWatcher {
   }
 
   /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
-  #settle(watch: Watch, { verdict, evidence, times, feeLamports, obstacle }: Finding): string | null {
+  #settle(watch: Watch, { verdict, evidence, times, spending, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
     if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
-    if (watch.open) watch.finish({ verdict, evidence, times, feeLamports });
+    if (watch.open) watch.finish({ verdict, evidence, times, spending });
     return null;
   }
 }

@@ -6,6 +6,7 @@ import type {
   NonceEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
@@ -14,6 +15,7 @@ import { findNonceEnd, type NonceEnd } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
+import type { Spending } from './spending.ts';
 
 /** An attempt with a durable nonce that has a signature. */
 export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: string };
@@ -21,7 +23,7 @@ export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: strin
 /** The evidence for a verdict; see {@link Investigation} of attempts with a blockhash. */
 export interface NonceInvestigation {
   readonly evidence: NonceEvidence;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
   readonly obstacle: string | null;
 }
 
@@ -67,17 +69,22 @@ export async function investigateNonces(
   );
   const signatures = attempts.map(({ signature }) => signature);
   const statuses = await askStatuses(chain, signatures, sequence + 1);
+  const isRead = ({ use, coverage }: Ending) => use !== null || coverage !== null;
+  const starts = endings.some(isRead) ? await historyStarts(chain.pool) : new Map();
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const said = statuses[index] ?? [];
-    const { obstacle, ...ending } = endings[index] ?? NOT_READ;
+    const reading = endings[index] ?? NOT_READ;
+    const { obstacle, ...ending } = reading;
+    const told = statuses[index] ?? [];
     const isIncluded =
       ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
-    const { feeLamports, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const isLacking = isRead(reading) && !isIncluded;
+    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
+    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {
       evidence: { ...found, ...ending, finalizedNonces },
-      feeLamports,
+      spending,
       obstacle: faults.length === 0 ? null : faults.join('; '),
     };
   });

@@ -11,14 +11,14 @@ export async function readStatuses(
   signatures: readonly string[],
   history: boolean,
 ): Promise<Sighting[]> {
-  const { value } = await getSignatureStatuses(node, signatures, history);
+  const { context, value } = await getSignatureStatuses(node, signatures, history);
   if (value.length !== signatures.length) {
     throw new NodeFault(
       node.name,
       `getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
     );
   }
-  return value.map(sightingOf);
+  return value.map((status) => sightingOf(status, context.slot));
 }
 
 /** The nodes that keep no history: what they do not remember says nothing. */
@@ -27,8 +27,8 @@ export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<stri
 }
 
 /** A status as evidence. Nothing is finalized by what an answer leaves out: `confirmations` must say null itself. */
-export function sightingOf(status: SignatureStatus | null): Sighting {
-  if (status === null) return { kind: 'absent' };
+export function sightingOf(status: SignatureStatus | null, atSlot: bigint): Sighting {
+  if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
   const { slot, confirmations, confirmationStatus } = status;
   const commitment = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
   if (!confirmationStatus && confirmations === undefined) {
@@ -37,5 +37,5 @@ export function sightingOf(status: SignatureStatus | null): Sighting {
       why: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
     };
   }
-  return { kind: 'seen', commitment, slot, error: status.err?.text ?? null };
+  return { kind: 'seen', commitment, slot, error: status.err?.text ?? null, atSlot };
 }

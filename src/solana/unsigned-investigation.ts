@@ -7,14 +7,17 @@ import {
   type UnsignedFacts,
   type WalletEntry,
 } from '../domain/unsigned.ts';
-import type { BlockCache, LinkedBlock, LinkedRange } from './blocks.ts';
+import { historyStarts } from './absence.ts';
+import { type BlockCache, coverageOf, type LinkedBlock, type LinkedRange } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import type { Finding } from './examination.ts';
 import { askHeights } from './heights.ts';
 import { readBlocksOf } from './investigation.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
 import { listAbove, partiesOf, type Verify } from './wallet-history.ts';
 
@@ -51,13 +54,13 @@ export async function examineUnsigned(
   const coverage =
     range === null || contains === null
       ? null
-      : { first: range.first, last: range.last, containsSignature: contains, sequence };
+      : { ...coverageOf(range, ''), containsSignature: contains, sequence };
   const displacement = gone === null ? null : { ...gone, sequence };
   const statuses = await askHistories(chain, attempt, range?.last.slot ?? null, hashOf, sequence + 1);
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
-  return { verdict: judgeUnsigned(attempt, evidence), evidence, times, feeLamports: null, obstacle };
+  return { verdict: judgeUnsigned(attempt, evidence), evidence, times, spending: NOT_SHOWN, obstacle };
 }
 
 /** The hash of a finalized transaction's message, each read once; null where no node shows bytes that prove it. */
@@ -79,7 +82,7 @@ async function holdsMessage(
   { wallet, messageHash }: UnsignedAttempt,
   hashOf: HashOf,
 ): Promise<boolean | null> {
-  const read = (block: LinkedBlock) => signedIn(pool, block, wallet).catch(() => null);
+  const read = (block: LinkedBlock) => signedIn(pool, block, wallet);
   const signed = await pLimit(AT_ONCE).map(blocks, read);
   const hashes = await pLimit(AT_ONCE).map(
     signed.flatMap((signatures) => signatures ?? []),
@@ -89,9 +92,16 @@ async function holdsMessage(
   return signed.includes(null) || hashes.includes(null) ? null : false;
 }
 
-/** The transactions of a linked block that the wallet signed. Only the very block with the very transactions of the link counts. */
-function signedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
-  return pool.read(async (node) => {
+/**
+ * The transactions of a linked block that the wallet signed, as a quorum shows them; null where too few agree. Only the very block with
+ * the very transactions of the link counts.
+ */
+async function signedIn(
+  pool: NodePool,
+  block: LinkedBlock,
+  wallet: string,
+): Promise<readonly string[] | null> {
+  const ask = async (node: SolanaNode): Promise<readonly string[]> => {
     const shown = await getBlockAccounts(node, block.slot);
     const transactions = shown?.transactions ?? [];
     const isSame =
@@ -100,7 +110,9 @@ function signedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<r
       transactions.every(({ signature }) => block.signatures.has(signature));
     if (!isSame) throw new NodeFault(node.name, `getBlock: shows another block ${block.slot} with accounts`);
     return transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
-  });
+  };
+  const shown = await pool.agreed(ask, (one, other) => one.join() === other.join());
+  return shown?.answer ?? null;
 }
 
 /** What the history of the wallet says at each node; one that keeps none, or shows a part of it, says nothing. */
@@ -113,6 +125,7 @@ async function askHistories(
 ): Promise<readonly NodeTestimony<Sighting>[]> {
   const answers = await pool.all((node) => listAbove(node, wallet, blockhashSlot, () => false));
   const forgetful = forgetfulNodes(pool);
+  const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
     if (result.status === 'rejected') return said({ kind: 'unreadable', why: String(result.reason) });
@@ -124,6 +137,7 @@ async function askHistories(
       inLife,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
-    return said(sightingOfMessage(messageHash, read));
+    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot: finalized.slot };
+    return said(sightingOfMessage(messageHash, history));
   });
 }

@@ -1,15 +1,16 @@
 import type { Evidence, InvestigationTimes, NonceEvidence, Verdict } from '../domain/attempt.ts';
 import type { AnySignedAttempt } from './examination.ts';
+import type { Spending } from './spending.ts';
 
 /** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
 export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
-/** How an attempt ended, and what proves it. `feeLamports` is what the chain charged; null for a dead one. */
+/** How an attempt ended, and what proves it. `spending` is what the chain charged. */
 export interface LandingOutcome {
   readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
-  readonly feeLamports: bigint | null;
+  readonly spending: Spending;
 }
 
 /** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `why`; nothing may be signed. */

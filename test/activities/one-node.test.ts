@@ -11,6 +11,8 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts'
 import { ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { type Lie, startLiar } from '../solana/liar.ts';
+import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 
 const HOT = randomAddress();
@@ -19,27 +21,51 @@ let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
 let composer: Composer;
+let liar: ScriptedNode | null = null;
 
 beforeEach(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: HOT });
   localnet.controls.produceSlots(100);
   pool = await openNodePool(localnet.rpcUrls);
-  chain = new Chain(pool);
-  composer = new Composer({
+  composer = composerOf(pool);
+});
+afterEach(async () => {
+  await pool.close();
+  await liar?.close();
+  await localnet.close();
+  liar = null;
+});
+
+function composerOf(nodes: NodePool): Composer {
+  chain = new Chain(nodes);
+  return new Composer({
     chain,
     fees: new FeePlanner(chain, PRICES),
     lifetimes: blockhashLifetimes(chain),
     rules: { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy: {} },
     bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
   });
-});
-afterEach(async () => {
+}
+
+/** Makes the best node show another account at `address`; null: none. */
+async function lieAbout(address: string, account: object | null): Promise<void> {
+  const lie: Lie = ({ method, params }, said) => {
+    // It claims to be ahead, so it is asked first.
+    if (method === 'getSlot') return Number(said) + 80;
+    if (method !== 'getMultipleAccounts') return undefined;
+    const { context, value } = said as { context: object; value: unknown[] };
+    const asked = params[0] as string[];
+    return { context, value: value.map((own, at) => (asked[at] === address ? account : own)) };
+  };
+  liar = await startLiar(localnet.rpcUrls[0] ?? '', () => lie);
   await pool.close();
-  await localnet.close();
-});
+  pool = await openNodePool([liar.url, localnet.rpcUrls[1] ?? '']);
+  composer = composerOf(pool);
+}
 
 function pay(destination: string, asset = localnet.mint.address): Promise<Composition> {
-  return composer.compose(withdrawalRow(asset, { destination }), 1, 0n);
+  const amount = asset === 'SOL' ? 2_000_000n : 1_000n;
+  return composer.compose(withdrawalRow(asset, { destination, amount }), 1, 0n);
 }
 
 /** Units that the composed message uses now, and its limit. */
@@ -63,6 +89,7 @@ const REFUSED = {
 describe('a withdrawal is not rejected for good', () => {
   it('by a node that lags behind the token account which another one showed', async () => {
     const destination = randomAddress();
+    await localnet.airdrop(destination, 5_000_000n);
     await localnet.mintTo(localnet.mint.address, destination, 1n);
     localnet.controls.produceSlots(10);
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
@@ -86,6 +113,68 @@ describe('a withdrawal is not rejected for good', () => {
     localnet.controls.clearFaults();
     for (const node of [0, 1]) localnet.controls.setFault(node, 'simulateTransaction', REFUSED);
     expect(await pay(randomAddress())).toMatchObject({ kind: 'rejected', reason: { code: 'would_fail' } });
+  });
+});
+
+describe('one node that lies about an account', () => {
+  const owned = (owner: string) => ({
+    lamports: 5_000_000,
+    owner,
+    data: ['AAAA', 'base64'],
+    executable: false,
+    rentEpoch: 0,
+    space: 3,
+  });
+
+  it('has no SOL paid to a mint that it does not show', async () => {
+    await lieAbout(localnet.mint.address, null);
+    await expect(pay(localnet.mint.address, 'SOL')).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('is not borne out by a second one that lags behind it', async () => {
+    localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
+    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow('is at slot');
+  });
+
+  it.each([
+    ['a wallet that it gives another owner', 'SOL', () => randomAddress()],
+    ['a mint that it does not show', 'token', () => localnet.mint.address],
+    ['a mint that it gives another owner', 'token', () => localnet.mint.address],
+  ])('has no withdrawal rejected for good for %s', async (why, asset, addressOf) => {
+    const address = addressOf();
+    await lieAbout(address, why.endsWith('owner') ? owned(randomAddress()) : null);
+    const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(randomAddress());
+    await expect(paid).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('has none rejected for a token account that it shows in foreign hands', async () => {
+    const destination = randomAddress();
+    const ata = deriveAta(destination, localnet.mint.address, TOKEN_PROGRAM);
+    await lieAbout(ata, owned(TOKEN_2022_PROGRAM));
+    await expect(pay(destination)).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('is found out by one question to another node for all that are composed together', async () => {
+    const asked: string[][] = [];
+    for (const [at, node] of pool.nodes.entries()) {
+      const call = node.call.bind(node);
+      node.call = (method, params, schema) => {
+        if (method === 'getMultipleAccounts')
+          asked.push([String(at), String((params[0] as string[]).length)]);
+        return call(method, params, schema);
+      };
+    }
+    const empty = Array.from({ length: 20 }, () => randomAddress());
+    const composed = await Promise.all(empty.map((destination) => pay(destination, 'SOL')));
+    expect(new Set(composed.map(({ kind }) => kind))).toEqual(new Set(['composed']));
+    expect(asked).toEqual([
+      ['0', '21'],
+      ['1', '20'],
+    ]);
+    await localnet.airdrop(empty[0] ?? '', 5_000_000n);
+    localnet.controls.produceSlots(5);
+    expect((await pay(empty[0] ?? '', 'SOL')).kind).toBe('composed');
+    expect(asked.slice(2)).toEqual([['0', '2']]);
   });
 });
 

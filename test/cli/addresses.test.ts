@@ -36,7 +36,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
       count: 3,
     });
     expect(entries.map(({ path }) => path)).toEqual([0, 1, 2].map((i) => `m/44'/501'/${i}'/0'`));
-    await checkManifest(manifest('a.json'), publicKey);
+    await checkManifest(manifest('a.json'), { cluster: 'devnet', manifestKey: publicKey });
     const next = await generate(
       '--count',
       '2',

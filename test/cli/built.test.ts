@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ afterAll(() => {
   if (dist !== undefined) rmSync(dist, { recursive: true });
 });
 
-test('the compiled command runs the whole stack, and it pays', async () => {
+test('the compiled command runs the whole stack: it pays, gives out addresses and takes a local webhook', async () => {
   const dev = spawn(process.execPath, [`${dist}/cli.js`, 'dev', '--json'], {
     cwd: dist,
     env: { ...testEnvironment(), SLUICE_HTTP_PORT: String(await freePort()) },
@@ -32,10 +32,24 @@ test('the compiled command runs the whole stack, and it pays', async () => {
   const ended = new Promise((resolve) => dev.once('close', resolve));
   try {
     const { value } = await createInterface({ input: dev.stdout })[Symbol.asyncIterator]().next();
-    const { apiUrl: baseUrl, apiKey } = JSON.parse(value ?? '') as DevFacts;
+    const {
+      apiUrl: baseUrl,
+      apiKey,
+      mints,
+      deposits,
+      webhooksToPrivate,
+    } = JSON.parse(value ?? '') as DevFacts;
     const sluice = new SluiceClient({ baseUrl, apiKey });
     const terms = { id: 'built', asset: 'SOL', amount: '20000000', destination: newWallet() };
     await sluice.withdraw({ ...terms, acceptEmptyWallet: true });
+    const { address } = await sluice.depositAddresses.assign('somebody');
+    expect(readFileSync(deposits?.manifestFile ?? '', 'utf8')).toContain(address);
+    expect(statSync(deposits?.mnemonicFile ?? '').mode & 0o777).toBe(0o600);
+    const listed = (await sluice.assets.list()).map(({ asset }) => asset);
+    expect(listed).toEqual(expect.arrayContaining(['SOL', ...Object.values(mints)]));
+    expect(webhooksToPrivate).toBe(true);
+    const { url } = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
+    expect(url).toContain('127.0.0.1');
     expect((await sluice.waitForFinal('built')).status).toBe('finalized');
   } finally {
     dev.kill('SIGTERM');

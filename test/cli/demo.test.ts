@@ -1,9 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DemoReport } from '../../src/cli/demo/report.ts';
 import { runScenario } from '../../src/cli/demo/scenario.ts';
+import { developmentPool } from '../../src/cli/development-pool.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 
+const keys = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 let live: TestStack;
 let node: string;
 let report: DemoReport;
@@ -11,12 +16,17 @@ const said: string[] = [];
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 beforeAll(async () => {
-  live = await testStack(250);
+  const say = (line: string) => said.push(line);
+  const pool = await developmentPool(keys, say);
+  live = await testStack(250, { SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey });
   node = live.stack.rpcUrls[0] ?? '';
   const { signal } = new AbortController();
-  report = await runScenario({ ...live, node, say: (line) => said.push(line), signal });
+  report = await runScenario({ ...live, pool, node, say, signal });
 });
-afterAll(() => live?.close());
+afterAll(async () => {
+  await live?.close();
+  rmSync(keys, { recursive: true });
+});
 
 test('pays everyone once and turns one away', () => {
   expect(report).toMatchObject({ ok: true, faults: [], rejected: { code: 'mint' } });
@@ -32,6 +42,24 @@ test('the worker died between send and confirmation, and the same transaction pa
     /killed worker \d+ with SIGKILL: the node has the transaction \((processed|confirmed)\)/,
   );
   expect(report.rows.filter((row) => row.note === signature)).toHaveLength(1);
-  const { value } = await rpc<{ value: readonly unknown[] }>(node, 'getSignatureStatuses', [[signature]]);
+  const { value } = await rpc<{ value: readonly unknown[] }>(node, 'getSignatureStatuses', [
+    [signature],
+    { searchTransactionHistory: true },
+  ]);
   expect(value[0]).toMatchObject({ err: null, confirmationStatus: 'finalized' });
+});
+
+test('every deposit that the blocks show is credited once, across a killed scanner, and no fake is', () => {
+  expect(report.deposits).toMatchObject({
+    made: 8,
+    credited: 8,
+    notCredited: { unknown_mint: 1, below_minimum: 1, not_associated_account: 1, owner_changed: 1 },
+    scannerKilled: true,
+  });
+  const { signature = '', slot = '', cursor = '' } = report.deposits.kill ?? {};
+  expect(BigInt(cursor)).toBeLessThan(BigInt(slot));
+  expect(report.depositRows.at(-1)).toMatchObject({ status: 'final', note: signature });
+  expect(said.join('\n')).toMatch(
+    /killed worker \d+, which scans, with SIGKILL: the deposit is in block \d+/,
+  );
 });

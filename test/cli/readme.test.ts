@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { developmentPool, openDeposits } from '../../src/cli/development-pool.ts';
+import type { Deposit } from '../../src/client/client.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 
@@ -14,11 +16,15 @@ const TSX = import.meta.resolve('tsx');
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0;
 const run = promisify(execFile);
 
-/** The code blocks of "The first withdrawal", as a reader would copy them. */
-const section = readFileSync(join(ROOT, 'README.md'), 'utf8').split('## The first withdrawal')[1] ?? '';
-const [curl = '', typescript = '', commandLine = ''] = [...section.matchAll(/```\w+\n(.*?)```/gs)].map(
-  ([, code = '']) => code,
-);
+/** The code blocks of a section of README, as a reader would copy them. */
+function blocksOf(heading: string): readonly string[] {
+  const [, after = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split(`\n## ${heading}\n`);
+  const [section = ''] = after.split('\n## ');
+  return [...section.matchAll(/```\w+\n(.*?)```/gs)].map(([, code = '']) => code);
+}
+
+const [curl = '', typescript = '', commandLine = ''] = blocksOf('The first withdrawal');
+const [depositCurl = '', depositTypescript = '', depositCommandLine = ''] = blocksOf('The first deposit');
 
 let live: TestStack;
 /** A place outside the repository, with `.sluice/dev.json` of a running stack. */
@@ -27,7 +33,10 @@ let directory: string;
 beforeAll(async () => {
   live = await testStack();
   directory = mkdtempSync(join(tmpdir(), 'sluice-readme-'));
-  writeDevFile(devFacts(live.stack), join(directory, '.sluice/dev.json'));
+  const pool = await developmentPool(join(directory, '.sluice/keys'), () => undefined);
+  await openDeposits(live.sluice, pool, live.stack.chainInfo);
+  const facts = devFacts(live.stack, { deposits: pool, webhooksToPrivate: false });
+  writeDevFile(facts, join(directory, '.sluice/dev.json'));
 });
 // The package is built, and each program is a process of its own, which takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
@@ -49,7 +58,40 @@ test.skipIf(!HAS_CURL)('the curl lines pay the first withdrawal', async () => {
   expect((await live.sluice.waitForFinal('first')).status).toBe('finalized');
 });
 
-test('the TypeScript program pays the second through the built package, by its name and with its types', async () => {
+/** What a user has, once something is final. */
+async function finalDeposits(userRef: string): Promise<readonly Deposit[]> {
+  for await (const { deposit } of live.sluice.deposits.events({ userRef, state: 'final', pollMs: 100 }))
+    return [deposit];
+  return [];
+}
+
+test.skipIf(!HAS_CURL)('the curl lines bring the first deposit, and the command line shows it', async () => {
+  const { stdout } = await run('sh', ['-c', depositCurl], { cwd: directory });
+  const [given = '', paid = '', listed = ''] = stdout.trim().split('\n');
+  const { address } = JSON.parse(given) as { address: string };
+  const { result } = JSON.parse(paid) as { result: string };
+  expect(JSON.parse(listed)).toHaveProperty('deposits');
+  expect(await finalDeposits('user-17')).toMatchObject([
+    { wallet: address, signature: result, asset: 'SOL', amount: '5000000', state: 'final' },
+  ]);
+
+  const env = { ...process.env, SLUICE_API_URL: live.stack.apiUrl, SLUICE_API_KEY: live.stack.apiKey };
+  const shown = await run('sh', ['-c', depositCommandLine], { cwd: ROOT, env });
+  expect(shown.stdout).toContain((await live.sluice.depositAddresses.ofUser('user-19')).address);
+  expect(shown.stdout).toMatch(`final  5000000 base units of SOL to ${address} of user-17  ${result}`);
+});
+
+/** Runs a program of README as a package beside ours would be, by its name and with its types. */
+async function runTypescript(name: string, program: string): Promise<readonly string[]> {
+  const path = `.sluice/${name}`;
+  writeFileSync(join(directory, path), program);
+  const options = ['--noEmit', '--strict', '--types', 'node', '--target', 'es2023', '--module', 'nodenext'];
+  await run(process.execPath, [TSC, ...options, path], { cwd: directory });
+  const { stdout } = await run(process.execPath, ['--import', TSX, path], { cwd: directory });
+  return stdout.trim().split('\n');
+}
+
+test('the TypeScript programs pay and see a deposit through the built package, by its name and with its types', async () => {
   const installed = join(directory, 'node_modules/sluice');
   await run(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')], {
     cwd: ROOT,
@@ -59,13 +101,14 @@ test('the TypeScript program pays the second through the built package, by its n
   for (const types of ['@types/node', 'undici-types'])
     cpSync(join(ROOT, 'node_modules', types), join(directory, 'node_modules', types), { recursive: true });
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(directory, '.sluice/second.ts'), typescript);
 
-  const options = ['--noEmit', '--strict', '--types', 'node', '--target', 'es2023', '--module', 'nodenext'];
-  await run(process.execPath, [TSC, ...options, '.sluice/second.ts'], { cwd: directory });
-  const { stdout } = await run(process.execPath, ['--import', TSX, '.sluice/second.ts'], { cwd: directory });
+  const paid = await runTypescript('second.ts', typescript);
   const { attempts } = await live.sluice.get('second');
-  expect(stdout.trim().split('\n').slice(-2)).toEqual(['finalized', attempts[0]?.signature]);
+  expect(paid.slice(-2)).toEqual(['finalized', attempts[0]?.signature]);
+
+  const deposited = await runTypescript('deposit.ts', depositTypescript);
+  const [deposit] = await finalDeposits('user-18');
+  expect(deposited.at(-1)).toContain(`final 6000000 SOL ${deposit?.signature}`);
 });
 
 test('the command line pays the third and waits for it', async () => {

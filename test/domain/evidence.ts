@@ -18,14 +18,15 @@ export const ATTEMPT: AttemptFacts = {
   lastValidBlockHeight: 1150n,
 };
 
-export const ABSENT: Sighting = { kind: 'absent' };
+/** The null of a node that had come far, and whose history reaches back to the beginning. */
+export const ABSENT = { kind: 'absent', atSlot: 4_000n, historyFrom: 0n } as const satisfies Sighting;
 export const UNREADABLE: Sighting = { kind: 'unreadable', why: 'timeout' };
 
 export function seen(
   commitment: 'processed' | 'confirmed' | 'finalized',
   error: string | null = null,
 ): Sighting {
-  return { kind: 'seen', commitment, slot: 2000n, error };
+  return { kind: 'seen', commitment, slot: 2000n, error, atSlot: 4_000n };
 }
 
 export function said<T>(node: string, sequence: number, answer: T): NodeTestimony<T> {
@@ -44,6 +45,7 @@ export function coverage(
     readonly first?: Partial<AgreedBlock>;
     readonly last?: Partial<AgreedBlock>;
     readonly containsSignature?: boolean;
+    readonly witnesses?: number;
     readonly sequence?: number;
   } = {},
 ): SequencedCoverage {
@@ -52,6 +54,7 @@ export function coverage(
     first: agreed(first),
     last: agreed({ ...END, ...last }),
     containsSignature: false,
+    witnesses: 2,
     sequence: 20,
     ...rest,
   };
@@ -78,6 +81,15 @@ export const sequence = fc.integer({ min: 0, max: 40 });
 /** Mostly null, sometimes anything else. */
 export const anySighting: fc.Arbitrary<Sighting> = fc.oneof(
   { weight: 6, arbitrary: fc.constant(ABSENT) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Sighting>(
+      { ...ABSENT, atSlot: 2_999n },
+      { ...ABSENT, historyFrom: 2_501n },
+      { ...ABSENT, historyFrom: null },
+      { ...ABSENT, atSlot: null },
+    ),
+  },
   { weight: 1, arbitrary: fc.constant(UNREADABLE) },
   {
     weight: 1,
@@ -86,6 +98,7 @@ export const anySighting: fc.Arbitrary<Sighting> = fc.oneof(
       commitment: fc.constantFrom('processed' as const, 'confirmed' as const, 'finalized' as const),
       slot: fc.bigInt({ min: 1900n, max: 3100n }),
       error: fc.option(fc.constant('InstructionError'), { freq: 2 }),
+      atSlot: fc.constant(4_000n),
     }),
   },
 );
@@ -130,6 +143,7 @@ const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
     agreeingNodes: fc.array(node, { maxLength: 4 }),
   }),
   containsSignature: mostly(false, true),
+  witnesses: mostly(2, 1),
   sequence,
 });
 

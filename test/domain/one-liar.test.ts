@@ -60,7 +60,9 @@ const inventedDisplacement: fc.Arbitrary<Displacement> = fc.record({
 
 function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
   const landed = landedAt !== null && landedAt <= tip;
-  return landed ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null } : ABSENT;
+  return landed
+    ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null, atSlot: null }
+    : ABSENT;
 }
 
 /** Who confirms the first finalized sighting: honest nodes where it is true, the liar where it did not report it itself. */
@@ -82,33 +84,36 @@ function confirmers(
   );
 }
 
-/** All that a pool of the honest nodes and one liar can be made to say, whatever the liar says. */
+/** So many nodes show the blocks of its life with, or without, its transaction. */
+function witnessesOf({ landedAt, tips }: Truth, containsSignature: boolean): number {
+  return containsSignature === (landedAt !== null) ? tips.length + 1 : 1;
+}
+
+/** All that a pool of the honest nodes, of which one may have forgotten the transaction, and one liar can be made to say, whatever the liar says. */
 function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
   const origin = agreedBlocks(fc.constant(ORIGIN), truth);
   const last = agreedBlocks(
     height.map((value) => ({ slot: 3000n, blockhash: `hash-${value}`, height: value })),
     truth,
   );
-  const coverage = fc.record({
-    first: origin,
-    last,
-    containsSignature: fc.boolean(),
-    sequence: fc.constant(20),
-  });
+  const coverage = fc
+    .record({ first: origin, last, containsSignature: fc.boolean(), sequence: fc.constant(20) })
+    .map((blocks) => ({ ...blocks, witnesses: witnessesOf(truth, blocks.containsSignature) }));
   return fc
     .record({
       liarHeight: wildHeight,
       liarSighting: anySighting,
       isLiarFirst: fc.boolean(),
       isLiarTaking: fc.boolean(),
+      forgets: fc.boolean(),
       origin: fc.option(origin, { freq: 9 }),
       coverage: fc.option(coverage, { freq: 9 }),
       displacement: fc.option(inventedDisplacement, { freq: 2 }),
     })
-    .map(({ liarHeight, liarSighting, isLiarFirst, isLiarTaking, ...blocks }) => {
+    .map(({ liarHeight, liarSighting, isLiarFirst, isLiarTaking, forgets, ...blocks }) => {
       const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
       const sightings = truth.tips.map((tip, index) =>
-        said(honest(index), 30 + index, honestSighting(truth, tip)),
+        said(honest(index), 30 + index, forgets && index === 0 ? ABSENT : honestSighting(truth, tip)),
       );
       const lie = said(LIAR, 40, liarSighting);
       const statuses = isLiarFirst ? [lie, ...sightings] : [...sightings, lie];

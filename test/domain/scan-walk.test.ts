@@ -130,3 +130,39 @@ describe('the blocks that go on from the cursor', () => {
       expect(isParent({ ...cursor, ...lie }, anchor)).toBe(false);
   });
 });
+
+describe('one block is the parent of another', () => {
+  const previous = { slot: 10n, blockhash: 'hash-10', height: 7n };
+  const next: BlockHeader = {
+    slot: 13n,
+    blockhash: 'hash-13',
+    parentSlot: 10n,
+    previousBlockhash: 'hash-10',
+    height: 8n,
+    time: null,
+  };
+
+  it('the next block links to its parent across slots without a block', () => {
+    expect(isParent(previous, next)).toBe(true);
+  });
+
+  it.each([
+    ['names another slot', { parentSlot: 11n }],
+    ['names another hash of the same slot, as on a fork', { previousBlockhash: 'hash-10b' }],
+    ['leaves a height out', { height: 9n }],
+    ['has the height of its parent', { height: 7n }],
+    ['is not behind it, as the first block of all is its own parent', { slot: 10n }],
+  ])('a block that %s does not', (_what, change) => {
+    expect(isParent(previous, { ...next, ...change })).toBe(false);
+  });
+
+  it('in a chain for the very next one, and for no other', () => {
+    fc.assert(
+      fc.property(chains, (chain) => {
+        for (const [i, one] of chain.entries())
+          for (const [j, other] of chain.entries()) expect(isParent(one, other)).toBe(j === i + 1);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -4,6 +4,7 @@ import { judgeUnsigned, sightingOfMessage, type WalletEntry } from '../../src/do
 import { ABSENT, ATTEMPT, anyEvidence, coverage, deathEvidence, said, UNREADABLE } from './evidence.ts';
 
 const { signature: _signature, ...life } = ATTEMPT;
+const WHOLE = { historyFrom: 0n, atSlot: 4_000n };
 const UNSIGNED = { ...life, messageHash: 'ours' };
 
 const anyEntries: fc.Arbitrary<WalletEntry[]> = fc.array(
@@ -20,7 +21,7 @@ test('a history is silent only where every transaction of the wallet is read and
     fc.property(anyEntries, (entries) => {
       const hashes = entries.map(({ messageHash }) => messageHash);
       const expected = hashes.includes('ours') ? 'seen' : hashes.includes(null) ? 'unreadable' : 'absent';
-      expect(sightingOfMessage('ours', entries).kind).toBe(expected);
+      expect(sightingOfMessage('ours', { entries, ...WHOLE }).kind).toBe(expected);
     }),
   );
 });
@@ -42,7 +43,10 @@ test('dead without a signature, by the same evidence; anything but the proof is 
 test('any node that lists the message, or blocks that hold it, forbid its death; and nothing proves it landed', () => {
   fc.assert(
     fc.property(anyEvidence, fc.bigInt({ min: 2501n, max: 3000n }), (evidence, slot) => {
-      const found = sightingOfMessage('ours', [{ signature: 's', slot, messageHash: 'ours' }]);
+      const found = sightingOfMessage('ours', {
+        entries: [{ signature: 's', slot, messageHash: 'ours' }],
+        ...WHOLE,
+      });
       const listed = { ...evidence, statuses: [...evidence.statuses, said('c', 40, found)] };
       expect(judgeUnsigned(UNSIGNED, listed).kind).not.toBe('dead');
       const held = coverage({ containsSignature: true });

@@ -150,10 +150,11 @@ describe('settling an attempt', () => {
       state: 'landed',
       slot: 2n ** 55n,
       feeLamports: 6n,
+      rentLamports: 7n,
       proof: { heights: [2n ** 60n], nodes: ['a'] },
     } as const;
     const row = await use.ledger.attempts.settle(id, 1, outcome);
-    expect(row).toMatchObject({ state: 'landed', slot: 2n ** 55n, feeLamports: 6n });
+    expect(row).toMatchObject({ state: 'landed', slot: 2n ** 55n, feeLamports: 6n, rentLamports: 7n });
     expect(row.proof).toEqual({ heights: [(2n ** 60n).toString()], nodes: ['a'] });
     expect(await use.ledger.attempts.settle(id, 1, { ...outcome, proof: 'another' })).toEqual(row);
     for (const state of ['failed', 'dead'] as const) {

@@ -21,7 +21,7 @@ test('evidence is read as it was judged, with its times', () => {
 test('evidence on a durable nonce is read, too; without times on record they are null', () => {
   const evidence = {
     quorum: 2,
-    statuses: [said('a', 4, { kind: 'absent' })],
+    statuses: [said('a', 4, { kind: 'absent', atSlot: 12n, historyFrom: null })],
     outcomeConfirmedBy: [],
     finalizedNonces: [said('a', 1, 'n2')],
     use: { signature: 's', nonceAccount: 'account', nonce: 'n1', slot: 9n, shownBy: ['a', 'b'], sequence: 3 },

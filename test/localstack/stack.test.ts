@@ -58,7 +58,8 @@ test('a worker killed with SIGKILL is gone at once and can be started again', as
 
 test('the dev file tells where everything is, to its owner only', () => {
   const path = join(stateDir, 'dev.json');
-  const remove = writeDevFile(devFacts(stack), path);
+  const deposits = { manifestFile: '/pool.json', mnemonicFile: '/pool.mnemonic' };
+  const remove = writeDevFile(devFacts(stack, { deposits, webhooksToPrivate: true }), path);
   const facts = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   expect(facts).toMatchObject({
     apiUrl: stack.apiUrl,
@@ -69,6 +70,8 @@ test('the dev file tells where everything is, to its owner only', () => {
     temporalAddress: stack.temporal.address,
     rpcUrls: stack.rpcUrls,
     hotWallet: stack.hotWallet,
+    deposits,
+    webhooksToPrivate: true,
   });
   expect(Object.keys(facts.mints as object)).toEqual(['mint', 'feeMint', 'plantedMint']);
   expect(statSync(path).mode & 0o777).toBe(0o600);

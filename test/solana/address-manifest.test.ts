@@ -8,6 +8,7 @@ import {
   type AddressManifest,
   checkManifest,
   MANIFEST_ENTRIES,
+  type ManifestTrust,
 } from '../../src/solana/address-manifest.ts';
 
 const keys = new DepositKeys(new Uint8Array(64).fill(7));
@@ -23,8 +24,10 @@ function signed(change: (entries: AddressEntry[]) => AddressEntry[]): AddressMan
   return keys.manifest(change([...good.entries]));
 }
 
-async function fieldAtFault(manifest: AddressManifest, trusted?: string): Promise<unknown> {
-  const refused = await checkManifest(manifest, trusted).then(
+const DEVNET = { cluster: 'devnet' } as const;
+
+async function fieldAtFault(manifest: AddressManifest, trust: ManifestTrust = DEVNET): Promise<unknown> {
+  const refused = await checkManifest(manifest, trust).then(
     () => null,
     (error: unknown) => error,
   );
@@ -33,17 +36,23 @@ async function fieldAtFault(manifest: AddressManifest, trusted?: string): Promis
 }
 
 test('a signed list is believed, by its own key and by the one that is set', async () => {
-  await expect(checkManifest(good)).resolves.toBeUndefined();
-  await expect(checkManifest(JSON.parse(JSON.stringify(good)), keys.manifestKey)).resolves.toBeUndefined();
+  await expect(checkManifest(good, DEVNET)).resolves.toBeUndefined();
+  const copy = JSON.parse(JSON.stringify(good)) as AddressManifest;
+  for (const cluster of ['devnet', 'mainnet-beta'])
+    await expect(checkManifest(copy, { cluster, manifestKey: keys.manifestKey })).resolves.toBeUndefined();
 });
 
 test('another key is refused where one is set, however well it signed', async () => {
   const foreign = others.manifest([others.entry(0)]);
-  await expect(checkManifest(foreign)).resolves.toBeUndefined();
-  expect(await fieldAtFault(foreign, keys.manifestKey)).toBe('manifest.publicKey');
-  expect(await fieldAtFault({ ...foreign, publicKey: keys.manifestKey }, keys.manifestKey)).toBe(
-    'manifest.signature',
-  );
+  await expect(checkManifest(foreign, DEVNET)).resolves.toBeUndefined();
+  const { manifestKey } = keys;
+  const strict = { ...DEVNET, manifestKey };
+  expect(await fieldAtFault(foreign, strict)).toBe('manifest.publicKey');
+  expect(await fieldAtFault({ ...foreign, publicKey: manifestKey }, strict)).toBe('manifest.signature');
+});
+
+test('on mainnet no key is believed where none is set', async () => {
+  expect(await fieldAtFault(good, { cluster: 'mainnet-beta' })).toBe('manifest.publicKey');
 });
 
 test.each<[string, (manifest: AddressManifest) => AddressManifest]>([

@@ -132,6 +132,24 @@ describe('a blockhash', () => {
   });
 });
 
+it('bytes are handed to every node in base64, untried, and no node sends them again by itself', async () => {
+  const asked: unknown[] = [];
+  for (const node of pool.nodes) {
+    const call = node.call.bind(node);
+    node.call = (method, params, schema) => {
+      if (method === 'sendTransaction') asked.push(params);
+      return call(method, params, schema);
+    };
+  }
+  const raw = 'AAECAw==';
+  await chain.send(raw);
+  const as = { encoding: 'base64', skipPreflight: true, preflightCommitment: 'confirmed', maxRetries: 0 };
+  expect(asked).toEqual([
+    [raw, as],
+    [raw, as],
+  ]);
+});
+
 describe('statuses of signatures', () => {
   const entry = (status: object) => ({ context: { slot: 9 }, value: [{ slot: 5, err: null, ...status }] });
 
@@ -143,7 +161,7 @@ describe('statuses of signatures', () => {
   ])('are seen where an answer %s', async (_name, status, commitment) => {
     localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(status) });
     const { sightings } = await chain.recentStatuses([absent]);
-    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null }]);
+    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null, atSlot: 9n }]);
   });
 
   it.each([{}, { confirmationStatus: null }])(

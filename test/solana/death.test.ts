@@ -25,9 +25,9 @@ describe('an attempt that never arrives', () => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(dead).toBe(false);
     room.localnet.controls.produceSlots(10);
-    const { verdict, evidence, feeLamports } = await end;
+    const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
-    expect(feeLamports).toBeNull();
+    expect(spending).toEqual({ feeLamports: null, spentLamports: null });
     expect(heard).toEqual([]);
     if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
@@ -55,6 +55,32 @@ describe('an attempt that never arrives', () => {
     room.localnet.controls.clearFaults();
     const { verdict } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
+  });
+
+  it.each([
+    [
+      'knows nothing of it as of an old slot',
+      'getSignatureStatuses',
+      { context: { slot: 3 }, value: [null] },
+      'whole life',
+    ],
+    ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
+    ['cannot look for the transaction itself', 'getTransaction', { slot: 'none' }, 'result.slot'],
+  ])('is not dead while one of two nodes %s', async (_why, method, result, why) => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, method, { kind: 'result', result });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: expired, and too few nodes answered null/);
+    expect(heard[0]).toContain(why);
+    room.localnet.controls.clearFaults();
+    const { verdict, evidence } = await end;
+    expect(verdict).toEqual({ kind: 'dead' });
+    for (const { answer } of evidence.statuses)
+      expect(answer).toMatchObject({ kind: 'absent', atSlot: expect.any(BigInt), historyFrom: 0n });
   });
 
   it('is not dead while one of two nodes is silent', async () => {
@@ -111,8 +137,8 @@ describe('an attempt that never arrives', () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);
-    const { verdict, feeLamports } = await room.watcher.watch(sent, ears().hooks);
+    const { verdict, spending } = await room.watcher.watch(sent, ears().hooks);
     expect(verdict.kind).toBe('landed');
-    expect(feeLamports).toBe(sent.feeLamports);
+    expect(spending.feeLamports).toBe(sent.feeLamports);
   });
 });

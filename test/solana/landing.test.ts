@@ -53,11 +53,14 @@ describe('an attempt on its way', () => {
     const destination = wallet();
     const sent = await room.attempt(destination, 5_000_000n);
     const { heard, hooks } = ears();
-    const { verdict, evidence, feeLamports } = await room.withBlocks(room.watcher.watch(sent, hooks));
+    const { verdict, evidence, spending } = await room.withBlocks(room.watcher.watch(sent, hooks));
     expect(verdict.kind).toBe('landed');
     expect(heard).toContain('confirmed');
     expect(evidence.outcomeConfirmedBy).toHaveLength(1);
-    expect(feeLamports).toBe(sent.feeLamports);
+    expect(spending).toEqual({
+      feeLamports: sent.feeLamports,
+      spentLamports: 5_000_000n + sent.feeLamports,
+    });
     expect(await room.lamportsOf(destination)).toBe(5_000_000n);
   });
 
@@ -68,14 +71,16 @@ describe('an attempt on its way', () => {
     expect(expectedFee).toBe(10_000n);
     const sent = await room.attempt(destination, 1_000_000n, { ...side, expectedFee });
     const before = await room.lamportsOf(room.signer.address);
-    const { verdict, feeLamports } = await room.withBlocks(room.watcher.watch(sent, ears().hooks));
+    const { verdict, spending } = await room.withBlocks(room.watcher.watch(sent, ears().hooks));
     expect(verdict.kind).toBe('landed');
     const ata = deriveAta(destination, side.mint, side.program);
     const [account = null] = (await room.chain.accounts([ata])).accounts;
     expect(account?.data.length).toBe(side.size);
     expect(readTokenAccount(ata, account)).toMatchObject({ amount: 990_000n, owner: destination });
     const rent = await room.chain.rentMinimum(side.size);
-    expect(before - (await room.lamportsOf(room.signer.address))).toBe(rent + (feeLamports ?? 0n));
+    const spent = before - (await room.lamportsOf(room.signer.address));
+    expect(spending.spentLamports).toBe(spent);
+    expect(spent).toBe(rent + (spending.feeLamports ?? 0n));
   });
 
   it('fails for good with the error of the chain', async () => {

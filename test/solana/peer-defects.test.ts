@@ -68,7 +68,7 @@ describe('an answer to a send that was taken for the end of it', () => {
 });
 
 describe('a blockhash that a node calls expired', () => {
-  it('thirdweb engine: its transaction lands late, at its last height, and nothing else was signed', async () => {
+  it('thirdweb engine: its transaction lands late, at its last height, and is still watched', async () => {
     const { controls } = room.localnet;
     const destination = wallet();
     const sent = await room.attempt(destination, AMOUNT);
@@ -133,9 +133,9 @@ describe('an attempt that landed while no node shows it', () => {
       await until(() => heard.some((word) => word.startsWith('held: ')));
       expect(heard.at(-1)).toMatch(/^held: .*finalized blocks hold the signature/);
       room.localnet.controls.clearFaults(0, 'getTransaction');
-      const { verdict, evidence, feeLamports } = await end;
+      const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
-      expect(feeLamports).toBe(sent.feeLamports);
+      expect(spending.feeLamports).toBe(sent.feeLamports);
       const shown = evidence.statuses.filter(
         ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
       );
@@ -169,7 +169,7 @@ describe('an attempt that never landed', () => {
     expect((await end).verdict.kind).toBe('dead');
   });
 
-  it('a node that lies that it is finalized pays for nothing, and nothing is signed while it does', async () => {
+  it('a node that lies that it is finalized pays for nothing, and brings no verdict while it does', async () => {
     const sent = await room.attempt(wallet(), AMOUNT);
     room.swallow();
     room.localnet.controls.produceSlots(BEYOND_LIFE);

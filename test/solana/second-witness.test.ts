@@ -18,13 +18,32 @@ afterAll(async () => {
   await localnet.close();
 });
 
+/** What the first node reports, to be borne out by another one. */
+function reported(slot: bigint) {
+  const answer = { kind: 'seen', commitment: 'finalized', slot, error: null, atSlot: null } as const;
+  return { node: pool.nodes[0]?.name ?? '', answer };
+}
+
 describe('with three nodes', () => {
+  it('one that shows another outcome does not hide that the third one agrees', async () => {
+    const signature = await localnet.airdrop(localnet.plantedMint.address, 3_000_000n);
+    localnet.controls.produceSlots(8);
+    const slot = BigInt(localnet.controls.chain.ledger.record(signature)?.slot ?? 0);
+    const wrong = { slot: 3, meta: { err: null, fee: 5_000 } };
+    localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: wrong });
+    const chain = new Chain(pool);
+    const [, liar, third] = pool.nodes.map((node) => node.name);
+    expect(await secondOutcome(chain, reported(slot), signature)).toMatchObject({ node: third, slot });
+    localnet.controls.setFault(2, 'getTransaction', { kind: 'null' });
+    expect(await secondOutcome(chain, reported(slot), signature)).toMatchObject({ node: liar, slot: 3n });
+  });
+
   it('a second one without history does not hide what the third one shows', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 1_000_000n);
-    const [witness, silent, other] = pool.nodes.map((node) => node.name);
+    const [, silent, other] = pool.nodes.map((node) => node.name);
     localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
 
-    const outcome = await secondOutcome(new Chain(pool), witness ?? '', signature);
+    const outcome = await secondOutcome(new Chain(pool), reported(0n), signature);
     expect(outcome).toMatchObject({ node: other, error: null });
     expect(outcome?.node).not.toBe(silent);
   });
@@ -32,12 +51,13 @@ describe('with three nodes', () => {
   it.each([{ preBalances: ['1.5'] }, { postTokenBalances: 'none' }, { logMessages: [7] }])(
     'a second one bears witness although a field that nobody reads is odd: %j',
     async (odd) => {
-      const [witness, second] = pool.nodes.map((node) => node.name);
+      const [, second] = pool.nodes.map((node) => node.name);
       const result = { slot: 5, meta: { err: null, fee: 5_000, preBalances: [], postBalances: [], ...odd } };
       for (const node of [1, 2])
         localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
-      const outcome = await secondOutcome(new Chain(pool), witness ?? '', '1'.repeat(64));
-      expect(outcome).toEqual({ node: second, slot: 5n, error: null, feeLamports: 5_000n });
+      const outcome = await secondOutcome(new Chain(pool), reported(5n), '1'.repeat(64));
+      const spending = { feeLamports: 5_000n, spentLamports: null };
+      expect(outcome).toEqual({ node: second, slot: 5n, error: null, spending });
     },
   );
 
@@ -53,6 +73,6 @@ describe('with three nodes', () => {
   it('nobody is a second witness where all others are silent', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 2_000_000n);
     for (const node of [1, 2]) localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
-    expect(await secondOutcome(new Chain(pool), pool.nodes[0]?.name ?? '', signature)).toBeNull();
+    expect(await secondOutcome(new Chain(pool), reported(0n), signature)).toBeNull();
   });
 });

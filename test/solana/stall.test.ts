@@ -30,3 +30,28 @@ describe('an attempt whose life is not over', () => {
     expect(heard[1]).toMatch(/^(sending|confirmed)$/);
   });
 });
+
+describe('an attempt whose life is over', () => {
+  it.each([
+    ['has cut its history off', '*', (slot: number) => ({ kind: 'history-from', slot }) as const],
+    [
+      'keeps no history any more',
+      'getTransaction',
+      () => ({ kind: 'error', code: -32011, message: 'Transaction history is not available' }) as const,
+    ],
+  ])('is held while one of two nodes %s, and dead once it has it again', async (_name, method, faultAt) => {
+    const { controls } = room.localnet;
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    controls.produceSlots(160);
+    controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: /);
+    controls.clearFaults();
+    room.swallow();
+    await room.pool.probe();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+});

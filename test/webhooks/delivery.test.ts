@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -15,7 +16,9 @@ import { verifyWebhook } from '../../src/client/client.ts';
 import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
+import { Webhooks } from '../../src/ledger/webhooks.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
+import { sealOf } from '../../src/platform/seal.ts';
 import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { handOver } from '../../src/workers/outbox.ts';
@@ -276,6 +279,33 @@ describe('an event that no try delivers', () => {
     expect(receiver.received).toEqual([]);
     expect(await statesOf('deposit/private')).toEqual(['waiting']);
     await service.ledger.deliveries.giveUp(key);
+  });
+});
+
+describe("a fault of our own is not the receiver's", () => {
+  it('where its secret cannot be opened: no try is on record, and it is delivered once it can be', async () => {
+    const [key, other] = [randomBytes(32), randomBytes(32)];
+    const { db, deliveries } = service.ledger;
+    await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
+    const activities = (keys: readonly Buffer[]) =>
+      createWebhookActivities({
+        ledger: { deliveries, webhooks: new Webhooks(db, sealOf(keys)) },
+        sender,
+      });
+    await happens('deposit/sealed', 'final');
+    const sealed = await createDeliverySteps(service.ledger).nextDelivery({
+      endpoint,
+      entity: 'deposit/sealed',
+    });
+    if (sealed === null) throw new Error('nothing waits');
+    await expect(activities([other]).deliver(sealed)).rejects.not.toMatchObject({
+      type: 'WebhookNotDelivered',
+    });
+    const { rows } = await deliveries.list({ endpoint, limit: 9 });
+    expect(rows).toMatchObject([{ state: 'waiting', attempts: 0, lastError: null }]);
+    expect(receiver.received).toEqual([]);
+    await activities([other, key]).deliver(sealed);
+    expect(receiver.types()).toEqual(told('final'));
   });
 });
 

@@ -2,12 +2,14 @@ import type { Withdrawal } from '../../client/client.ts';
 import type { ChainPayment } from '../../localstack/chain-truth.ts';
 import { claimOf, judge, strangersTo } from '../../localstack/verdict.ts';
 import type { Case } from './customers.ts';
+import type { DepositsReport } from './deposits.ts';
 import type { Kill } from './kill.ts';
+import type { ScannerKill } from './kill-scanner.ts';
 import type { DemoRow } from './table.ts';
 
 /** What the demo has shown. */
 export interface DemoReport {
-  /** Everything that should be paid is paid exactly once, nothing else is, and the worker was killed when it hurts. */
+  /** All that should be paid or credited is, exactly once, nothing else is, and workers were killed when it hurts. */
   readonly ok: boolean;
   readonly withdrawals: {
     readonly requested: number;
@@ -17,9 +19,18 @@ export interface DemoReport {
   readonly rejected: { readonly code: string; readonly message: string } | null;
   readonly workerKilled: boolean;
   readonly kill: Kill | null;
+  /** Deposits that the blocks show, and what the feed says of them and of what only seemed to be one. */
+  readonly deposits: {
+    readonly made: number;
+    readonly credited: number;
+    readonly notCredited: Readonly<Record<string, number>>;
+    readonly scannerKilled: boolean;
+    readonly kill: ScannerKill | null;
+  };
   /** What is missing for `ok`, a line each. */
   readonly faults: readonly string[];
   readonly rows: readonly DemoRow[];
+  readonly depositRows: readonly DemoRow[];
 }
 
 /** A withdrawal and how it ended. */
@@ -28,12 +39,16 @@ export interface Ended {
   readonly result: Withdrawal;
 }
 
-/** Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. */
+/**
+ * Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. What is said of
+ * `deposits` has been held against the blocks already.
+ */
 export function report(
   paid: readonly Ended[],
   rejected: Ended,
   kill: Kill | null,
   payments: readonly ChainPayment[],
+  { faults: depositFaults, rows: depositRows, ...deposits }: DepositsReport,
 ): DemoReport {
   const claims = paid.map(({ asked, result }) => claimOf(asked.terms, result));
   const verdicts = claims.map((claim) => judge(claim, payments));
@@ -44,6 +59,7 @@ export function report(
     ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
     ...(rejected.result.status === 'rejected' ? [] : [`${rejected.asked.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
+    ...depositFaults,
   ];
   return {
     ok: faults.length === 0,
@@ -55,11 +71,13 @@ export function report(
     rejected: rejected.result.reason,
     workerKilled: kill !== null,
     kill,
+    deposits: { ...deposits, scannerKilled: deposits.kill !== null },
     faults,
     rows: [
       ...paid.map((ended, index) => paidRow(ended, verdicts[index]?.transfers ?? [])),
       { ...row(rejected), onChain: '0', note: rejected.result.reason?.message ?? '' },
     ],
+    depositRows,
   };
 }
 

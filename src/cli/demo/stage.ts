@@ -1,10 +1,13 @@
 import type { SluiceClient } from '../../client/client.ts';
 import type { Stack } from '../../localstack/stack.ts';
+import type { DevelopmentPool } from '../development-pool.ts';
 
 /** What every part of the demo works with. */
 export interface Stage {
   readonly stack: Stack;
   readonly sluice: SluiceClient;
+  /** The addresses that users get. */
+  readonly pool: DevelopmentPool;
   /** URL of the node that is asked for the truth. */
   readonly node: string;
   readonly say: (line: string) => void;

@@ -1,6 +1,6 @@
 import { inColumns } from '../columns.ts';
 
-/** One line of the table at the end of the demo. */
+/** One line of a table at the end of the demo: a withdrawal or a deposit. */
 export interface DemoRow {
   readonly what: string;
   readonly status: string;
@@ -9,10 +9,11 @@ export interface DemoRow {
   readonly note: string;
 }
 
-const HEADINGS = ['withdrawal', 'status', 'asked', 'on chain', ''];
-
-/** A line a withdrawal, in columns. */
-export function renderTable(rows: readonly DemoRow[]): string {
+/** A line a row, in columns. `headings` are of what, its status, and the amount that was sent. */
+export function renderTable(
+  headings: readonly [what: string, status: string, sent: string],
+  rows: readonly DemoRow[],
+): string {
   const cells = rows.map(({ what, status, sent, onChain, note }) => [what, status, sent, onChain, note]);
-  return inColumns([HEADINGS, ...cells]).join('\n');
+  return inColumns([[...headings, 'on chain', ''], ...cells]).join('\n');
 }

@@ -62,7 +62,10 @@ export const getBlocks = (
   commitment: Exclude<Commitment, 'processed'> = 'finalized',
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
-/** The bytes of the answer with the block of a slot and what its transactions did to their accounts; null proves nothing. */
+/**
+ * The bytes of the whole answer with the block of a slot and what its transactions did to their accounts; null where the node shows no
+ * block, which never means that there is none. Throws as `SolanaNode.call` does.
+ */
 export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclude<Commitment, 'processed'>) =>
   node.bytes('getBlock', [
     Number(slot),
@@ -74,6 +77,10 @@ export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclud
       ...versionsOf(node),
     },
   ]);
+
+/** The first block of which the node still has the transactions. */
+export const getFirstAvailableBlock = (node: SolanaNode) =>
+  node.call('getFirstAvailableBlock', [], shape.u64);
 
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
@@ -93,11 +100,15 @@ export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number
 /** The most addresses that nodes take in one getMultipleAccounts. */
 export const ACCOUNTS_PER_CALL = 100;
 
-/** Finalized accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
-export const getMultipleAccounts = (node: SolanaNode, addresses: readonly string[]) =>
+/** Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
+export const getMultipleAccounts = (
+  node: SolanaNode,
+  addresses: readonly string[],
+  commitment: Commitment = 'finalized',
+) =>
   node.call(
     'getMultipleAccounts',
-    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, ...FINALIZED }],
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, commitment }],
     shape.accountsAnswer,
   );
 

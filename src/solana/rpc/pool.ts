@@ -70,6 +70,30 @@ export class NodePool {
     throw this.#unanswered(passing ?? refusals.at(-1)?.error ?? this.#nobody());
   }
 
+  /**
+   * What a quorum answers alike, with the names of those who do; null where too few agree. No more nodes are asked than that takes,
+   * the best first.
+   */
+  async agreed<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+    isSame: (one: T, other: T) => boolean,
+  ): Promise<{ readonly answer: T; readonly nodes: readonly string[] } | null> {
+    const left = this.#ranked();
+    const shown: { readonly node: string; readonly answer: T }[] = [];
+    for (let next = left.splice(0, this.quorum); next.length > 0; next = left.splice(0, 1)) {
+      const results = await Promise.allSettled(next.map((member) => member.ask(ask)));
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'rejected') continue;
+        shown.push({ node: next[index]?.node.name ?? '', answer: result.value });
+      }
+      for (const { answer } of shown) {
+        const nodes = shown.flatMap((other) => (isSame(answer, other.answer) ? [other.node] : []));
+        if (nodes.length >= this.quorum) return { answer, nodes };
+      }
+    }
+    return null;
+  }
+
   /** Ask every node at once; never throws. A node that may not be asked now is there with a NodeFault that says why. */
   async all<T>(
     ask: (node: SolanaNode) => Promise<T>,

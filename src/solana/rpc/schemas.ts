@@ -128,12 +128,22 @@ export type SignatureStatus = z.infer<typeof signatureStatus>;
 
 export const statusesAnswer = atSlot(z.array(signatureStatus.nullable()));
 
+/** The balance of the fee payer, which is the first account; null where it cannot be read. */
+const payerBalance = z
+  .tuple([u64], z.unknown())
+  .transform(([balance]) => balance)
+  .nullable()
+  .catch(null);
+
 /**
- * The outcome in a getTransaction answer; `meta: null` proves nothing. No other field is asked for: an odd one must not cost a
- * second witness.
+ * The outcome in a getTransaction answer; `meta: null` proves nothing. No other field is asked for, and an odd balance is none: that
+ * must not cost a second witness.
  */
 export const transactionAnswer = z
-  .object({ slot: u64, meta: z.object({ err, fee: u64 }).nullable() })
+  .object({
+    slot: u64,
+    meta: z.object({ err, fee: u64, preBalances: payerBalance, postBalances: payerBalance }).nullable(),
+  })
   .nullable();
 
 /** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */

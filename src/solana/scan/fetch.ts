@@ -1,5 +1,5 @@
 import type { ScannedTransaction } from '../../domain/deposit.ts';
-import { getBlockBytes, getTransactionAccounts } from '../rpc/methods.ts';
+import { getTransactionAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readTransaction } from './transaction.ts';
 
@@ -8,18 +8,6 @@ export interface ShownTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
-}
-
-/**
- * The whole answer of getBlock as bytes, for `scanBlockBytes` and `readBlock`; null where the node shows no block, which never means
- * that there is none. Throws as `SolanaNode.call` does.
- */
-export function fetchBlockBytes(
-  node: SolanaNode,
-  slot: bigint,
-  commitment: 'confirmed' | 'finalized',
-): Promise<Uint8Array | null> {
-  return getBlockBytes(node, slot, commitment);
 }
 
 /**

@@ -15,8 +15,8 @@ export interface PrefetchOptions {
 type Load<Block> = (slot: bigint) => Promise<Block>;
 
 /**
- * Blocks fetched ahead of their use, the lowest slot first and never more than fits the budget; the lowest one is always fetched, so
- * that a reader who takes them in order never waits for room.
+ * Blocks fetched ahead of their use, the lowest slot first and never more than fits the budget, but for the lowest one: that is
+ * always fetched, so that a reader who takes them in order never waits for room.
  */
 export class Prefetch<Block extends Sized> {
   readonly #load: Load<Block>;
@@ -39,11 +39,11 @@ export class Prefetch<Block extends Sized> {
     return held + (this.#blocks.size - this.#sizes.size) * this.#largest;
   }
 
-  /** Starts what there is room for, in the order given. Answers those that are held or on their way. */
+  /** Starts the first of these ascending slots, and what else there is room for. Answers those that are held or on their way. */
   want(slots: readonly bigint[]): readonly bigint[] {
-    for (const slot of slots) {
+    for (const [index, slot] of slots.entries()) {
       if (this.#blocks.has(slot)) continue;
-      if (this.#blocks.size > 0 && this.#isFull()) break;
+      if (index > 0 && this.#isFull()) break;
       this.#start(slot);
     }
     return slots.filter((slot) => this.#blocks.has(slot));

@@ -1,9 +1,9 @@
 import type { BlockHeader, ScannedTransaction } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
+import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import type { ShownBlock } from './chain-reader.ts';
-import { fetchBlockBytes } from './fetch.ts';
 import { isSameHeader } from './header-book.ts';
 import { scanBlockBytes } from './match-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
@@ -31,7 +31,7 @@ export async function showBlock(
   watched: WatchSet,
   expected?: BlockHeader,
 ): Promise<SearchedBlock> {
-  const bytes = await fetchBlockBytes(node, slot, commitment);
+  const bytes = await getBlockBytes(node, slot, commitment);
   if (bytes === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
   const search = searchBlock(bytes, slot, watched, node);
   if (expected !== undefined && !isSameHeader(search.header, expected))

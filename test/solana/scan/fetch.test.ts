@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { getBlockBytes } from '../../../src/solana/rpc/methods.ts';
 import { type NodeOptions, SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { fetchBlockBytes, fetchTransaction } from '../../../src/solana/scan/fetch.ts';
+import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
 import {
   type Asked,
   type Reply,
@@ -22,13 +23,13 @@ afterEach(async () => {
   await server.close();
 });
 
-const fetchIt = () => fetchBlockBytes(node, 7n, 'finalized');
+const fetchIt = () => getBlockBytes(node, 7n, 'finalized');
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
 
 it('asks for accounts alone, the versions that are read, and no rewards', async () => {
   await open((asked) => resultOf(asked, 'null'), { maxTransactionVersion: 1 });
   expect(await fetchIt()).toBeNull();
-  await fetchBlockBytes(node, 8n, 'confirmed');
+  await getBlockBytes(node, 8n, 'confirmed');
   const wanted = {
     transactionDetails: 'accounts',
     encoding: 'jsonParsed',

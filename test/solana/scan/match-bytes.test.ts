@@ -58,11 +58,22 @@ describe('a block', () => {
     expect(seen.hitTransactions.map(({ start, end }) => JSON.parse(text.slice(start, end)))).toEqual(named);
   });
 
-  test('is read where an object stands in place of a scalar, and repeats what came after that', () => {
-    const accountKeys = [
-      { writable: true, pubkey: STRANGER },
-      { writable: { a: 1, pubkey: STRANGER }, pubkey: OURS },
-    ];
+  test.each([
+    [
+      'first',
+      [
+        { writable: true, pubkey: STRANGER },
+        { writable: { a: 1, pubkey: STRANGER }, pubkey: OURS },
+      ],
+    ],
+    [
+      'last',
+      [
+        { pubkey: STRANGER, writable: true },
+        { pubkey: OURS, writable: {} },
+      ],
+    ],
+  ])('needs no parse where an account key has an object in place of its %s scalar', (_, accountKeys) => {
     const { seen } = scan([{ ...transactionOf(STRANGER), transaction: { accountKeys } }]);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });

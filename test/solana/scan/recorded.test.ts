@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkRecorded } from '../../../conformance/check.ts';
+import { type ConformanceReport, checkRecorded } from '../../../conformance/check.ts';
 import { renderReport } from '../../../conformance/report.ts';
 
 let folder: string;
@@ -37,7 +37,15 @@ const failed = {
     signatures: ['failed'],
     message: { accountKeys: [A], header: { numRequiredSignatures: 1 } },
   },
-  meta: { err: 'AccountInUse', fee: 5, preBalances: [88], postBalances: [83] },
+  meta: {
+    err: 'AccountInUse',
+    fee: 5,
+    preBalances: [88],
+    postBalances: [83],
+    loadedAddresses: { writable: [], readonly: [] },
+    preTokenBalances: [],
+    postTokenBalances: [],
+  },
 };
 const block = {
   blockhash: 'hash',
@@ -94,6 +102,15 @@ async function check(files: Record<string, unknown>, facts: Record<string, unkno
   }
   await writeFile(join(folder, 'facts.json'), JSON.stringify(facts));
   return checkRecorded(folder);
+}
+
+/** A block in which the gift's meta is changed so. */
+function giving(change: object): object {
+  return { ...block, transactions: [{ ...gift, meta: { ...gift.meta, ...change } }, failed] };
+}
+
+function differencesOf({ files }: ConformanceReport): Record<string, readonly string[]> {
+  return Object.fromEntries(files.map(({ file, differences }) => [file, differences]));
 }
 
 it('a folder that is read as it is known passes, in every form and packed', async () => {
@@ -164,6 +181,51 @@ describe('a difference is told, and fails the check', () => {
     expect(report.ok).toBe(false);
   });
 
+  it('where bytes that name every wallet in plain text are not relied on, whatever else is escaped in them', async () => {
+    const { loadedAddresses: _loaded, ...unloaded } = failed.meta;
+    const logMessages = ['Memo: "\\ and \n"'];
+    const report = await check(
+      {
+        'blocks/escaped.json': giving({ logMessages }),
+        'blocks/loaded.json': { ...block, transactions: [gift, { ...failed, meta: unloaded }] },
+        'blocks/other.json': block,
+      },
+      {
+        'blocks/escaped.json': { ...known, form: 'result' },
+        'blocks/loaded.json': { ...known, form: 'result' },
+        'blocks/other.json': { ...known, form: 'result', encoding: 'base64' },
+      },
+    );
+    expect(differencesOf(report)).toMatchObject({
+      'blocks/escaped.json': [],
+      'blocks/loaded.json': ['its bytes are not relied on, though they name every wallet'],
+      'blocks/other.json': ['its bytes are relied on, though they do not name every wallet'],
+    });
+    expect(report.files[0]?.scan).toEqual({ watched: 1, parsed: 2 });
+  });
+
+  it('where owners are not told by a ledger that is not early, or an early one needs no leniency', async () => {
+    const [needless, early] = ['blocks/block-100000000-excerpt-json.json', 'blocks/block-110130000.json.gz'];
+    const ownerless = giving({
+      preTokenBalances: [{ ...held(2, A, '30'), owner: undefined }],
+      postTokenBalances: [],
+    });
+    const { details: _details, ...counts } = known;
+    const facts = { ...counts, form: 'result', pre_token_entries: 1, post_token_entries: 0 };
+    const report = await check(
+      { [needless]: block, [early]: ownerless, 'blocks/late.json': ownerless },
+      { [needless]: { ...known, form: 'result' }, [early]: facts, 'blocks/late.json': facts },
+    );
+    expect(differencesOf(report)).toEqual({
+      [early]: [],
+      [needless]: expect.arrayContaining([
+        'is read as strictly as the scan reads, and is listed as early',
+        'its bytes are relied on, though they do not name every wallet',
+      ]),
+      'blocks/late.json': [expect.stringContaining('without the owner')],
+    });
+  });
+
   it('where a block that must be refused is read', async () => {
     const refused = { form: 'result', encoding: '(signatures only)' };
     const report = await check({ 'blocks/one.json': block }, { 'blocks/one.json': refused });
@@ -172,8 +234,8 @@ describe('a difference is told, and fails the check', () => {
 
   it('where other encodings of the same transactions are read differently, or claims do not hold', async () => {
     const [plain, parsed] = [
-      'blocks/block-100000000-excerpt-json.json',
-      'blocks/block-100000000-excerpt-json-parsed.json',
+      'blocks/block-254170887-decoded.json.gz',
+      'blocks/block-254170887-base64.json.gz',
     ];
     const claimed = 'transactions/tx-3oR9ryME-token-2022-transfer-fee.json';
     const { parentSlot: _slot, blockHeight: _height, blockTime: _time, ...alone } = known;

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { nodeProgram } from '../../src/localstack/program.ts';
+
+type Reply<A> = 'ready' | { readonly answer: A } | { readonly failure: string };
+
+/** A process of its own that answers questions, one after the other; it ends with this one. */
+export class Child<Q extends object, A> {
+  readonly #process: ChildProcess;
+  readonly #ready: Promise<unknown>;
+
+  /** Starts `program`, which calls {@link answerQuestions}. */
+  constructor(program: URL) {
+    const { command, args } = nodeProgram(program);
+    // Both of its outputs go to stderr: stdout is for the result.
+    this.#process = spawn(command, args, { stdio: ['ignore', 2, 2, 'ipc'] });
+    // What is sent to a process that does not listen yet is lost.
+    this.#ready = this.#next();
+    this.#ready.catch(() => undefined);
+  }
+
+  /** Throws what it failed with, or that it has ended. */
+  async ask(question: Q): Promise<A> {
+    await this.#ready;
+    this.#process.send(question);
+    const reply = await this.#next();
+    if (reply === 'ready') throw new Error('the process is ready twice');
+    if ('failure' in reply) throw new Error(reply.failure);
+    return reply.answer;
+  }
+
+  async #next(): Promise<Reply<A>> {
+    const heard = new AbortController();
+    const { signal } = heard;
+    const message = once(this.#process, 'message', { signal });
+    const end = once(this.#process, 'exit', { signal });
+    end.catch(() => undefined);
+    message.catch(() => undefined);
+    try {
+      const [reply] = await Promise.race([message, end.then(() => [{ failure: 'the process has ended' }])]);
+      return reply as Reply<A>;
+    } finally {
+      heard.abort();
+    }
+  }
+
+  async stop(): Promise<void> {
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode !== null || signalCode !== null) return;
+    const gone = once(this.#process, 'exit');
+    this.#process.disconnect();
+    await gone;
+  }
+}
+
+/** Answers what the parent process asks, and ends when it is gone. */
+export function answerQuestions<Q, A>(answer: (question: Q) => Promise<A>): void {
+  process.on('message', (question) => {
+    answer(question as Q).then(
+      (answered) => process.send?.({ answer: answered }),
+      (error: unknown) =>
+        process.send?.({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    );
+  });
+  process.once('disconnect', () => process.exit());
+  process.send?.('ready');
+}

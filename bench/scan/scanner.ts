@@ -1,0 +1,80 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import type { CatchUpRange } from '../../src/domain/scan.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { answerQuestions } from './child.ts';
+
+/** What a process with the scan of a worker in it is asked; the first question says where. */
+export type ScannerQuestion =
+  | { readonly kind: 'open'; readonly databaseUrl: string; readonly rpcUrls: readonly string[] }
+  /** Read and commit all that is final. */
+  | { readonly kind: 'tail' }
+  | { readonly kind: 'plan' }
+  | { readonly kind: 'stage'; readonly ranges: readonly CatchUpRange[] }
+  | { readonly kind: 'join' };
+
+/** `blocks` are those committed; `peakBytes` the most memory that the process ever had. */
+export interface ScannerAnswer {
+  readonly blocks: number;
+  readonly ranges: readonly CatchUpRange[];
+  readonly peakBytes: number;
+}
+
+const RANGE_BLOCKS = 16;
+
+type Scanner = Awaited<ReturnType<typeof open>>;
+let opened: Scanner | undefined;
+
+answerQuestions<ScannerQuestion, ScannerAnswer>(async (question) => {
+  const { blocks = 0, ranges = [] } = await answer(question);
+  return { blocks, ranges, peakBytes: process.resourceUsage().maxRSS * 1024 };
+});
+
+async function answer(question: ScannerQuestion): Promise<Partial<ScannerAnswer>> {
+  if (question.kind === 'open') {
+    opened = await open(question.databaseUrl, question.rpcUrls);
+    return {};
+  }
+  if (opened === undefined) throw new Error('open comes first');
+  const { scanner, ranges } = opened;
+  switch (question.kind) {
+    case 'tail':
+      return { blocks: await readAll(scanner) };
+    case 'plan':
+      return inActivity(() => ranges.planCatchUp());
+    case 'stage':
+      await Promise.all(question.ranges.map((range) => inActivity(() => ranges.scanRange(range))));
+      return {};
+    case 'join':
+      return { blocks: (await inActivity(() => ranges.joinRanges())).joined };
+  }
+}
+
+async function open(databaseUrl: string, rpcUrls: readonly string[]) {
+  const ledger = await openLedger(databaseUrl);
+  const pool = await openNodePool(rpcUrls);
+  const matcher = new DepositMatcher(ledger, {
+    ownerChangeAllowed: false,
+    maxTransactionVersion: 1,
+    minimumLamports: async () => 890_880n,
+  });
+  await matcher.watch();
+  const deps = { ledger, pool, matcher, startSlot: 2n, catchUpSlots: 0n, rangeBlocks: RANGE_BLOCKS };
+  return { scanner: new DepositScanner(deps), ranges: createDepositRanges(deps) };
+}
+
+async function readAll(scanner: DepositScanner): Promise<number> {
+  for (let blocks = 0; ; ) {
+    const step = await scanner.step();
+    blocks += step.blocks;
+    if (step.stand === 'idle') return blocks;
+    if (step.stand !== 'goes on') throw new Error(`the scan is ${step.stand}`);
+  }
+}
+
+function inActivity<T>(work: () => Promise<T>): Promise<T> {
+  return new MockActivityEnvironment().run(work);
+}

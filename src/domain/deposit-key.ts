@@ -1,0 +1,23 @@
+import type { BlockHeader, Movement } from './deposit.ts';
+
+type Arrived = Pick<Movement, 'signature' | 'account' | 'asset'>;
+
+/** The name of a finalized deposit. A finalized slot has one block, so that the slot names it even where its hash is not known. */
+export function finalizedKey({
+  signature,
+  slot,
+  account,
+  asset,
+}: Arrived & Pick<BlockHeader, 'slot'>): string {
+  return `${signature}/${slot}/${account}/${asset}`;
+}
+
+/** The name of an announced deposit: forks may show one transaction in several blocks of a slot. */
+export function announcedKey({
+  signature,
+  blockhash,
+  account,
+  asset,
+}: Arrived & { readonly blockhash: BlockHeader['blockhash'] | null }): string {
+  return `${signature}/${blockhash}/${account}/${asset}`;
+}

@@ -1,0 +1,65 @@
+import { type Alarm, WHOLE } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Alerts } from './alerts.ts';
+import type { DepositAddresses, DepositAddressRow, NewAddress } from './deposit-addresses.ts';
+
+/** What an import came to. `low` is the alert that too few are free even now; null where enough are. */
+export interface Imported {
+  readonly imported: number;
+  readonly known: number;
+  readonly free: number;
+  readonly low: Alarm | null;
+}
+
+/** Addresses on their way into the pool and out of it, with an alert on how many are left. */
+export class AddressPool {
+  readonly #addresses: DepositAddresses;
+  readonly #alerts: Alerts;
+  readonly #lowWater: number;
+
+  /** Fewer free addresses than `lowWater` raise `addresses_low`. */
+  constructor(
+    { addresses, alerts }: { readonly addresses: DepositAddresses; readonly alerts: Alerts },
+    lowWater: number,
+  ) {
+    this.#addresses = addresses;
+    this.#alerts = alerts;
+    this.#lowWater = lowWater;
+  }
+
+  /** The user's address, which is watched before it is answered. Throws NoFreeAddress. */
+  async assign(userRef: string): Promise<DepositAddressRow> {
+    const known = await this.#addresses.byUser(userRef);
+    if (known !== undefined) return known;
+    try {
+      return await this.#addresses.assign(userRef);
+    } finally {
+      await this.#watch(await this.#addresses.freeCount(this.#lowWater));
+    }
+  }
+
+  /** Takes in addresses that somebody has vouched for; see `DepositAddresses.import`. */
+  async import(entries: readonly NewAddress[], since: bigint | null): Promise<Imported> {
+    const counts = await this.#addresses.import(entries, since);
+    const free = await this.#addresses.freeCount();
+    return { ...counts, free, low: await this.#watch(free) };
+  }
+
+  async #watch(free: number): Promise<Alarm | null> {
+    const [kind, lowWater] = ['addresses_low' as const, this.#lowWater];
+    if (free >= lowWater) {
+      await this.#alerts.close(kind, WHOLE);
+      return null;
+    }
+    const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
+    const alarm = { kind, subject: WHOLE, message, details: { free, lowWater } };
+    await this.#alerts.raise(alarm);
+    return alarm;
+  }
+}
+
+/** Throws NotFound where the record has no such address. */
+export function knownAddress(row: DepositAddressRow | undefined): DepositAddressRow {
+  if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
+  return row;
+}

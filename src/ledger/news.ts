@@ -1,0 +1,66 @@
+import type { Selectable } from 'kysely';
+import { eventOfStatus } from '../domain/webhook.ts';
+import type { Tables } from './database.ts';
+import type { DepositEvent } from './deposit-feed.ts';
+import type { OutboxEvent } from './outbox.ts';
+
+/**
+ * What customers are told of our rows: the public form, field by field, so that no column is told by being there. Public words: add
+ * fields, never rename or take away one. See docs/webhooks.md.
+ */
+
+/** A withdrawal has come to where it is now; null where that is nobody's news. `signature`: of its transaction, null before it. */
+export function withdrawalNews(
+  stored: Selectable<Tables['withdrawal']>,
+  signature: string | null,
+): OutboxEvent | null {
+  const { id, status, asset, amount, amountReceived, destination, memo, updatedAt } = stored;
+  const type = eventOfStatus(status);
+  if (type === null) return null;
+  const { reasonCode: code, reasonMessage: message } = stored;
+  const reason = code === null || message === null ? null : { code, message };
+  const data = {
+    id,
+    status,
+    reason,
+    asset,
+    amount,
+    amountReceived,
+    destination,
+    memo,
+    signature,
+    updatedAt,
+  };
+  return { type, entity: `withdrawal/${id}`, data };
+}
+
+/** What became of a deposit; null for one that is not credited, which is nobody's news. */
+export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent | null {
+  if (kind === 'not_credited') return null;
+  const { id, signature, slot, blockhash, time, account, wallet, userRef, asset, amount, state } = deposit;
+  const data = {
+    id,
+    sequence,
+    signature,
+    slot,
+    blockhash,
+    blockTime: time === null ? null : new Date(Number(time) * 1_000).toISOString(),
+    account,
+    wallet,
+    userRef,
+    asset,
+    amount,
+    state,
+  };
+  return { type: `deposit.${kind}`, entity: `deposit/${id}`, data };
+}
+
+/** An alert was raised, or closed. */
+export function alertNews(
+  type: 'alert.raised' | 'alert.closed',
+  alert: Selectable<Tables['alert']>,
+): OutboxEvent {
+  const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
+  const data = { kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt };
+  return { type, entity: `alert/${position}`, data };
+}

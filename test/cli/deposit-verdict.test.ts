@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { type Given, judgeDeposits } from '../../src/cli/demo/deposit-verdict.ts';
+import type { DepositEvent } from '../../src/client/client.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
+
+const GIFT: Given = {
+  what: 'SOL',
+  wallet: 'alice',
+  asset: 'SOL',
+  sent: 5n,
+  arrives: 5n,
+  reason: null,
+  signature: 'sig-1',
+};
+const FAKE: Given = { ...GIFT, what: 'fake', asset: 'mint', reason: 'unknown_mint', signature: 'sig-2' };
+const FAILED: Given = { ...GIFT, what: 'failed', arrives: 0n, signature: 'sig-3' };
+const GIVEN = [GIFT, FAKE, FAILED];
+
+const ARRIVED: ChainArrival = {
+  signature: 'sig-1',
+  slot: 7,
+  account: 'alice',
+  wallet: 'alice',
+  asset: 'SOL',
+  amount: 5n,
+};
+const FAKE_ARRIVED: ChainArrival = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
+const ARRIVALS = [ARRIVED, FAKE_ARRIVED];
+
+type Told = Pick<DepositEvent['deposit'], 'signature' | 'account' | 'asset' | 'amount' | 'reason'>;
+
+const CREDIT: Told = { signature: 'sig-1', account: 'alice', asset: 'SOL', amount: '5', reason: null };
+const REFUSED: Told = {
+  ...CREDIT,
+  signature: 'sig-2',
+  account: 'ata',
+  asset: 'mint',
+  reason: 'unknown_mint',
+};
+
+/** A feed of these, numbered from 1; what has no reason is final. */
+function feedOf(...told: readonly Told[]): readonly DepositEvent[] {
+  return told.map((told, index) => {
+    const state = told.reason === null ? 'final' : 'not_credited';
+    const rest = { id: String(index), slot: '7', blockhash: null, blockTime: null, wallet: 'alice' };
+    const deposit = { ...rest, userRef: null, explorerUrl: '', state, ...told } as const;
+    return { sequence: String(index + 1), kind: state, at: '2026-11-21T20:00:00.000Z', deposit };
+  });
+}
+
+test('a feed that has each arrival once is right, and its counts are those of the blocks', () => {
+  expect(judgeDeposits(GIVEN, ARRIVALS, feedOf(CREDIT, REFUSED))).toEqual({
+    made: 1,
+    credited: 1,
+    notCredited: { unknown_mint: 1 },
+    faults: [],
+  });
+});
+
+test.each([
+  ['a credit is missing', feedOf(REFUSED), /SOL: 5 came, the feed shows nothing/],
+  ['a credit is there twice', feedOf(CREDIT, REFUSED, CREDIT), /shows final 5, final 5/],
+  ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /5 came, .* final 6/],
+  ['a fake is credited', feedOf(CREDIT, { ...REFUSED, reason: null }), /fake: 5 came, .* final 5/],
+  ['the reason is another', feedOf(CREDIT, { ...REFUSED, reason: 'below_minimum' }), /below_minimum/],
+  [
+    'a failed transaction is credited',
+    feedOf(CREDIT, REFUSED, { ...CREDIT, signature: 'sig-3' }),
+    /not in the/,
+  ],
+  ['the feed leaves a number out', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /has 2 in the place of 1/],
+] as const)('it is a fault where %s', (_what, feed, fault) => {
+  expect(judgeDeposits(GIVEN, ARRIVALS, feed).faults.join('\n')).toMatch(fault);
+});
+
+test('a deposit that is only pending is not credited', () => {
+  const [credit, ...rest] = feedOf(CREDIT, REFUSED);
+  const pending = credit === undefined ? [] : [{ ...credit, kind: 'pending' } as const];
+  expect(judgeDeposits(GIVEN, ARRIVALS, [...pending, ...rest])).toMatchObject({ made: 1, credited: 0 });
+});
+
+test.each([
+  ['a gift did not come', [FAKE_ARRIVED], /SOL: the blocks show nothing/],
+  ['less came', [{ ...ARRIVED, amount: 4n }, FAKE_ARRIVED], /SOL: the blocks show 4/],
+  [
+    'what should fail has paid',
+    [...ARRIVALS, { ...ARRIVED, signature: 'sig-3' }],
+    /failed: the blocks show 5/,
+  ],
+  [
+    'somebody else has paid',
+    [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }],
+    /which nobody in the demo sent/,
+  ],
+] as const)('it is a fault where %s', (_what, arrivals, fault) => {
+  expect(judgeDeposits(GIVEN, arrivals, feedOf(CREDIT, REFUSED)).faults.join('\n')).toMatch(fault);
+});

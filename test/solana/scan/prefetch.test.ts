@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { Prefetch } from '../../../src/solana/scan/prefetch.ts';
+
+const SIZE = 10;
+
+/** What may be loaded is two blocks. */
+function prefetch(): { readonly ahead: Prefetch<{ slot: bigint; size: number }>; readonly loaded: bigint[] } {
+  const loaded: bigint[] = [];
+  const ahead = new Prefetch(
+    async (slot: bigint) => {
+      loaded.push(slot);
+      return { slot, size: SIZE };
+    },
+    { atOnce: 2, budgetBytes: 2 * SIZE },
+  );
+  return { ahead, loaded };
+}
+
+it('loads ahead what fits the budget, the lowest first, and more as blocks are used', async () => {
+  const { ahead, loaded } = prefetch();
+  expect(ahead.want([1n, 2n, 3n])).toEqual([1n, 2n]);
+  await ahead.take(2n);
+  expect(ahead.want([1n, 2n, 3n])).toEqual([1n, 2n]);
+  expect(ahead.bytes).toBe(2 * SIZE);
+  ahead.dropTo(1n);
+  expect(ahead.want([2n, 3n, 4n])).toEqual([2n, 3n]);
+  await ahead.take(3n);
+  expect(loaded).toEqual([1n, 2n, 3n]);
+});
+
+it('loads the lowest one even where later ones fill the budget, as a reader waits for that', async () => {
+  const { ahead } = prefetch();
+  ahead.want([2n, 3n]);
+  await Promise.all([ahead.take(2n), ahead.take(3n)]);
+  expect(ahead.want([1n, 2n, 3n, 4n])).toEqual([1n, 2n, 3n]);
+  expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
+});
+
+it('forgets one that could not be loaded, so that it is asked for again', async () => {
+  let isDown = true;
+  const ahead = new Prefetch(
+    async (slot: bigint) => {
+      if (isDown) throw new Error('no node shows it');
+      return { slot, size: SIZE };
+    },
+    { atOnce: 1, budgetBytes: SIZE },
+  );
+  ahead.want([1n]);
+  expect(await ahead.take(1n)).toBeNull();
+  isDown = false;
+  ahead.want([1n]);
+  expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
+});

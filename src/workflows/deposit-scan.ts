@@ -42,7 +42,7 @@ async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRan
     for (const range of ranges.slice(ends.length, index + AHEAD)) ends.push(read(range));
     const end = await ends[index];
     const { view } = await join(scan);
-    const reached = view?.cursor != null && BigInt(view.cursor.slot) >= BigInt(to);
+    const reached = BigInt(view?.cursor?.slot ?? '0') >= BigInt(to);
     if (end?.complete === true && reached) continue;
     await Promise.all(ends);
     return false;

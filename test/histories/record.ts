@@ -123,7 +123,7 @@ async function deposits(): Promise<void> {
   await until(async () => (await sluice.scan.status()).state === 'tail');
   await sluice.scan.pause('to fall behind');
   const { cursor } = await sluice.scan.status();
-  const behind = BigInt(cursor?.slot ?? '0') + 520n;
+  const behind = BigInt(cursor?.slot ?? '0') + 700n;
   await until(async () => BigInt(await rpc<number>(hand.url, 'getSlot', [{ commitment: 'finalized' }])) > behind, 300_000);
   await sluice.scan.resume('far enough');
   await until(async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0') > behind);

@@ -50,7 +50,7 @@ export class DepositScanner {
    */
   async step(): Promise<Step> {
     const { ledger, pool, matcher } = this.#deps;
-    const cursor = await begin(this.#deps);
+    const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
     const reading = await this.#reader.after(cursor, tip);
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
@@ -98,6 +98,6 @@ export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock
 }
 
 /** The cursor; before the first block, the one behind which the scan begins. */
-export async function begin({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
+export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));
 }

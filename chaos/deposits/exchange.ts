@@ -6,7 +6,6 @@ import { type SluiceClient, SluiceError } from '../../src/client/client.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { DepositKeys, seedOf } from '../../src/signing/hd-keys.ts';
-import { rescanRange } from '../../src/workflows/messages.ts';
 
 const SCAN = depositScanWorkflowId('localnet');
 const TRY_EVERY_MS = 500;
@@ -57,8 +56,7 @@ export class Exchange {
     for await (const { slot } of this.#sluice.deposits.list({ state: 'final' })) {
       const to = BigInt(slot);
       const from = to > slots ? to - slots : 1n;
-      const order = { who: 'chaos', why: 'to deliver twice', from: from.toString(), to: slot };
-      await this.#temporal.workflow.getHandle(SCAN).signal(rescanRange, order);
+      await this.#sluice.scan.rescan({ from: from.toString(), to: slot }, 'to deliver twice');
       return true;
     }
     return false;

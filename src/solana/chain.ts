@@ -30,6 +30,7 @@ export interface SendAnswer {
 const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 100;
+const SECOND_LOOK_WINDOW_MS = 300;
 
 /** An account as one node shows it; null where the chain of that node does not have it. */
 export interface ShownAccount {
@@ -76,7 +77,7 @@ export class Chain {
   }
 
   /**
-   * The same account as another node (with a single one, as that) has it confirmed, at `slot` or later; callers within 100 ms share
+   * The same account as another node (with a single one, as that) has it confirmed, at `slot` or later; callers within 300 ms share
    * one call. Throws NodeFault where none has come so far.
    */
   async accountElsewhere({ address, node, slot }: ShownAccount): Promise<AccountInfo | null> {
@@ -171,7 +172,7 @@ export class Chain {
   #batcherBeside(witness: string): Batcher<ShownAccount> {
     const known = this.#elsewhere.get(witness);
     if (known !== undefined) return known;
-    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, async (keys) => {
+    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, SECOND_LOOK_WINDOW_MS, async (keys) => {
       const ask = (node: SolanaNode) => readAccounts(node, keys, 'confirmed');
       const second = await this.pool.second(witness, ask, () => true);
       if (second !== null) return second.answer;

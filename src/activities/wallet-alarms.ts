@@ -29,7 +29,7 @@ export function unknownSpendAlarm(signature: string, slot: bigint, suspects: rea
 }
 
 export function maybePaidAlarm(id: string, signature: string): Alarm {
-  const message = `${signature} may have paid it already: cancel it, or close this alert to have it paid`;
+  const message = `${signature} may have paid it already: end it as paid, or close this alert to have it paid`;
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 

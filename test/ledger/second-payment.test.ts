@@ -46,7 +46,8 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     expect(refused.map(({ withdrawalId, n }) => `${withdrawalId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await stands();
-    expect(await use.ledger.withdrawals.cancel(id, REASON)).toMatchObject({ status: 'cancelled' });
+    const word = { who: 'ops', why: 'the first has paid' };
+    expect(await use.ledger.withdrawals.endAsPaid(id, word)).toMatchObject({ status: 'cancelled' });
   });
 
   it('keeps its reason, whatever is seen of the attempt that is signed', async () => {

@@ -42,6 +42,7 @@ interface Judged {
 
 /** One look serves every preparation that begins within so long. */
 const SHARED_MS = 3_000;
+const BEFORE_ANY_SLOT = -1n;
 const READ_AT_ONCE = 16;
 const READ_AT_MOST = 5_000;
 /** Signatures that are no spends, in the slots that are listed again: each is read once. */
@@ -85,7 +86,7 @@ export class WalletWatch {
     // The database, too, may have become another one since the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
-    if (gap === null) await this.#judgeWallets();
+    if (gap === null) await this.#judgeWallets(gap);
     else if (!(await this.#bridges(gap))) return;
     await ledger.alerts.close('record_restored', WHOLE);
   }
@@ -101,7 +102,7 @@ export class WalletWatch {
     const stored = gap.quarantineHeight;
     const end = await this.#quarantineEnd(stored);
     if (end !== null && end !== stored) await ledger.continuity.quarantine(end, stored);
-    const judgedTo = await this.#judgeWallets();
+    const judgedTo = await this.#judgeWallets(gap);
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
     if (!gap.noncesSettled && !(await this.#noncesSettled(end))) return false;
     await ledger.continuity.heal(end);
@@ -128,19 +129,21 @@ export class WalletWatch {
   }
 
   /** The finalized height up to which a quorum has listed what each wallet signed; null where no quorum has. */
-  async #judgeWallets(): Promise<bigint | null> {
+  async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
-      heights.push(await this.#judgeWallet(wallet));
+      heights.push(await this.#judgeWallet(wallet, gap));
     return heights.reduce((low, height) => (low === null || height === null || low < height ? low : height));
   }
 
-  async #judgeWallet(wallet: string): Promise<bigint | null> {
+  async #judgeWallet(wallet: string, gap: Gap | null): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
-    const from = await ledger.walletHistory.judgedTo(wallet);
-    if (from === null) return this.#begin(wallet);
+    const known = await ledger.walletHistory.judgedTo(wallet);
+    if (known === null && gap === null) return this.#begin(wallet);
+    // A record that was restored from before its first look has forgotten what it paid from this wallet.
+    const from = known ?? BEFORE_ANY_SLOT;
     const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
     const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
     const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
@@ -156,7 +159,7 @@ export class WalletWatch {
     return heightOf(quorum, believed);
   }
 
-  /** A wallet that this record has never paid from: what it did before is not ours to judge. */
+  /** A wallet that this record, which has lost nothing, has never paid from: what it did before is not ours to judge. */
   async #begin(wallet: string): Promise<bigint | null> {
     const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);

@@ -126,4 +126,21 @@ describe('a gap in the record', () => {
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     expect(await open()).toEqual([]);
   });
+
+  it('of a record from before the first look at a wallet hides no payment from it', async () => {
+    const { id, destination } = await reserved();
+    const paid = await hot.spend(destination);
+    hot.localnet.controls.produceSlots(200);
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    await sql`delete from wallet_history`.execute(use.ledger.db);
+    await sql`delete from attempt`.execute(use.ledger.db);
+    for (let looks = 0; looks < 4; looks += 1) {
+      await look();
+      hot.localnet.controls.produceSlots(160);
+    }
+    expect(await use.ledger.continuity.pulse()).toBeNull();
+    expect(await open()).toEqual(expect.arrayContaining([`maybe_paid ${id} 1`, `unknown_spend ${paid} 1`]));
+    await use.ledger.pauses.end({ who: 'test', why: 'looked at' });
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+  });
 });

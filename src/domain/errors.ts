@@ -20,6 +20,11 @@ export const ERROR_KINDS = {
     retryable: true,
     title: 'The record may not know of a payment that is on its way: nothing is ended without one',
   },
+  AlertsUnseen: {
+    status: 409,
+    retryable: false,
+    title: 'An alert that paused the payments was not looked at',
+  },
   NotAwaitingConfirmation: {
     status: 409,
     retryable: false,

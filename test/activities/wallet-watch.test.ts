@@ -1,7 +1,7 @@
 import { Keypair, type PublicKey } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { attempt, codeOf, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -55,7 +55,7 @@ describe('a look at the history of the hot wallet', () => {
     expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
 
-    await use.ledger.pauses.end({ who: 'test', why: 'looked at' });
+    await resume(use.ledger);
     await look();
     expect(await causes()).toEqual([]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
@@ -140,7 +140,7 @@ describe('a gap in the record', () => {
     }
     expect(await use.ledger.continuity.pulse()).toBeNull();
     expect(await open()).toEqual(expect.arrayContaining([`maybe_paid ${id} 1`, `unknown_spend ${paid} 1`]));
-    await use.ledger.pauses.end({ who: 'test', why: 'looked at' });
+    await resume(use.ledger);
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
   });
 });

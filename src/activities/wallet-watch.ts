@@ -11,6 +11,7 @@ import { askHeights } from '../solana/heights.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   listingsAbove,
+  mayHavePaid,
   type Parties,
   partiesOf,
   progressOf,
@@ -209,13 +210,19 @@ export class WalletWatch {
     if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
   }
 
-  async #judgeStrange(wallet: string, entry: WalletSignature, { signers, all }: Parties): Promise<void> {
+  async #judgeStrange(wallet: string, entry: WalletSignature, parties: Parties): Promise<void> {
     const { ledger } = this.#deps;
-    if (judgeSpend(wallet, signers, null).kind === 'not_a_spend') return this.#remember(entry.signature);
+    // The record may be older than the signature, and know the message all the same.
+    const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
+    if (recorded !== null) return this.#judgeRecorded(wallet, entry.signature, recorded);
+    if (judgeSpend(wallet, parties.signers, null).kind === 'not_a_spend')
+      return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const suspects = await ledger.walletHistory.unpaidTo(all);
-    for (const id of suspects) await ledger.alerts.raise(maybePaidAlarm(id, entry.signature));
-    await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, suspects));
+    const unpaid = await ledger.walletHistory.unpaidBy(parties.all);
+    const suspects = unpaid.filter((one) => mayHavePaid(parties, one));
+    for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, entry.signature));
+    const ids = suspects.map(({ id }) => id);
+    await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, ids));
   }
 
   #remember(signature: string): void {

@@ -1,6 +1,8 @@
 import { base58 } from '@scure/base';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import { deriveAta } from './ata.ts';
 import { messageHashOf } from './message.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -96,6 +98,27 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
     (parties) => parties !== null,
   );
   return shown?.answer ?? null;
+}
+
+/**
+ * True where the parties are those of a payment of `asset` to `destination`: the wallet, or its associated token account, which is all
+ * that the signed bytes name where it was there before. The owner in the outcome that a node tells proves nothing, and may be missing.
+ */
+export function mayHavePaid(
+  { all }: Parties,
+  { destination, asset }: { readonly destination: string; readonly asset: string },
+): boolean {
+  if (all.includes(destination)) return true;
+  if (!all.includes(asset)) return false;
+  try {
+    return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
+      all.includes(deriveAta(destination, asset, one)),
+    );
+  } catch (error) {
+    // An owner off the curve was never paid by us.
+    if (isDomainError(error, 'DestinationRejected')) return false;
+    throw error;
+  }
 }
 
 async function readParties(node: SolanaNode, signature: string, verify: Verify): Promise<Parties | null> {

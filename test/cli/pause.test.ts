@@ -35,17 +35,6 @@ describe('the commands for operations, without an API', () => {
     expect((await sluice('pause', '  ')).code).toBe(2);
   });
 
-  it('resume with the alerts that were looked at', async () => {
-    await ledger.pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
-    const refused = await sluice('resume', 'done');
-    expect(refused).toMatchObject({ json: { ok: false, error: { code: 'AlertsUnseen' } }, code: 3 });
-    const { alerts } = (await sluice('alerts')).json as { alerts: { position: string }[] };
-    const seen = alerts.map(({ position }) => position).join(',');
-    expect((await sluice('resume', 'done', '--seen', 'all')).code).toBe(2);
-    expect((await sluice('resume', 'done', '--seen', seen)).code).toBe(0);
-    expect(await ledger.pauses.open()).toEqual([]);
-  });
-
   it('show alerts and close one', async () => {
     await ledger.alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
     const alert = { kind: 'maybe_paid', subject: 'order-1', message: 'look at it', count: 1, closedAt: null };
@@ -57,5 +46,16 @@ describe('the commands for operations, without an API', () => {
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [] }, code: 0 });
     expect((await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).code).toBe(3);
     expect(await sluice('alerts', '--all')).toMatchObject({ json: { alerts: [{ subject: 'order-1' }] } });
+  });
+
+  it('resume with the alerts that were looked at', async () => {
+    await ledger.pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
+    const refused = await sluice('resume', 'done');
+    expect(refused).toMatchObject({ json: { ok: false, error: { code: 'AlertsUnseen' } }, code: 3 });
+    const { alerts } = (await sluice('alerts')).json as { alerts: { position: string }[] };
+    const seen = alerts.map(({ position }) => position).join(',');
+    expect((await sluice('resume', 'done', '--seen', 'all')).code).toBe(2);
+    expect((await sluice('resume', 'done', '--seen', seen)).code).toBe(0);
+    expect(await ledger.pauses.open()).toEqual([]);
   });
 });

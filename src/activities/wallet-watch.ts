@@ -40,7 +40,7 @@ interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
-/** One look serves every preparation that begins within so long. */
+/** One look serves every preparation that begins while it goes on, or within so long of its end. */
 const SHARED_MS = 3_000;
 const READ_AT_ONCE = 16;
 const READ_AT_MOST = 5_000;
@@ -54,11 +54,9 @@ const HARMLESS_KEPT = 500_000;
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
-  readonly #looks = new TtlCache<void>(SHARED_MS, 1);
-  readonly #turn = pLimit(1);
+  readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
   readonly #harmless = new Set<string>();
   readonly #lostNonces: LostNonces;
-  #next: Promise<void> | null = null;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -66,18 +64,11 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves when the history of every wallet was judged in a look that began at most three seconds ago. Throws NoHealthyNode where no
+   * Resolves when the history of every wallet was judged in a look that ended at most three seconds ago. Throws NoHealthyNode where no
    * node tells, NodeFault where what is listed cannot be read, Unavailable where there is more than one look reads: the next goes on.
    */
   look(): Promise<void> {
-    return this.#looks.get('', () => {
-      // A look that still waits for its turn serves all who come meanwhile.
-      this.#next ??= this.#turn(() => {
-        this.#next = null;
-        return this.#look();
-      });
-      return this.#next;
-    });
+    return this.#looks.get('', () => this.#look());
   }
 
   async #look(): Promise<void> {

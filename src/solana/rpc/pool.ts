@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
-import { reactionTo } from './errors.ts';
+import { answersOfMost } from './answers.ts';
+import { NodeFault, reactionTo } from './errors.ts';
 import type { Member } from './member.ts';
 import type { SolanaNode } from './node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
@@ -104,6 +105,19 @@ export class NodePool {
   }
 
   /**
+   * Like {@link all}, for what a quorum may decide: when that has answered, the others have half a second more, and those that are
+   * avoided have none. One that is late is there with a NodeFault.
+   */
+  async most<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+    const { members } = this.#roster;
+    const asked = members.map((member) => ({ expected: member.expected, answer: member.ask(ask) }));
+    const results = await answersOfMost(asked, this.quorum);
+    return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
+  }
+
+  /**
    * Ask the nodes other than `name`, one after the other, until one gives what is wanted; with a single node, that node.
    * A node that lags or lost its history must not hide what another one knows. Null where none gives it.
    */
@@ -141,6 +155,10 @@ export class NodePool {
     const why = this.#roster.members.map(({ node, demoted }) => `${node.name}: ${demoted?.why ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node may be asked now: ${why.join('; ')}`);
   }
+}
+
+function late(node: string): PromiseRejectedResult {
+  return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
 }
 
 /** An answer that would end a question for good, if every node gave it. */

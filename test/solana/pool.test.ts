@@ -85,6 +85,21 @@ describe('reading from several nodes', () => {
     expect(await height()).toBeGreaterThan(0n);
   });
 
+  it('asks nothing of a node for minutes that answers more than it can have to say', async () => {
+    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 'x'.repeat(70_000) }, 1);
+    await height();
+    const calls = pool.nodes[0]?.callCount;
+    now += 299_999;
+    await height();
+    await pool.all((node) => node.call('getBlockHeight', [], u64));
+    expect(pool.nodes[0]?.callCount).toBe(calls);
+    expect(pool.report()[0]?.demoted?.why).toContain('larger than 65536 bytes');
+    now += 1;
+    expect(pool.report()[0]?.demoted).toBeNull();
+    await pool.all((node) => node.call('getBlockHeight', [], u64));
+    expect(pool.nodes[0]?.callCount).toBe(1 + (calls ?? 0));
+  });
+
   it('asks the node that is furthest, and one that lags far behind last', async () => {
     localnet.controls.produceSlots(200);
     localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 60 });

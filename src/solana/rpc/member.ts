@@ -92,7 +92,7 @@ export class Member {
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
-      const why = demoted.cause === 'retry-after' ? `asked to be left alone: ${demoted.why}` : demoted.why;
+      const why = demoted.cause === 'retry-after' ? `is left alone: ${demoted.why}` : demoted.why;
       throw new NodeFault(this.node.name, why);
     }
     const answer = this.#observed(() => question(this.node));

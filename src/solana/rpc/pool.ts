@@ -95,11 +95,15 @@ export class NodePool {
     return null;
   }
 
-  /** Ask every node at once; never throws. A node that may not be asked now is there with a NodeFault that says why. */
+  /**
+   * Ask every node, or each that is `meant`, at once; never throws. One of them that may not be asked now is there with a NodeFault that
+   * says why.
+   */
   async all<T>(
     ask: (node: SolanaNode) => Promise<T>,
+    meant: (node: SolanaNode) => boolean = () => true,
   ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
-    const { members } = this.#roster;
+    const members = this.#roster.members.filter(({ node }) => meant(node));
     const results = await Promise.allSettled(members.map((member) => member.ask(ask)));
     return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
   }

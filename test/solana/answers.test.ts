@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Awaited, answersOfMost } from '../../src/solana/rpc/answers.ts';
+import { type Asked, answersOfMost } from '../../src/solana/rpc/answers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A node that answers after so long; `avoided` ones are not waited for. */
-function after(ms: number, answer: number | Error, avoided = false): Awaited<number> {
+function after(ms: number, answer: number | Error, avoided = false): Asked<number> {
   const told = new Promise<number>((resolve, reject) => {
     setTimeout(() => (typeof answer === 'number' ? resolve(answer) : reject(answer)), ms);
   });
@@ -14,7 +14,7 @@ function after(ms: number, answer: number | Error, avoided = false): Awaited<num
 
 /** What is known of the answers, and after how many milliseconds, of those that are looked at. */
 async function known(
-  asked: readonly Awaited<number>[],
+  asked: readonly Asked<number>[],
   quorum: number,
   wanted?: (answer: number) => boolean,
 ): Promise<{ readonly at: number; readonly answers: readonly (number | string | null)[] }> {

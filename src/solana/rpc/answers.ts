@@ -2,7 +2,7 @@
 const GRACE_MS = 500;
 
 /** A question on its way to one of several nodes. */
-export interface Awaited<T> {
+export interface Asked<T> {
   readonly answer: Promise<T>;
   /** False where its answer is taken if it comes, and nobody waits for it. */
   readonly expected: boolean;
@@ -13,7 +13,7 @@ export interface Awaited<T> {
  * where none of the others is expected. Null for one that has not ended by then: what it answers later is lost. Never throws.
  */
 export async function answersOfMost<T>(
-  asked: readonly Awaited<T>[],
+  asked: readonly Asked<T>[],
   quorum: number,
   wanted: (answer: T) => boolean = () => true,
 ): Promise<readonly (PromiseSettledResult<T> | null)[]> {
@@ -24,7 +24,7 @@ export async function answersOfMost<T>(
       clearTimeout(grace);
       resolve();
     };
-    const isLeft = (one: Awaited<T>, index: number): boolean => ended[index] === null && one.expected;
+    const isLeft = (one: Asked<T>, index: number): boolean => ended[index] === null && one.expected;
     const look = (): void => {
       if (!ended.includes(null)) return end();
       const given = ended.filter((one) => one?.status === 'fulfilled' && wanted(one.value)).length;

@@ -132,6 +132,7 @@ export class WalletWatch {
     const { quorum } = chain.pool;
     const from = await ledger.walletHistory.judgedTo(wallet);
     if (from === null) return this.#begin(wallet);
+    await this.#judgeScanned(wallet);
     const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
     const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
     const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
@@ -145,6 +146,19 @@ export class WalletWatch {
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
     return heightOf(quorum, believed);
+  }
+
+  /**
+   * Judges what the scan saw the wallet sign, which is found there also where no list names it. What no node proves is asked for again
+   * in the next look: it may be what one node made up, and the lists of all are judged beside it.
+   */
+  async #judgeScanned(wallet: string): Promise<void> {
+    const { ledger, readAtMost = READ_AT_MOST } = this.#deps;
+    const spends = await ledger.spends.unjudged(wallet, readAtMost);
+    if (spends.length === 0) return;
+    const { unproven } = await this.#judgeAll(wallet, spends);
+    const judged = spends.flatMap(({ signature }) => (unproven.has(signature) ? [] : [signature]));
+    await ledger.spends.markJudged(wallet, judged);
   }
 
   /** A wallet that this record has never paid from: what it did before is not ours to judge. */

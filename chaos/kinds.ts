@@ -7,6 +7,10 @@ export type Lane =
   | 'database'
   | 'clock'
   | 'chain'
+  | 'scanner'
+  | 'database-of-workers'
+  | 'lists'
+  | 'rescan'
   | 'node'
   | 'lie'
   | 'all-nodes';
@@ -23,7 +27,7 @@ interface FaultKind {
  * Everything the stack must survive. A `lie` strikes one node at a time, since a quorum that lies together cannot be told from a
  * chain; silence, loss and lag may strike several.
  */
-export const FAULT_KINDS = {
+const STACK_FAULTS = {
   'kill-worker': { lane: 'worker', seconds: [1, 6], what: 'SIGKILL of the chain worker' },
   'kill-signer': { lane: 'signer', seconds: [1, 6], what: 'SIGKILL of the signer' },
   'kill-api': { lane: 'api', seconds: [1, 4], what: 'SIGKILL of the API' },
@@ -53,9 +57,33 @@ export const FAULT_KINDS = {
   'all-nodes-down': { lane: 'all-nodes', seconds: [60, 60], what: 'no node answers' },
 } as const satisfies Record<string, FaultKind>;
 
+/** What the scan for deposits must survive besides. */
+const SCAN_FAULTS = {
+  'kill-scanner': { lane: 'scanner', seconds: [6, 14], what: 'SIGKILL of the worker that holds the scan' },
+  'scanner-cut': {
+    lane: 'database-of-workers',
+    seconds: [5, 10],
+    what: 'workers cut off from PostgreSQL while an address is given out and paid',
+  },
+  'short-lists': { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
+  'null-blocks': { lane: 'node', seconds: [5, 15], what: 'a node answers null for every block' },
+  'skipped-blocks': { lane: 'node', seconds: [5, 15], what: 'a node calls every slot skipped (-32007)' },
+  rescan: { lane: 'rescan', seconds: [3, 8], what: 'hundreds of slots delivered twice' },
+  'deep-fork': {
+    lane: 'chain',
+    seconds: [5, 12],
+    what: 'confirmed blocks vanish, and transactions with them',
+  },
+} as const satisfies Record<string, FaultKind>;
+
+export const FAULT_KINDS = { ...STACK_FAULTS, ...SCAN_FAULTS };
+
 export type FaultName = keyof typeof FAULT_KINDS;
 
-export const FAULT_NAMES = Object.keys(FAULT_KINDS) as readonly FaultName[];
+/** All kinds; those of the scan only where there are deposits. */
+export function faultNames(withDeposits: boolean): readonly FaultName[] {
+  return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
+}
 
 /** True where a fault strikes one node. */
 export function isNodeLane(lane: Lane): boolean {

@@ -1,5 +1,5 @@
 import { EXIT } from '../src/cli/exit.ts';
-import { positive } from '../src/cli/numbers.ts';
+import { notNegative, positive } from '../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../src/cli/output.ts';
 import { createProgram, runProgram } from '../src/cli/program.ts';
 import { renderReport } from './report.ts';
@@ -11,6 +11,7 @@ const program = createProgram(
 );
 program
   .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
+  .option('--deposits <n>', 'deposits of SOL and tokens, with faults of the scan', notNegative, 0)
   .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
   .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
   .option(...JSON_AND_PROGRESS_OPTION)

@@ -37,6 +37,12 @@ export const NODE_FAULTS = {
     })),
   'false-blockhash-not-found': () => onSend(BLOCKHASH_NOT_FOUND),
   'early-invalid': () => everywhere({ kind: 'blockhash-age', heights: -1 }),
+  'short-lists': async ({ url, draw }) => [
+    { method: 'getBlocks', fault: await holeAhead(url, draw) },
+    { method: 'getBlocksWithLimit', fault: await holeAhead(url, draw) },
+  ],
+  'null-blocks': () => [{ method: 'getBlock', fault: { kind: 'null' } }],
+  'skipped-blocks': () => [{ method: 'getBlock', fault: SKIPPED }],
   'false-height': ({ draw }) => everywhere({ kind: 'height-offset', blocks: 151 + (draw % 1_000) }),
 } as const satisfies Partial<Record<FaultName, Script>>;
 
@@ -54,6 +60,18 @@ const BLOCKHASH_NOT_FOUND: Fault = {
   data: { err: 'BlockhashNotFound', logs: [], unitsConsumed: 0 },
 };
 
+const SKIPPED: Fault = {
+  kind: 'error',
+  code: -32_007,
+  message: 'Slot was skipped, or missing due to ledger jump to recent snapshot',
+};
+
+/** The slots soon to come, 10 to 69 of them, which the scan has not read yet. */
+async function holeAhead(url: string, draw: number): Promise<Fault> {
+  const from = (await finalizedSlot(url)) + (draw % 10);
+  return { kind: 'hole', from, to: from + 10 + (draw % 60) };
+}
+
 function finalizedSlot(url: string): Promise<number> {
-  return rpc<number>(url, 'getSlot', [{ commitment: 'finalized' }]);
+  return rpc<number>(url, 'localnet_healthy', ['getSlot', { commitment: 'finalized' }]);
 }

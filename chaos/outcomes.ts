@@ -19,6 +19,9 @@ const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
   'record_lost',
   'record_restored',
   'workflow_failed',
+  'deposit_mismatch',
+  'deposit_missed',
+  'balance_difference',
 ]);
 
 /** What Postgres and Temporal say of each withdrawal, and the alerts about money that were ever raised. */

@@ -1,10 +1,12 @@
-import { FAULT_KINDS, FAULT_NAMES } from './kinds.ts';
+import type { DepositAudit } from './deposits/audit.ts';
+import { FAULT_KINDS, faultNames } from './kinds.ts';
 import type { ChaosReport } from './run.ts';
 
 /** The report for people: what was injected, then what is true after it. */
 export function renderReport(report: ChaosReport): string {
-  const width = Math.max(...FAULT_NAMES.map((name) => name.length));
-  const faults = FAULT_NAMES.map(
+  const names = faultNames(report.deposits !== undefined);
+  const width = Math.max(...names.map((name) => name.length));
+  const faults = names.map(
     (name) =>
       `  ${name.padEnd(width)}  ${count(report.faults[name])}  ${count(report.met[name])}  ${FAULT_KINDS[name].what}`,
   );
@@ -14,9 +16,14 @@ export function renderReport(report: ChaosReport): string {
     ...faults,
     '',
     `${withdrawals} withdrawals, ${finalized} finalized, ${transfersOnChain} transfers on chain, ${duplicates} duplicates, ${lost} lost, ${deadAttempts} attempts proved dead`,
+    ...(report.deposits === undefined ? [] : [depositsLine(report.deposits)]),
   ].join('\n');
 }
 
-function count(times: number): string {
+function depositsLine({ made, credited, duplicates, missed }: DepositAudit): string {
+  return `${made} deposits on chain, ${credited} credited, ${duplicates} duplicates, ${missed} missed`;
+}
+
+function count(times = 0): string {
   return String(times).padStart(8);
 }

@@ -13,8 +13,12 @@ import { rpc } from '../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../src/localstack/stack.ts';
 import { type Audit, audit } from './audit.ts';
 import { drawDemand, type Market, type Order, place } from './demand.ts';
-import { FAULT_KINDS, FAULT_NAMES, type FaultName, isNodeLane } from './kinds.ts';
+import type { DepositAudit } from './deposits/audit.ts';
+import { drawDeposits, type Payment } from './deposits/plan.ts';
+import { DepositRun } from './deposits/run.ts';
+import { FAULT_KINDS, type FaultName, faultNames, isNodeLane } from './kinds.ts';
 import { readOutcomes } from './outcomes.ts';
+import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
 import { Supervisor } from './supervisor.ts';
@@ -22,6 +26,8 @@ import { Supervisor } from './supervisor.ts';
 export interface ChaosPlan {
   readonly seed: number;
   readonly withdrawals: number;
+  /** Deposits to be credited; 0 leaves them out, and the faults of the scan with them. */
+  readonly deposits: number;
   /** Injection stops then; as much again is left to drain. */
   readonly minutes: number;
 }
@@ -32,14 +38,20 @@ export interface ChaosReport extends Audit {
   readonly faults: FaultCounts;
   /** How often the stack met it: answers spoilt, processes ended, sessions cut, transactions taken back. */
   readonly met: FaultCounts;
+  /** Where there were some. */
+  readonly deposits?: DepositAudit;
 }
 
-type FaultCounts = Readonly<Record<FaultName, number>>;
+/** Of the kinds that were drawn. */
+type FaultCounts = Readonly<Partial<Record<FaultName, number>>>;
 
 const NODES = 3;
 const SLOT_MS = 100;
 const FINALITY_LAG = 16;
+/** A shorter run may be over before something has met every fault. */
+const LONG_ENOUGH_MINUTES = 5;
 const OLD_WALLETS = 6;
+const INTO_THE_CUT_MS = 500;
 
 /** Starts a stack, drives withdrawals through the schedule of faults, and judges what the blocks show afterwards. */
 export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Promise<ChaosReport> {
@@ -53,7 +65,11 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
     finalityLag: FINALITY_LAG,
     nodes: NODES,
     dbFile: join(dir, 'temporal.sqlite'),
-    env: { ...process.env, ...clockEnvironment(clockFile) },
+    env: {
+      ...process.env,
+      ...chaosEnvironment(clockFile),
+      ...(plan.deposits > 0 ? { SLUICE_ANNOUNCE_CONFIRMED: 'true' } : {}),
+    },
     say: (line) => say(`  ${line}`),
   });
   try {
@@ -70,28 +86,74 @@ async function survive(
   plan: ChaosPlan,
   say: (line: string) => void,
 ): Promise<ChaosReport> {
-  const field = await fieldOf(stack, clockFile, say);
+  const limit = new AbortController();
+  setMaxListeners(0, limit.signal);
+  const deposits = plan.deposits > 0 ? await DepositRun.open(stack, limit.signal) : null;
+  try {
+    const field = await fieldOf(stack, clockFile, deposits, say);
+    return await drive({ stack, field, deposits, plan, limit, say });
+  } finally {
+    limit.abort();
+    await deposits?.close();
+  }
+}
+
+interface Drive {
+  readonly stack: Stack;
+  readonly field: Field;
+  readonly deposits: DepositRun | null;
+  readonly plan: ChaosPlan;
+  /** Aborted when whatever still waits has waited long enough. */
+  readonly limit: AbortController;
+  readonly say: (line: string) => void;
+}
+
+async function drive(driven: Drive): Promise<ChaosReport> {
+  const { stack, field, deposits, plan, limit, say } = driven;
   const schedule = drawSchedule({ ...plan, nodes: NODES });
   const orders = drawDemand({ ...plan, run: Date.now().toString(36) }, await marketOf(stack));
-  const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
   const supervising = field.supervisor.run();
   const startMs = performance.now();
-  const end = AbortSignal.timeout(plan.minutes * 2 * 60_000);
-  setMaxListeners(0, end);
-  const paying = orders.map((order) => payOne(sluice, order, startMs, end));
+  const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
+  const paying = payAll(stack, orders, startMs, limit.signal);
+  const depositing = deposits?.run(paymentsOf(plan, schedule), startMs);
   const { faults, met } = await inject(field, schedule, startMs, say);
-  const down = await field.supervisor.end(end);
+  const down = await field.supervisor.end(limit.signal);
   await supervising;
   say('all faults are healed; waiting for what is not finalized yet');
-  const refused = (await Promise.all(paying)).flatMap((one) => (one === null ? [] : [one]));
   const wrong = [
     ...down.map((name) => `${name} did not come up again`),
-    ...refused,
-    ...FAULT_NAMES.filter((name) => met[name] === 0).map(
-      (name) => `${name} was injected, and nothing met it`,
-    ),
+    ...(await paying),
+    ...((await depositing) ?? []),
+    ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
-  return { ...(await judge(stack, orders, wrong)), faults, met };
+  clearTimeout(timer);
+  const report = { ...(await judge(stack, orders, wrong)), faults, met };
+  if (deposits === null) return report;
+  const judged = await deposits.judge();
+  return {
+    ...report,
+    findings: [...report.findings, ...judged.findings],
+    deposits: judged.deposits,
+  };
+}
+
+/** The moments at which workers are cut off are those at which new users come in. */
+function paymentsOf(plan: ChaosPlan, schedule: readonly Injection[]): readonly Payment[] {
+  const cuts = schedule.filter(({ kind }) => kind === 'scanner-cut');
+  return drawDeposits({ ...plan, newcomersAtMs: cuts.map(({ atMs }) => atMs + INTO_THE_CUT_MS) });
+}
+
+/** One line for each that the API would not take or tell. */
+async function payAll(
+  { apiUrl: baseUrl, apiKey }: Stack,
+  orders: readonly Order[],
+  startMs: number,
+  end: AbortSignal,
+): Promise<readonly string[]> {
+  const sluice = new SluiceClient({ baseUrl, apiKey });
+  const refused = await Promise.all(orders.map((order) => payOne(sluice, order, startMs, end)));
+  return refused.flatMap((one) => (one === null ? [] : [one]));
 }
 
 /** Null, or why the API would not take or tell it; what is not final at the end is told by the audit, with its reason. */
@@ -110,13 +172,21 @@ async function payOne(
   }
 }
 
+/** The faults that the stack never saw: a run shows nothing about those. */
+function unmet(met: FaultCounts): readonly string[] {
+  return Object.entries(met).flatMap(([name, times]) =>
+    times === 0 ? [`${name} was injected, and nothing met it`] : [],
+  );
+}
+
 async function inject(
   field: Field,
   schedule: readonly Injection[],
   startMs: number,
   say: (line: string) => void,
 ): Promise<{ readonly faults: FaultCounts; readonly met: FaultCounts }> {
-  const none = () => Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
+  const names = faultNames(field.exchange !== null);
+  const none = () => Object.fromEntries(names.map((name) => [name, 0])) as Record<FaultName, number>;
   const [faults, met] = [none(), none()];
   await Promise.all(
     schedule.map(async (injection) => {
@@ -148,7 +218,12 @@ async function judge(stack: Stack, orders: readonly Order[], wrong: readonly str
   return audit({ outcomes, payments, books, alarms: [...wrong, ...alarms] });
 }
 
-async function fieldOf(stack: Stack, clockFile: string, say: (line: string) => void): Promise<Field> {
+async function fieldOf(
+  stack: Stack,
+  clockFile: string,
+  deposits: DepositRun | null,
+  say: (line: string) => void,
+): Promise<Field> {
   const second = await stack.addWorker('worker-2');
   const temporal = own(stack.temporalServer, 'TEMPORAL_ADDRESS');
   const postgres = own(stack.postgres, 'DATABASE_URL');
@@ -164,6 +239,7 @@ async function fieldOf(stack: Stack, clockFile: string, say: (line: string) => v
     databaseUrl,
     rpcUrls,
     clockFile,
+    exchange: deposits?.exchange ?? null,
   };
 }
 
@@ -180,14 +256,6 @@ async function marketOf(stack: Stack): Promise<Market> {
   if (mint === undefined || feeMint === undefined)
     throw new Error('chaos needs its own chain: unset SLUICE_RPC_URLS');
   return { mint, feeMint, wallets };
-}
-
-function clockEnvironment(clockFile: string): NodeJS.ProcessEnv {
-  const shim = new URL('./clock.mjs', import.meta.url).href;
-  return {
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${shim}`.trim(),
-    CHAOS_CLOCK_FILE: clockFile,
-  };
 }
 
 /** A memory file system where there is one: on a slow disk the server's SQLite file is what a run would measure. */

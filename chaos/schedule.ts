@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FAULT_KINDS, FAULT_NAMES, type FaultName, isNodeLane, type Lane } from './kinds.ts';
+import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, type Lane } from './kinds.ts';
 
 /** One fault: when it strikes and when it is healed, in milliseconds since the start. */
 export interface Injection {
@@ -16,6 +16,8 @@ export interface SchedulePlan {
   readonly seed: number;
   readonly minutes: number;
   readonly nodes: number;
+  /** How many; the faults of the scan are drawn only where there are some. */
+  readonly deposits: number;
 }
 
 const MEAN_GAP_MS = 8_000;
@@ -26,9 +28,10 @@ const DRAWS = 1_000_000;
 /** The faults of a run: the same plan gives the same schedule, and every kind occurs. Nothing is injected after `minutes`. */
 export function drawSchedule(plan: SchedulePlan): readonly Injection[] {
   const endMs = plan.minutes * 60_000;
-  const rounds = Math.max(1, Math.round(endMs / MEAN_GAP_MS / FAULT_NAMES.length));
-  const gapMs = (endMs * LAST_SHARE) / (rounds * FAULT_NAMES.length);
-  const drawn = sample(plan.seed, roundsOf(rounds));
+  const names = faultNames(plan.deposits > 0);
+  const rounds = Math.max(1, Math.round(endMs / MEAN_GAP_MS / names.length));
+  const gapMs = (endMs * LAST_SHARE) / (rounds * names.length);
+  const drawn = sample(plan.seed, roundsOf(names, rounds));
   // Faults that had to wait for their lane may end late: then all strike a little closer together.
   for (let closer = 1; closer > 0; closer -= CLOSER_STEP) {
     const placed = place(drawn, gapMs * closer, endMs, plan.nodes);
@@ -67,13 +70,13 @@ interface Draw {
   readonly draw: number;
 }
 
-function roundsOf(rounds: number): fc.Arbitrary<readonly Draw[]> {
+function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<readonly Draw[]> {
   const number = fc.nat({ max: DRAWS - 1 });
   const choices = fc.record({ jitter: number, length: number, node: number, draw: number });
   const round = fc
     .tuple(
-      fc.shuffledSubarray([...FAULT_NAMES], { minLength: FAULT_NAMES.length }),
-      fc.array(choices, { minLength: FAULT_NAMES.length, maxLength: FAULT_NAMES.length }),
+      fc.shuffledSubarray([...names], { minLength: names.length }),
+      fc.array(choices, { minLength: names.length, maxLength: names.length }),
     )
     .map(([kinds, all]) => all.flatMap((one, index) => withKind(kinds[index], one)));
   return fc.array(round, { minLength: rounds, maxLength: rounds }).map((all) => all.flat());
@@ -95,10 +98,16 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
   return Math.round(Math.min(wished, endMs / 6));
 }
 
-/** What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them. */
+/**
+ * What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them. The scanner is
+ * found through Temporal, and an address is given out by the API from the database.
+ */
 function lanesOf(lane: Lane, node: number, nodes: number): readonly string[] {
   if (lane === 'node') return [`node ${node}`];
   if (lane === 'lie') return ['lie', `node ${node}`];
   if (lane === 'all-nodes') return Array.from({ length: nodes }, (_, index) => `node ${index}`);
+  if (lane === 'scanner') return ['worker', 'temporal'];
+  if (lane === 'rescan') return ['temporal', 'api'];
+  if (lane === 'database-of-workers') return ['database', 'api', 'worker'];
   return [lane];
 }

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
-import type { FaultName } from './kinds.ts';
+import type { Exchange } from './deposits/exchange.ts';
+import { FAULT_KINDS, type FaultName, isNodeLane } from './kinds.ts';
 import { NODE_FAULTS, type NodeFaultName } from './node-faults.ts';
+import { WORKER_APPLICATION } from './processes.ts';
 import type { Injection } from './schedule.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -20,6 +22,8 @@ export interface Field {
   /** Node 0 takes the commands for all nodes of the chain. */
   readonly rpcUrls: readonly string[];
   readonly clockFile: string;
+  /** Who takes the deposits; null where there are none, and no fault of the scan. */
+  readonly exchange: Exchange | null;
 }
 
 /** Undoes a fault; tells how often it was met, for a fault that nobody met shows nothing. */
@@ -30,17 +34,17 @@ type Strike = (field: Field, injection: Injection) => Promise<Heal>;
 /** Carries out a fault; the answer heals it. */
 export function strike(field: Field, injection: Injection): Promise<Heal> {
   const { kind } = injection;
-  return isNodeFault(kind) ? strikeNode(field, kind, injection) : STRIKES[kind](field, injection);
+  return isOneNodeFault(kind) ? strikeNode(field, kind, injection) : STRIKES[kind](field, injection);
 }
 
-const STRIKES: Readonly<Record<Exclude<FaultName, NodeFaultName>, Strike>> = {
+const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
   'kill-worker': ({ supervisor, workers }, { draw }) => kill(supervisor, workers[draw % workers.length]),
   'kill-signer': ({ supervisor, signer }) => kill(supervisor, signer),
   'kill-api': ({ supervisor, api }) => kill(supervisor, api),
   'temporal-restart': ({ supervisor, temporal }) => supervisor.strike(temporal, (server) => server.stop()),
   'database-restart': ({ supervisor, postgres }, { draw }) =>
     supervisor.strike(postgres, (server) => (draw % 2 === 0 ? server.stop() : server.kill('SIGKILL'))),
-  'database-cut': cutConnections,
+  'database-cut': (field) => cutSessions(field, IN_TRANSACTION),
   'clock-jump': async ({ clockFile }, { draw }) => {
     writeFileSync(clockFile, String((draw % 2 === 0 ? 1 : -1) * (60_000 + (draw % 3_600_000))));
     return () => {
@@ -48,7 +52,12 @@ const STRIKES: Readonly<Record<Exclude<FaultName, NodeFaultName>, Strike>> = {
       return 1;
     };
   },
-  fork: forkUntilMet,
+  fork: (field, { draw }) => forkUntilMet(field, 1 + (draw % 3)),
+  'deep-fork': (field, { draw }) => forkUntilMet(field, 3 + (draw % 10)),
+  'kill-scanner': killScanner,
+  'scanner-cut': cutWorkersOff,
+  'short-lists': (field, injection) => everyNode(field, injection, 'short-lists'),
+  rescan: readTwice,
   'all-nodes-down': (field, injection) => everyNode(field, injection, 'no-answer'),
   expiry: (field, injection) => everyNode(field, injection, 'send-dropped'),
 };
@@ -59,13 +68,17 @@ async function kill(supervisor: Supervisor, process: ManagedProcess | undefined)
 
 const CUT_EVERY_MS = 15;
 const FORK_EVERY_MS = 400;
+const ASK_EVERY_MS = 300;
 
-/** Ends, again and again, every session that is inside a transaction. */
-async function cutConnections({ databaseUrl }: Field): Promise<Heal> {
+/** Ends, again and again, the sessions of which `condition` is true. */
+async function cutSessions({ databaseUrl }: Field, condition: string): Promise<Heal> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => undefined);
   await client.connect();
-  const heal = repeatedly(CUT_EVERY_MS, async () => (await client.query(CUT)).rowCount ?? 0);
+  const heal = repeatedly(
+    CUT_EVERY_MS,
+    async () => (await client.query(`${CUT} ${condition}`)).rowCount ?? 0,
+  );
   return async () => {
     const met = await heal();
     await client.end();
@@ -74,19 +87,65 @@ async function cutConnections({ databaseUrl }: Field): Promise<Heal> {
 }
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
+  where datname = current_database() and pid <> pg_backend_pid() and`;
+const IN_TRANSACTION = 'xact_start is not null';
+const OF_WORKERS = `application_name = '${WORKER_APPLICATION}'`;
 
-/** Takes back a few blocks at a time until a transaction went with them. */
-async function forkUntilMet({ rpcUrls }: Field, { draw }: Injection): Promise<Heal> {
+/** Takes back some blocks at a time until a transaction went with them. */
+async function forkUntilMet({ rpcUrls }: Field, blocks: number): Promise<Heal> {
   const [url = ''] = rpcUrls;
   const before = await rpc<number>(url, 'localnet_undone', []);
   let met = 0;
   return repeatedly(FORK_EVERY_MS, async () => {
     if (met > 0) return 0;
-    await rpc(url, 'localnet_fork', [1 + (draw % 3)]);
+    await rpc(url, 'localnet_fork', [blocks]);
     met = (await rpc<number>(url, 'localnet_undone', [])) - before;
     return met;
   });
+}
+
+/** Kills the worker that reads blocks as soon as Temporal knows which one that is, and keeps it down. */
+async function killScanner(field: Field): Promise<Heal> {
+  let revive: Heal | undefined;
+  const heal = repeatedly(ASK_EVERY_MS, async () => {
+    if (revive !== undefined) return 0;
+    const scanner = await exchangeOf(field).scanner(field.workers);
+    if (scanner !== undefined) revive = await kill(field.supervisor, scanner);
+    return 0;
+  });
+  return async () => {
+    await heal();
+    return revive?.() ?? 0;
+  };
+}
+
+/** Counts only where an address was given out meanwhile: that is the race which is to be seen. */
+async function cutWorkersOff(field: Field): Promise<Heal> {
+  const exchange = exchangeOf(field);
+  const before = exchange.given;
+  const heal = await cutSessions(field, OF_WORKERS);
+  return async () => {
+    const given = exchange.given - before;
+    const cut = await heal();
+    return given > 0 ? cut : 0;
+  };
+}
+
+/** Has blocks that were committed read again, twice over. */
+async function readTwice(field: Field, { draw }: Injection): Promise<Heal> {
+  const exchange = exchangeOf(field);
+  let orders = 0;
+  return repeatedly(ASK_EVERY_MS, async () => {
+    if (orders === 2) return 0;
+    const ordered = (await exchange.rescan(BigInt(100 + (draw % 400)))) ? 1 : 0;
+    orders += ordered;
+    return ordered;
+  });
+}
+
+function exchangeOf({ exchange }: Field): Exchange {
+  if (exchange === null) throw new Error('a fault of the scan was drawn, and there are no deposits');
+  return exchange;
 }
 
 /** Does it on a rhythm until it is healed, and adds up what it says; a try that fails counts nothing. */
@@ -117,7 +176,7 @@ async function strikeNode(field: Field, kind: NodeFaultName, { node, draw }: Inj
   const before = await met();
   for (const { method, fault } of faults) await rpc(url, 'localnet_setFault', [node, method, fault]);
   return async () => {
-    await rpc(url, 'localnet_clearFaults', [node]);
+    for (const { method } of faults) await rpc(url, 'localnet_clearFaults', [node, method]);
     return (await met()) - before;
   };
 }
@@ -132,6 +191,9 @@ async function everyNode(field: Field, injection: Injection, kind: NodeFaultName
   };
 }
 
-function isNodeFault(kind: FaultName): kind is NodeFaultName {
-  return kind in NODE_FAULTS;
+/** A kind of {@link NODE_FAULTS} that strikes one node at a time. */
+type OneNodeFault = Exclude<NodeFaultName, 'short-lists'>;
+
+function isOneNodeFault(kind: FaultName): kind is OneNodeFault {
+  return kind in NODE_FAULTS && isNodeLane(FAULT_KINDS[kind].lane);
 }

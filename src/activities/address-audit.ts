@@ -1,6 +1,12 @@
 import { heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import type { AuditOrder, AuditReport, MissedArrival } from '../domain/audit.ts';
+import {
+  type AuditedPage,
+  type AuditOrder,
+  type AuditReport,
+  allOf,
+  type MissedArrival,
+} from '../domain/audit.ts';
 import type { BlockFinding, Inflow } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -24,58 +30,42 @@ interface Found {
 }
 
 const ADDRESSES_AT_ONCE = 4;
+const ADDRESSES_OF_A_PAGE = 20;
 const TRANSACTIONS_AT_ONCE = 8;
-const LISTED_MISSES = 100;
 const BEAT_MS = 2_000;
 const PAGE = 1_000;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
 export function createAddressAudit(deps: AuditDeps) {
+  const { ledger } = deps;
   return {
-    /** Audits one address, or all; see {@link AuditOrder}. May be repeated. Throws NoHealthyNode where too few nodes list. */
-    async auditAddresses(order: AuditOrder): Promise<AuditReport> {
-      const totals = { addresses: 0, transactions: 0, missed: [] as MissedArrival[] };
-      const beat = setInterval(() => heartbeat(totals.addresses), BEAT_MS);
+    /**
+     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. Throws NoHealthyNode where too
+     * few nodes list.
+     */
+    async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
+      const beat = setInterval(() => heartbeat(), BEAT_MS);
       try {
-        const turn = pLimit(ADDRESSES_AT_ONCE);
-        const running = new Set<Promise<void>>();
-        for await (const address of addressesIn(deps.ledger, order)) {
-          const audit = turn(async () => {
-            const { transactions, missed } = await auditOne(deps, address, order);
-            totals.addresses += 1;
-            totals.transactions += transactions;
-            totals.missed.push(...missed);
-          });
-          running.add(audit);
-          audit.then(() => running.delete(audit)).catch(() => undefined);
-          if (running.size >= ADDRESSES_AT_ONCE) await Promise.race(running);
-        }
-        await Promise.all(running);
+        const all = order.address === null;
+        const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
+        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOne(deps, one, order));
+        const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
+        return { ...allOf(parts), next };
       } finally {
         clearInterval(beat);
       }
-      await close(deps.ledger, order);
-      const { addresses, transactions, missed } = totals;
-      return {
-        addresses,
-        transactions,
-        missed: missed.slice(0, LISTED_MISSES),
-        missedCount: missed.length,
-      };
+    },
+
+    /** Puts on record that every part of the audit is done; one that does not repair settles nothing. */
+    async closeAudit({ address, cause, from, to, repair: repaired }: AuditOrder): Promise<void> {
+      if (!repaired) return;
+      if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
+      if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
     },
   };
 }
 
-async function* addressesIn(ledger: Ledger, { address }: AuditOrder): AsyncGenerator<string> {
-  if (address === null) yield* ledger.watched.stream();
-  else yield address;
-}
-
-async function auditOne(
-  deps: AuditDeps,
-  address: string,
-  order: AuditOrder,
-): Promise<{ readonly transactions: number; readonly missed: readonly MissedArrival[] }> {
+async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
   const { ledger, pool } = deps;
   const signatures = new Set<string>();
   for (const account of await accountsOf(deps, address))
@@ -85,7 +75,7 @@ async function auditOne(
   const missed = await missing(ledger, address, found);
   if (order.repair) await repair(deps, found);
   if (order.cause !== 'import') for (const one of missed) await ledger.alerts.raise(missedAlarm(one, order));
-  return { transactions: signatures.size, missed };
+  return { addresses: 1, transactions: signatures.size, missed, missedCount: missed.length };
 }
 
 /** Transfers to a token account do not name its wallet: each account is asked for by itself. */
@@ -161,13 +151,4 @@ function missedAlarm(
     message: `${amount} of ${asset} came to ${account} in slot ${slot}, and the scan has not seen it: ${done}`,
     details: { account, asset, amount, slot },
   };
-}
-
-async function close(
-  ledger: Ledger,
-  { address, cause, from, to, repair: repaired }: AuditOrder,
-): Promise<void> {
-  if (!repaired) return;
-  if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address);
-  if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
 }

@@ -1,11 +1,13 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
+import type { AlertRow } from '../ledger/alerts.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposits.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { fetchTransaction, type ShownTransaction } from '../solana/scan/fetch.ts';
 import { addressesOf } from '../solana/scan/searched-block.ts';
+import { TtlCache } from '../solana/ttl-cache.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 
 export interface ConfirmDeps {
@@ -25,10 +27,13 @@ interface Testimony {
 const PAGE = 100;
 const AT_ONCE = 8;
 const PATIENCE_MS = 120_000;
+/** Every look asks again; the alert is not written for each of them. */
+const RAISED_FOR_MS = 60_000;
 
 /** The second witness: a quorum of nodes, each asked for the transaction itself, must show what the block brought. */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
+  readonly #raised = new TtlCache<AlertRow>(RAISED_FOR_MS);
 
   constructor(deps: ConfirmDeps) {
     this.#deps = deps;
@@ -44,10 +49,7 @@ export class DepositConfirmer {
       if (last === undefined) return confirmed;
       after = last.id;
       const found = await pLimit(AT_ONCE).map(rows, (row) => this.#judge(row));
-      const ids = new Set(await ledger.deposits.confirm(found.flatMap((one) => one ?? [])));
-      for (const { id, signature } of rows)
-        if (ids.has(id)) await ledger.alerts.close('deposit_unconfirmed', signature);
-      confirmed += ids.size;
+      confirmed += (await ledger.deposits.confirm(found.flatMap((one) => one ?? []))).length;
     }
   }
 
@@ -56,7 +58,8 @@ export class DepositConfirmer {
     const { agree, deny } = await this.#ask(row);
     if (agree.length >= pool.quorum) return { id: row.id, amount: row.amount, by: agree.join(', ') };
     const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
-    if (deny.length > 0 || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, { agree, deny }));
+    if (deny.length > 0 || waitedMs > patienceMs)
+      await this.#raised.get(row.id.toString(), () => ledger.alerts.raise(alarmOf(row, { agree, deny })));
     return null;
   }
 
@@ -90,13 +93,13 @@ export class DepositConfirmer {
   }
 }
 
-function alarmOf({ signature, asset, amount, account }: DepositRow, { agree, deny }: Testimony): Alarm {
+function alarmOf({ id, signature, asset, amount, account }: DepositRow, { agree, deny }: Testimony): Alarm {
   const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;
   const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
   return {
     kind: 'deposit_unconfirmed',
-    subject: signature,
+    subject: id.toString(),
     message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}: it stays pending`,
-    details: { account, asset, amount: amount.toString(), agree, deny },
+    details: { signature, account, asset, amount: amount.toString(), agree, deny },
   };
 }

@@ -1,10 +1,10 @@
 import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
-import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
+import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
 import type { AssetTerms } from '../domain/deposit-asset.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Matched } from '../ledger/watched.ts';
+import type { Matched, RecordView } from '../ledger/watched.ts';
 import { deriveAta } from '../solana/ata.ts';
 import { type Search, type SearchedBlock, searchBlock } from '../solana/scan/searched-block.ts';
 import { WatchSet } from '../solana/scan/watch-set.ts';
@@ -18,16 +18,19 @@ export interface MatcherOptions {
   readonly minimumLamports: () => Promise<bigint>;
 }
 
-/** The watch set in memory; it holds all that came in up to `version`, at least. */
+/** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
 export interface Watch {
   readonly set: WatchSet;
   readonly version: bigint;
 }
 
-/** A block and the version of the watch set that it was searched with, at least. */
+/** A block and the watch set that it was searched with. */
 export interface WatchedBlock extends SearchedBlock {
-  readonly watchVersion: bigint;
+  readonly watch: Watch;
 }
+
+type Searched = Pick<Search, 'candidates' | 'transactions'>;
+type Terms = ReadonlyMap<string, AssetTerms>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
@@ -37,12 +40,17 @@ export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh = new TtlCache<Watch>(FRESH_MS, 1);
-  #loading: Promise<WatchSet> | null = null;
-  #version = 0n;
+  readonly #record: RecordView;
+  /** Each is the one before with what came in since, so that a version is never said of another set than it was read for. */
+  #current: Promise<Watch> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
     this.#options = options;
+    this.#record = {
+      among: (addresses) => ledger.watched.among(addresses),
+      recordOf: (signatures) => ledger.walletHistory.recordOf(signatures),
+    };
   }
 
   /** The watch set, at most a second behind the record; the first call reads it whole. */
@@ -50,97 +58,107 @@ export class DepositMatcher {
     return this.#fresh.get('', () => this.#refresh());
   }
 
-  async #refresh(): Promise<Watch> {
-    this.#loading ??= this.#load();
-    const loading = this.#loading;
-    try {
-      const set = await loading;
-      const { version, wallets } = await this.#ledger.watched.since(this.#version);
-      for (const { address } of wallets) set.add(address);
-      if (version > this.#version) this.#version = version;
-      return { set, version: this.#version };
-    } catch (error) {
-      if (this.#loading === loading) this.#loading = null;
-      throw error;
-    }
+  #refresh(): Promise<Watch> {
+    const next = this.#catchUp(this.#current);
+    this.#current = next;
+    next.catch(() => {
+      if (this.#current === next) this.#current = null;
+    });
+    return next;
+  }
+
+  async #catchUp(known: Promise<Watch> | null): Promise<Watch> {
+    const { set, version: before } = await (known ?? this.#load());
+    const { version, wallets } = await this.#ledger.watched.since(before);
+    for (const { address } of wallets) set.add(address);
+    return { set, version };
+  }
+
+  async #load(): Promise<Watch> {
+    // What comes in while the rows are read is asked for after that: it may be among them, or not.
+    const version = await this.#ledger.watched.version();
+    const set = new WatchSet(EXPECTED_AT_FIRST);
+    for await (const address of this.#ledger.watched.stream()) set.add(address);
+    return { set, version };
   }
 
   /** Forgets the watch set: the record is not the one that it was read from. */
   forget(): void {
     this.#fresh.clear();
-    this.#loading = null;
+    this.#current = null;
   }
 
-  /** What the blocks brought, ready to be committed; wallets that come in meanwhile are searched for then. */
+  /**
+   * What the blocks brought, ready to be committed; wallets that come in meanwhile are searched for then. Nodes and other connections
+   * are asked now: the transaction that commits holds locks that everybody waits for.
+   */
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
-    const findings = await this.findings(blocks);
-    const versions = blocks.map(({ watchVersion }) => watchVersion);
+    const watch = await this.watch();
+    const terms = await this.#terms();
+    const searches = blocks.map((block) => this.#searchedWith(watch, block));
+    const findings = await find(searches, this.#record, this.#ours(terms));
+    const versions = searches.map((search) => search.watch.version);
     return {
       blocks: blocks.map(({ header }, index) => ({ header, finding: findings[index] ?? NOTHING })),
-      watchVersion: versions.reduce((low, version) => (version < low ? version : low), versions[0] ?? 0n),
-      rematch: async (added) => {
-        const { set } = await this.watch();
-        for (const { address } of added) set.add(address);
-        const { maxTransactionVersion } = this.#options;
-        return this.findings(
-          blocks.map(({ bytes, header, node }) =>
-            searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion }),
-          ),
-        );
+      watchVersion: versions.reduce((low, version) => (version < low ? version : low), watch.version),
+      rematch: (added, record) => {
+        for (const { address } of added) watch.set.add(address);
+        const again = blocks.map((block) => this.#search(block, watch.set));
+        return find(again, record, this.#ours(terms));
       },
     };
   }
 
   /** What each of these brought to the wallets that are on record now. */
-  async findings(
-    searches: readonly Pick<Search, 'candidates' | 'transactions'>[],
-  ): Promise<readonly BlockFinding[]> {
-    const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
-    if (candidates.length === 0) return searches.map(() => NOTHING);
-    const kinds = await this.#ledger.watched.among(candidates);
-    if (kinds.size === 0) return searches.map(() => NOTHING);
-    const ours = await this.#ours(
-      kinds,
-      searches.flatMap(({ transactions }) => transactions),
-    );
-    return searches.map(({ transactions }) => findingOf({ transactions }, ours));
+  async findings(searches: readonly Searched[]): Promise<readonly BlockFinding[]> {
+    if (searches.every(({ candidates }) => candidates.length === 0)) return searches.map(() => NOTHING);
+    return find(searches, this.#record, this.#ours(await this.#terms()));
   }
 
-  async #ours(
-    kinds: ReadonlyMap<string, WatchKind>,
-    transactions: readonly ScannedTransaction[],
-  ): Promise<Ours> {
-    const assets = await this.#assets();
-    const attempts = await this.#ledger.walletHistory.recordOf(
-      transactions.map(({ signature }) => signature),
-    );
-    return {
-      kindOf: (address) => kinds.get(address),
-      ataOf: deriveAta,
-      asset: (asset) => assets.get(asset),
-      isAttempt: (signature) => attempts.has(signature),
-      ownerChangeAllowed: this.#options.ownerChangeAllowed,
-    };
+  /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
+  #searchedWith(watch: Watch, block: WatchedBlock): Searched & { readonly watch: Watch } {
+    return block.watch.set === watch.set ? block : { ...this.#search(block, watch.set), watch };
+  }
+
+  #search({ bytes, header, node }: WatchedBlock, set: WatchSet): Search {
+    const { maxTransactionVersion } = this.#options;
+    return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
+  }
+
+  #ours(terms: Terms): Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'> {
+    const { ownerChangeAllowed } = this.#options;
+    return { ataOf: deriveAta, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
   /** SOL is among them from the first day. */
-  async #assets(): Promise<ReadonlyMap<string, AssetTerms>> {
+  async #terms(): Promise<Terms> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
-    const assets = new Map(rows.map((row) => [row.asset, row]));
-    if (assets.has('SOL')) return assets;
+    const terms = new Map(rows.map((row) => [row.asset, row]));
+    if (terms.has('SOL')) return terms;
     const minimumDeposit = await this.#options.minimumLamports();
     const sol = { asset: 'SOL', program: null, decimals: 9, minimumDeposit, depositsOn: true };
-    return assets.set('SOL', sol);
+    return terms.set('SOL', sol);
   }
+}
 
-  async #load(): Promise<WatchSet> {
-    // What comes in while the rows are read is asked for after that: it may be among them, or not.
-    const version = await this.#ledger.watched.version();
-    const set = new WatchSet(EXPECTED_AT_FIRST);
-    for await (const address of this.#ledger.watched.stream()) set.add(address);
-    this.#version = version;
-    return set;
-  }
+/** Settles by the record which candidates are ours, and what the transactions brought them. */
+async function find(
+  searches: readonly Searched[],
+  record: RecordView,
+  rules: Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'>,
+): Promise<readonly BlockFinding[]> {
+  const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
+  const kinds = candidates.length === 0 ? new Map<string, WatchKind>() : await record.among(candidates);
+  if (kinds.size === 0) return searches.map(() => NOTHING);
+  const attempts = await record.recordOf(
+    searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
+  );
+  const ours: Ours = {
+    ...rules,
+    kindOf: (address) => kinds.get(address),
+    isAttempt: (signature) => attempts.has(signature),
+  };
+  return searches.map(({ transactions }) => findingOf({ transactions }, ours));
 }
 
 const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };

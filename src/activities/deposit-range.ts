@@ -1,13 +1,15 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import type { CatchUpRange, ScanView } from '../domain/scan.ts';
-import { NO_PACE, paceAfter, scanView } from '../domain/scan-pace.ts';
+import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
+import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
+import { type Stand, scanView } from '../domain/scan-view.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
-import { begin, openReader, type ScannerDeps } from './deposit-scanner.ts';
+import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
+import { ScanAlarms, standAfter } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -25,49 +27,92 @@ const RANGES_AT_ONCE = 4;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 const BEAT_MS = 2_000;
 
-/** Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. */
+/**
+ * Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. What nodes, the
+ * chain or the database do not allow is an answer, with its reason: the tail meets the same, and raises the alarm.
+ */
 export function createDepositRanges(deps: RangeDeps) {
   const turn = pLimit(RANGES_AT_ONCE);
   return {
-    /** The ranges that are to be read ahead; none where the scan is near the tip. */
-    async planCatchUp(): Promise<{ readonly ranges: readonly CatchUpRange[] }> {
-      return { ranges: await unstaged(deps.ledger, await rangesAhead(deps)) };
+    /** The ranges that are to be read ahead. */
+    planCatchUp(): Promise<CatchUpPlan> {
+      return unlessStill(
+        () => plan(deps),
+        (why) => ({ behind: false, ranges: [], why }),
+      );
     },
 
-    /**
-     * Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated.
-     * Throws as `NodePool.read` does.
-     */
-    async scanRange(range: CatchUpRange): Promise<void> {
+    /** Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated. */
+    async scanRange(range: CatchUpRange): Promise<RangeEnd> {
       const beat = setInterval(() => heartbeat(range.to), BEAT_MS);
       try {
-        await turn(() => stageRange(deps, range, cancellationSignal()));
+        return await unlessStill<RangeEnd>(
+          async () => ({
+            complete: await turn(() => stageRange(deps, range, cancellationSignal())),
+            why: null,
+          }),
+          (why) => ({ complete: false, why }),
+        );
       } finally {
         clearInterval(beat);
       }
     },
 
-    /** Commits what is staged after the cursor, in order; how many blocks that were, and how the scan stands then. */
-    async joinRanges(): Promise<{ readonly joined: number; readonly view: ScanView }> {
-      const began = performance.now();
-      const first = await begin(deps);
-      const cursor = await join(deps, first);
-      const joined = Number(cursor.height - first.height);
-      const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
-      const tip = await finalizedTip(deps.pool);
-      return {
-        joined,
-        view: scanView({ state: 'catch-up', cursor, tip, gap: null, why: null }, pace, new Date()),
-      };
+    /** Commits what is staged after the cursor, in order. */
+    joinRanges(): Promise<JoinEnd> {
+      return unlessStill(
+        () => joinStaged(deps),
+        (why) => ({ joined: 0, view: null, why }),
+      );
     },
   };
 }
 
-async function rangesAhead(deps: RangeDeps): Promise<readonly CatchUpRange[]> {
-  const { pool, catchUpSlots = CATCH_UP_SLOTS, rangeBlocks = RANGE_BLOCKS } = deps;
-  const cursor = await begin(deps);
+async function unlessStill<Answer>(
+  work: () => Promise<Answer>,
+  otherwise: (why: string) => Answer,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    const why = standAfter(error)?.why ?? null;
+    if (why === null) throw error;
+    return otherwise(why);
+  }
+}
+
+async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
+  const { ledger, pool, catchUpSlots = CATCH_UP_SLOTS } = deps;
+  const cursor = await cursorOrStart(deps);
   const tip = await finalizedTip(pool);
-  if (tip - cursor.slot <= catchUpSlots) return [];
+  const behind = tip - cursor.slot > catchUpSlots;
+  const ranges = behind ? await unstaged(ledger, await rangesAhead(deps, cursor, tip)) : [];
+  return { behind, ranges, why: null };
+}
+
+async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
+  const began = performance.now();
+  const first = await cursorOrStart(deps);
+  const cursor = await join(deps, first);
+  const joined = Number(cursor.height - first.height);
+  const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
+  const stand: Stand = {
+    state: 'catch-up',
+    cursor,
+    tip: await finalizedTip(deps.pool),
+    gap: null,
+    why: null,
+  };
+  const now = new Date();
+  if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);
+  return { joined, view: scanView(stand, pace, null, now), why: null };
+}
+
+async function rangesAhead(
+  { pool, rangeBlocks = RANGE_BLOCKS }: RangeDeps,
+  cursor: Cursor,
+  tip: bigint,
+): Promise<readonly CatchUpRange[]> {
   const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
   const listed = await listedSlots(pool, cursor.slot + 1n, to);
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
@@ -83,7 +128,7 @@ async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
     heartbeat(cursor.slot.toString());
     const joined = await deps.ledger.stagedRanges.join(cursor);
     if (joined.kind === 'nothing') return cursor;
-    cursor = joined.kind === 'committed' ? joined.cursor : await begin(deps);
+    cursor = joined.kind === 'committed' ? joined.cursor : await cursorOrStart(deps);
   }
 }
 
@@ -99,7 +144,8 @@ async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promis
   return ranges.filter(({ to }) => !staged.has(to));
 }
 
-async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: AbortSignal): Promise<void> {
+/** True where it is staged to its end. */
+async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: AbortSignal): Promise<boolean> {
   const { ledger, matcher } = deps;
   const reader = openReader(deps, BUDGET_BYTES);
   const last = BigInt(to);
@@ -110,7 +156,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: Abo
   };
   while (cursor.slot < last && !end.aborted) {
     const reading = await reader.after(cursor, last);
-    if (reading.kind !== 'linked') return;
+    if (reading.kind !== 'linked') return false;
     const newest = reading.blocks.at(-1);
     if (newest === undefined) continue;
     const range = { from: cursor.slot + 1n, to: newest.header.slot };
@@ -118,4 +164,5 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: Abo
     if (staged === 'overtaken') matcher.forget();
     else cursor = newest.header;
   }
+  return cursor.slot >= last;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
-import type { ScanView } from '../domain/scan.ts';
-import { NO_PACE, type Pace, paceAfter, type Stand, scanView } from '../domain/scan-pace.ts';
+import type { ScanView, TailOrder } from '../domain/scan.ts';
+import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
+import { type Stand, scanView, standsSince } from '../domain/scan-view.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
@@ -27,7 +28,7 @@ export function createDepositScan(deps: DepositScanDeps) {
      * Moves the cursor along with the chain for `seconds`, and has a second witness confirm what arrived; where it cannot go on it
      * says so and tries again. Answers how it stands at the end. Any number may run at once: each block is committed by one.
      */
-    async scanTail({ seconds }: { readonly seconds: number }): Promise<ScanView> {
+    async scanTail({ seconds, since }: TailOrder): Promise<ScanView> {
       const reporter = new ScanReporter();
       const failed = new AbortController();
       const end = AbortSignal.any([
@@ -40,7 +41,7 @@ export function createDepositScan(deps: DepositScanDeps) {
         const confirmer = new DepositConfirmer(deps);
         const announcer = new DepositAnnouncer(deps);
         const [view] = await Promise.all([
-          follow(deps, reporter, end),
+          follow(deps, reporter, since, end),
           keepLooking(deps, () => confirmer.confirm(), end),
           ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
         ]);
@@ -53,19 +54,27 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
-async function follow(deps: DepositScanDeps, reporter: ScanReporter, end: AbortSignal): Promise<ScanView> {
+async function follow(
+  deps: DepositScanDeps,
+  reporter: ScanReporter,
+  stoodSince: ScanView['since'],
+  end: AbortSignal,
+): Promise<ScanView> {
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
   let last: Stand = { state: 'starting', cursor: null, tip: null, gap: null, why: null };
   let pace: Pace = NO_PACE;
-  let view = scanView(last, pace, new Date());
+  let since = dateOf(reporter.resumed === null ? stoodSince : reporter.resumed.since);
+  let view = scanView(last, pace, since, new Date());
   while (!end.aborted) {
     const began = performance.now();
     const { stand, blocks } = await attempt(scanner, last);
-    await alarms.note(stand).catch(() => undefined);
+    const now = new Date();
+    since = standsSince(stand, since, now);
+    await alarms.note(stand, since, now).catch(() => undefined);
     if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
-    view = scanView(stand, pace, new Date());
+    view = scanView(stand, pace, since, new Date());
     reporter.show(view);
     last = stand;
   }
@@ -119,6 +128,10 @@ async function keepLooking(
     });
     await rest(deps.pollMs ?? POLL_MS, end);
   }
+}
+
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
 }
 
 async function rest(ms: number, end: AbortSignal): Promise<void> {

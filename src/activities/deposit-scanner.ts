@@ -50,7 +50,7 @@ export class DepositScanner {
    */
   async step(): Promise<Step> {
     const { ledger, pool, matcher } = this.#deps;
-    const cursor = await begin(this.#deps);
+    const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
     const reading = await this.#reader.after(cursor, tip);
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
@@ -91,13 +91,13 @@ export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<Wa
 /** Finalized blocks from any node, searched for all wallets that are on record. */
 export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
   return async (slot, expected) => {
-    const { set, version: watchVersion } = await matcher.watch();
-    const block = await pool.read((node) => showBlock(node, slot, 'finalized', set, expected));
-    return { ...block, watchVersion };
+    const watch = await matcher.watch();
+    const block = await pool.read((node) => showBlock(node, slot, 'finalized', watch.set, expected));
+    return { ...block, watch };
   };
 }
 
 /** The cursor; before the first block, the one behind which the scan begins. */
-export async function begin({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
+export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));
 }

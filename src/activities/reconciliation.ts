@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { type Difference, differencesOf, type ReconciliationReport } from '../domain/reconciliation.ts';
+import {
+  type Difference,
+  differencesOf,
+  NOTHING_RECONCILED,
+  type ReconciledPage,
+  type ReconciliationReport,
+} from '../domain/reconciliation.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { holdingsOf, type WalletHoldings } from '../solana/scan/holdings.ts';
@@ -10,13 +16,8 @@ import { holdingsOf, type WalletHoldings } from '../solana/scan/holdings.ts';
 export interface ReconciliationDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
-}
-
-/** What was compared so far, and what people must know of it. */
-interface Tally {
-  wallets: number;
-  accounts: number;
-  readonly alarms: Alarm[];
+  /** How long the scan may take to come to what the nodes show. Default one minute. */
+  readonly patienceMs?: number;
 }
 
 const KINDS = ['balance_difference', 'confidential_pending'] as const;
@@ -24,69 +25,70 @@ const WALLETS_AT_ONCE = 8;
 const PAGE = 100;
 const BEAT_MS = 2_000;
 const WAIT_MS = 500;
+const PATIENCE_MS = 60_000;
 
 /** Holds the balances on chain against the record. */
 export function createReconciliation(deps: ReconciliationDeps) {
   return {
     /**
-     * Compares all that a deposit address holds at one slot with what had come and gone by then. A difference is an alert, and never
-     * a credit: a reward, a permanent delegate's hand, something from before it was watched, or a deposit that was missed. Wallets
-     * that we pay from held something before they were watched, and are not compared.
+     * Compares all that some deposit addresses, those behind `after`, hold at one slot with what had come and gone by then. A difference
+     * is an alert, and never a credit: a reward, a permanent delegate's hand, something from before it was watched, or a deposit that was
+     * missed. Wallets that we pay from held something before they were watched, and are not compared. May be repeated.
      */
-    async reconcile(): Promise<ReconciliationReport> {
-      const tally: Tally = { wallets: 0, accounts: 0, alarms: [] };
-      const beat = setInterval(() => heartbeat(tally.wallets), BEAT_MS);
+    async reconcilePage(after: string | null): Promise<ReconciledPage> {
+      const beat = setInterval(() => heartbeat(), BEAT_MS);
       try {
-        for await (const wallets of pages(deps.ledger)) await reconcilePage(deps, wallets, tally);
-        await deps.ledger.alerts.keepOnly(KINDS, tally.alarms);
+        const wallets = await deps.ledger.watched.page(after, PAGE, 'deposit');
+        const shown = (await pLimit(WALLETS_AT_ONCE).map(wallets, (one) => shownBy(deps, one))).flat();
+        const unread = wallets.length - shown.length;
+        if (!(await isScanned(deps, shown))) return { ...NOTHING_RECONCILED, complete: false, next: null };
+        const next = wallets.length < PAGE ? null : (wallets.at(-1) ?? null);
+        return { ...(await compare(deps.ledger, shown)), unread, next };
       } finally {
         clearInterval(beat);
       }
-      const { wallets, accounts, alarms } = tally;
-      const differences = alarms.filter(({ kind }) => kind === 'balance_difference').length;
-      return { wallets, accounts, differences, confidential: alarms.length - differences };
     },
   };
 }
 
-/** Deposit addresses, some at a time. */
-async function* pages(ledger: Ledger): AsyncGenerator<readonly string[]> {
-  let page: string[] = [];
-  const take = async (): Promise<readonly string[]> => {
-    const kinds = await ledger.watched.among(page);
-    const wallets = page.filter((address) => kinds.get(address) === 'deposit');
-    page = [];
-    return wallets;
-  };
-  for await (const address of ledger.watched.stream()) {
-    page.push(address);
-    if (page.length === PAGE) yield await take();
+/** None where no node shows the wallet now: one that cannot be read keeps no other from being compared. */
+async function shownBy({ pool }: ReconciliationDeps, wallet: string): Promise<readonly WalletHoldings[]> {
+  try {
+    return [await holdingsOf(pool, wallet)];
+  } catch {
+    return [];
   }
-  if (page.length > 0) yield await take();
 }
 
-async function reconcilePage(
-  { ledger, pool }: ReconciliationDeps,
-  wallets: readonly string[],
-  tally: Tally,
-): Promise<void> {
-  const shown = await pLimit(WALLETS_AT_ONCE).map(wallets, (wallet) => holdingsOf(pool, wallet));
-  await scanned(ledger, shown);
+async function compare(ledger: Ledger, shown: readonly WalletHoldings[]): Promise<ReconciliationReport> {
+  const alarms: Alarm[] = [];
   for (const { wallet, slot, holdings, pending } of shown) {
     const differences = differencesOf(holdings, await ledger.movements.balancesOf([wallet], slot));
-    tally.wallets += 1;
-    tally.accounts += holdings.length;
-    tally.alarms.push(...differences.map((one) => differenceAlarm(wallet, slot, one)));
-    tally.alarms.push(...pending.map((account) => confidentialAlarm(wallet, account)));
+    alarms.push(...differences.map((one) => differenceAlarm(wallet, slot, one)));
+    alarms.push(...pending.map((account) => confidentialAlarm(wallet, account)));
   }
+  const wallets = shown.map(({ wallet }) => wallet);
+  await ledger.alerts.keepOnly(KINDS, alarms, wallets);
+  const differences = alarms.filter(({ kind }) => kind === 'balance_difference').length;
+  return {
+    ...NOTHING_RECONCILED,
+    wallets: shown.length,
+    accounts: shown.reduce((sum, { holdings }) => sum + holdings.length, 0),
+    differences,
+    confidential: alarms.length - differences,
+  };
 }
 
-/** Resolves where the cursor has passed every slot at which something was shown: only then the record can say the same. */
-async function scanned(ledger: Ledger, shown: readonly WalletHoldings[]): Promise<void> {
+/** True once the cursor has passed every slot at which something was shown: only then the record can say the same. */
+async function isScanned(
+  { ledger, patienceMs = PATIENCE_MS }: ReconciliationDeps,
+  shown: readonly WalletHoldings[],
+): Promise<boolean> {
   const newest = shown.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
-  for (;;) {
+  for (const until = performance.now() + patienceMs; ; ) {
     const cursor = await ledger.scan.cursor();
-    if (cursor !== null && cursor.slot >= newest) return;
+    if (cursor !== null && cursor.slot >= newest) return true;
+    if (performance.now() >= until) return false;
     await sleep(WAIT_MS, undefined, { signal: cancellationSignal() });
   }
 }

@@ -1,6 +1,6 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { isDomainError } from '../domain/errors.ts';
-import type { Stand } from '../domain/scan-pace.ts';
+import type { Stand } from '../domain/scan-view.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
@@ -15,22 +15,20 @@ export class ScanAlarms {
   readonly #ledger: Ledger;
   #shown: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
-  #movedAt = performance.now();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  async note({ state, gap, why, cursor }: Stand): Promise<void> {
-    const now = performance.now();
-    if (why === null) {
-      this.#movedAt = now;
+  /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. */
+  async note({ state, gap, why, cursor }: Stand, since: Date | null, now: Date): Promise<void> {
+    if (why === null || since === null) {
       if (this.#shown !== 'none') await this.#ledger.alerts.keepOnly(KINDS, []);
       this.#shown = 'none';
       return;
     }
     const isCertain = state === 'gap' || state === 'stopped';
-    if (!isCertain && now - this.#movedAt < STALLED_MS) return;
+    if (!isCertain && now.getTime() - since.getTime() < STALLED_MS) return;
     const subject = gap?.from ?? WHOLE;
     const alarm: Alarm = {
       kind: gap === null ? 'scan_stopped' : 'scan_gap',
@@ -38,10 +36,10 @@ export class ScanAlarms {
       message: `the deposit scan stands still at slot ${cursor?.slot ?? 'none'}: ${why}`,
     };
     const key = `${alarm.kind} ${subject}`;
-    if (key === this.#shown && now - this.#raisedAt < REPEATED_MS) return;
-    this.#shown = key;
-    this.#raisedAt = now;
+    if (key === this.#shown && now.getTime() - this.#raisedAt < REPEATED_MS) return;
     await this.#ledger.alerts.keepOnly(KINDS, [alarm]);
+    this.#shown = key;
+    this.#raisedAt = now.getTime();
   }
 }
 
@@ -54,9 +52,7 @@ export function standAfter(error: unknown): Pick<Stand, 'state' | 'why'> | null 
     const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
     return { state, why: error.message };
   }
-  if (isDomainError(error, 'NotFound') || isDomainError(error, 'IllegalTransition'))
-    return { state: 'stopped', why: error.message };
-  if (isDomainError(error) && error.retryable) return { state: 'waiting', why: error.message };
+  if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
   if (isDatabaseAway(error)) return { state: 'waiting', why: 'the database is away' };
   return null;
 }

@@ -12,11 +12,16 @@ const SIGNAL_EVERY_MS = 10_000;
 export class ScanReporter {
   readonly #context = Context.current();
   readonly #timer: NodeJS.Timeout;
-  #view: ScanView | null = null;
+  /** What a try before this one, which ended with its worker, had shown last; null where none had. */
+  readonly resumed: ScanView | null;
+  #view: ScanView | null;
   #told: ScanView | null = null;
   #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor() {
+    const { heartbeatDetails } = this.#context.info;
+    this.resumed = (heartbeatDetails as ScanView | null | undefined) ?? null;
+    this.#view = this.resumed;
     this.#timer = setInterval(() => this.#context.heartbeat(this.#view), HEARTBEAT_EVERY_MS);
   }
 
@@ -35,8 +40,9 @@ export class ScanReporter {
   async #tell(view: ScanView): Promise<void> {
     this.#told = view;
     this.#toldAt = performance.now();
-    const { client, info, log } = this.#context;
+    const { info, log } = this.#context;
     try {
+      const { client } = this.#context;
       const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
       await client.workflow.getHandle(workflowId, runId).signal(SCAN_REPORT, view);
     } catch (error) {

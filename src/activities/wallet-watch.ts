@@ -41,7 +41,7 @@ interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
-/** One look serves every preparation that begins within so long. */
+/** One look serves every preparation that begins while it goes on, or within so long of its end. */
 const SHARED_MS = 3_000;
 const BEFORE_ANY_SLOT = -1n;
 const READ_AT_ONCE = 16;
@@ -56,11 +56,9 @@ const HARMLESS_KEPT = 500_000;
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
-  readonly #looks = new TtlCache<void>(SHARED_MS, 1);
-  readonly #turn = pLimit(1);
+  readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
   readonly #harmless = new Set<string>();
   readonly #lostNonces: LostNonces;
-  #next: Promise<void> | null = null;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -68,18 +66,11 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves when the history of every wallet was judged in a look that began at most three seconds ago. Throws NoHealthyNode where no
+   * Resolves when the history of every wallet was judged in a look that ended at most three seconds ago. Throws NoHealthyNode where no
    * node tells, NodeFault where what is listed cannot be read, Unavailable where there is more than one look reads: the next goes on.
    */
   look(): Promise<void> {
-    return this.#looks.get('', () => {
-      // A look that still waits for its turn serves all who come meanwhile.
-      this.#next ??= this.#turn(() => {
-        this.#next = null;
-        return this.#look();
-      });
-      return this.#next;
-    });
+    return this.#looks.get('', () => this.#look());
   }
 
   async #look(): Promise<void> {
@@ -145,6 +136,7 @@ export class WalletWatch {
     if (known === null && gap === null) return this.#begin(wallet);
     // A record that was restored from before its first look has forgotten what it paid from this wallet.
     const from = known ?? BEFORE_ANY_SLOT;
+    await this.#judgeScanned(wallet);
     const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
     const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
     const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
@@ -158,6 +150,19 @@ export class WalletWatch {
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
     return heightOf(quorum, believed);
+  }
+
+  /**
+   * Judges what the scan saw the wallet sign, which is found there also where no list names it. What no node proves is asked for again
+   * in the next look: it may be what one node made up, and the lists of all are judged beside it.
+   */
+  async #judgeScanned(wallet: string): Promise<void> {
+    const { ledger, readAtMost = READ_AT_MOST } = this.#deps;
+    const spends = await ledger.spends.unjudged(wallet, readAtMost);
+    if (spends.length === 0) return;
+    const { unproven } = await this.#judgeAll(wallet, spends);
+    const judged = spends.flatMap(({ signature }) => (unproven.has(signature) ? [] : [signature]));
+    await ledger.spends.markJudged(wallet, judged);
   }
 
   /** A wallet that this record, which has lost nothing, has never paid from: what it did before is not ours to judge. */

@@ -11,16 +11,13 @@ export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
 /** Every activity of the scheduled workflows. */
 export function createWatchActivities(deps: WatchDeps) {
   const burial = createBurial(deps);
-  const orphans = createOrphans(deps);
   return {
     ...createNodeWatch(deps),
-    /** Starts again what has no run; then frees what the signer refused of attempts that are proved dead, for the next round, and starts the audits that the record waits for. */
-    restartOrphans: async () => {
-      const restarted = await orphans.restartOrphans();
-      await burial.buryRefused();
-      await startDueAudits(deps);
-      return restarted;
-    },
+    ...createOrphans(deps),
+    /** Frees what the signer refused of attempts that are proved dead, for the next round of orphans. */
+    buryRefused: () => burial.buryRefused(),
+    /** Starts the audits that the record waits for. */
+    startDueAudits: () => startDueAudits(deps),
     /** Judges what the hot wallet signed since the last time, and says that the record is in use. */
     watchWallet: () => deps.walletWatch.look(),
   };

@@ -1,6 +1,6 @@
 /**
  * Everything that Sluice raises an alert for. Kinds are public: never rename or reuse one. The subject of an alert says what it is
- * about: a withdrawal's id, a signature, a wallet, a node's name, a webhook's id, or `sluice` for all of it.
+ * about: a withdrawal's id, a signature, a deposit's id, a wallet, a node's name, a webhook's id, or `sluice` for all of it.
  */
 export const ALERT_KINDS = [
   /** A signature that the hot wallet gave has no attempt: a restored record, or a leaked key. Subject: the signature. */
@@ -21,7 +21,7 @@ export const ALERT_KINDS = [
   'scan_gap',
   /** The scan stands still until people act: a transaction version, a block without its outcomes, another chain. Subject: `sluice`. */
   'scan_stopped',
-  /** A finalized deposit that no quorum of nodes shows by itself. Subject: its signature. */
+  /** A finalized deposit that no quorum of nodes shows by itself. Subject: the deposit's id. */
   'deposit_unconfirmed',
   /** A block that was read again shows another amount than the one on record. Subject: the signature. */
   'deposit_mismatch',

@@ -21,6 +21,26 @@ export interface AuditReport {
   readonly missedCount: number;
 }
 
+/** A part of an audit; `next`: the address behind which the next part begins, null where there is none. */
+export interface AuditedPage extends AuditReport {
+  readonly next: string | null;
+}
+
+export const NOTHING_AUDITED: AuditReport = { addresses: 0, transactions: 0, missed: [], missedCount: 0 };
+
+const LISTED_MISSES = 100;
+
+/** Parts of one audit as one report; it lists some of what was missed, and counts all. */
+export function allOf(parts: readonly AuditReport[]): AuditReport {
+  const sum = (count: (part: AuditReport) => number) => parts.reduce((total, part) => total + count(part), 0);
+  return {
+    addresses: sum(({ addresses }) => addresses),
+    transactions: sum(({ transactions }) => transactions),
+    missed: parts.flatMap(({ missed }) => missed).slice(0, LISTED_MISSES),
+    missedCount: sum(({ missedCount }) => missedCount),
+  };
+}
+
 /** Base units as a decimal string. */
 export interface MissedArrival {
   readonly signature: string;

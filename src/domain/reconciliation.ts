@@ -20,6 +20,36 @@ export interface ReconciliationReport {
   readonly differences: number;
   /** Token accounts in which confidential transfers wait for their receiver. */
   readonly confidential: number;
+  /** Wallets that no node showed: nothing is said of them. */
+  readonly unread: number;
+  /** False where the scan did not come to what the nodes show: the other wallets are left to the next round. */
+  readonly complete: boolean;
+}
+
+/** A part of a reconciliation; `next`: the wallet behind which the next part begins, null where there is none. */
+export interface ReconciledPage extends ReconciliationReport {
+  readonly next: string | null;
+}
+
+export const NOTHING_RECONCILED: ReconciliationReport = {
+  wallets: 0,
+  accounts: 0,
+  differences: 0,
+  confidential: 0,
+  unread: 0,
+  complete: true,
+};
+
+/** Both parts as one. */
+export function bothOf(a: ReconciliationReport, b: ReconciliationReport): ReconciliationReport {
+  return {
+    wallets: a.wallets + b.wallets,
+    accounts: a.accounts + b.accounts,
+    differences: a.differences + b.differences,
+    confidential: a.confidential + b.confidential,
+    unread: a.unread + b.unread,
+    complete: a.complete && b.complete,
+  };
 }
 
 /** Where chain and record differ; an account that one of them does not have holds nothing there. */

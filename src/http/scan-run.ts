@@ -2,8 +2,8 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import type { ScanGap, ScanStatus } from '../client/scan.ts';
 import { DomainError } from '../domain/errors.ts';
-import { depositScanWorkflowId } from '../domain/ids.ts';
-import type { ScanView } from '../domain/scan.ts';
+import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { type RescanOrder, rescanWorkflowId, type ScanView } from '../domain/scan.ts';
 import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { scanStatus } from '../workflows/messages.ts';
@@ -31,6 +31,31 @@ export async function order<Order extends object>(
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     throw new DomainError('ScanAbsent', `no scan of ${deps.cluster} is running: a chain worker starts it`);
   }
+  return statusOf(deps);
+}
+
+/**
+ * Starts a run that reads the blocks of a range again, or joins the one that does; answers how the scan stood.
+ *
+ * @throws DomainError InvalidRequest for slots that are not scanned yet, Unavailable
+ */
+export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanStatus> {
+  const cursor = await deps.ledger.scan.cursor();
+  if (cursor === null || BigInt(range.to) > cursor.slot) {
+    const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
+    throw new DomainError('InvalidRequest', message, { field: 'to' });
+  }
+  await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
+    deps.temporal.workflow.start('depositRescan', {
+      workflowId: rescanWorkflowId(range),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [range],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `read slots ${range.from} to ${range.to} again`,
+      staticDetails: `asked for by ${range.who}: ${range.why}`,
+    }),
+  );
   return statusOf(deps);
 }
 

@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanGap, ScanStatus } from '../client/scan.ts';
-import { DomainError } from '../domain/errors.ts';
-import { pauseScan, rescanRange, resumeScan } from '../workflows/messages.ts';
-import { order, type ScanDeps, statusOf } from './scan-run.ts';
+import { pauseScan, resumeScan } from '../workflows/messages.ts';
+import { order, type ScanDeps, startRescan, statusOf } from './scan-run.ts';
 import { position, problems, time, u64, why } from './schemas.ts';
 
 const tags = ['operations'];
@@ -80,7 +79,8 @@ function rangeRoutes(deps: ScanDeps, app: Parameters<FastifyPluginAsyncZod>[0]):
       body: RangeBody,
       response,
     },
-    handler: ({ caller: who, body }) => rescan(deps, who, body),
+    handler: ({ caller: who, body }) =>
+      startRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
   });
   app.route({
     method: 'POST',
@@ -103,17 +103,3 @@ const ORDERS = [
   { url: '/v1/scan/pause', summary: 'Read no more blocks until resumed', signal: pauseScan },
   { url: '/v1/scan/resume', summary: 'End a pause of the scan', signal: resumeScan },
 ] as const;
-
-/** @throws DomainError InvalidRequest for slots that are not scanned yet, ScanAbsent */
-async function rescan(
-  deps: ScanDeps,
-  who: string,
-  body: { readonly from: bigint; readonly to: bigint; readonly why: string },
-): Promise<ScanStatus> {
-  const cursor = await deps.ledger.scan.cursor();
-  if (cursor === null || body.to > cursor.slot) {
-    const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
-    throw new DomainError('InvalidRequest', message, { field: 'to' });
-  }
-  return order(deps, rescanRange, { who, why: body.why, from: body.from.toString(), to: body.to.toString() });
-}

@@ -43,14 +43,21 @@ export class Alerts {
     });
   }
 
-  /** Makes these the only open alerts of their kinds. */
-  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+  /** Makes these the only open alerts of their kinds; with `wallets`, of those whose details name one of these as their `wallet`. */
+  async keepOnly(
+    kinds: readonly AlertKind[],
+    alarms: readonly Alarm[],
+    wallets?: readonly string[],
+  ): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const open = await trx
         .selectFrom('alert')
         .select(['position', 'kind', 'subject'])
         .where('kind', 'in', kinds)
         .where('closedAt', 'is', null)
+        .$if(wallets !== undefined, (open) =>
+          open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
+        )
         .execute();
       const over = open.filter(
         (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),

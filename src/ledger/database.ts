@@ -140,6 +140,7 @@ interface PauseTable {
 interface WalletHistoryTable {
   wallet: string;
   judgedToSlot: bigint;
+  fromSlot: bigint;
 }
 
 interface ContinuityTable {

@@ -27,7 +27,8 @@ export class DepositAddresses {
 
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
-   * on and cannot be assigned before {@link markAudited}; a known one that is free, and not audited from so early, goes back to that.
+   * on and cannot be assigned before {@link markAudited}; a known one that nobody has, and that is not audited from so early, goes back
+   * to that, also while it is being audited.
    * Throws InvalidRequest for a wallet that we pay from.
    */
   async import(
@@ -103,12 +104,13 @@ export class DepositAddresses {
     return this.#rows().where('state', '=', 'auditing').orderBy('position').limit(limit).execute();
   }
 
-  /** What came from `since` on is on record: the address may be assigned, unless something came. */
-  async markAudited(address: string): Promise<void> {
+  /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
+  async markAudited(address: string, since: bigint): Promise<void> {
     await this.#db
       .updateTable('depositAddress')
       .set({ state: 'free' })
       .where('address', '=', address)
+      .where('since', '=', since)
       .where('state', '=', 'auditing')
       .execute();
   }
@@ -144,7 +146,7 @@ async function importPart(
       .updateTable('depositAddress')
       .set({ state: 'auditing', since })
       .where('address', '=', anyOf(addresses))
-      .where('state', '=', 'free')
+      .where('state', 'in', ['free', 'auditing'])
       .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
       .execute();
   const state = since === null ? 'free' : 'auditing';

@@ -130,6 +130,7 @@ interface SpendTable {
   slot: bigint;
   wallet: string;
   error: string | null;
+  judged: Generated<boolean>;
 }
 
 /** The tables of what arrives; part of `Tables`. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { announcedKey } from '../domain/deposit-key.ts';
+import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
@@ -51,7 +52,7 @@ export class Deposits {
       .execute();
   }
 
-  /** Makes finalized deposits final that are still on record with the confirmed amount. Answers the ids of those that became so. */
+  /** Makes finalized deposits final that are still on record with the confirmed amount, and ends their alerts. Answers the ids of those that became so. */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     return this.#db.transaction().execute(async (trx) => {
       await lockFeed(trx);
@@ -69,7 +70,11 @@ export class Deposits {
         if (row !== undefined) confirmed.push(row);
       }
       await appendEvents(trx, confirmed);
-      return confirmed.map(({ id }) => id);
+      const ids = confirmed.map(({ id }) => id);
+      await closeAlerts(trx, (row) =>
+        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ids.map(String)))]),
+      );
+      return ids;
     });
   }
 

@@ -23,6 +23,7 @@ import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
+import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
 import { WalletHistory } from './wallet-history.ts';
 import { Watched } from './watched.ts';
@@ -44,6 +45,7 @@ export interface Ledger {
   readonly nonceUpkeeps: NonceUpkeeps;
   readonly lostNonces: LostNonces;
   readonly watched: Watched;
+  readonly spends: Spends;
   readonly addresses: DepositAddresses;
   readonly assets: Assets;
   readonly scan: Scan;
@@ -89,6 +91,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     nonceUpkeeps: new NonceUpkeeps(db),
     lostNonces: new LostNonces(db),
     watched: new Watched(db, databaseUrl),
+    spends: new Spends(db),
     addresses: new DepositAddresses(db),
     assets: new Assets(db),
     scan: new Scan(db),

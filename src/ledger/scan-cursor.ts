@@ -48,16 +48,18 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
 }
 
 /**
- * Moves the locked cursor. What was announced up to there and did not come is dropped, a gap before it is filled, and what was staged
- * from there or before is forgotten: it can never be joined.
+ * Moves the locked cursor. What was announced up to there and did not come is dropped, a gap behind it is filled, one that it has
+ * come into begins after it, and what was staged from there or before is forgotten: it can never be joined.
  */
 export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Promise<void> {
-  await dropPassed(trx, cursor.slot);
-  await trx
-    .updateTable('scanGap')
-    .set({ state: 'filled', endedAt: sql<Date>`now()` })
-    .where('state', '=', 'open')
+  const { slot } = cursor;
+  await dropPassed(trx, slot);
+  const open = trx.updateTable('scanGap').where('state', '=', 'open');
+  await open.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
+  await open
+    .set({ fromSlot: slot + 1n })
+    .where('toSlot', '>', slot)
     .execute();
-  await trx.deleteFrom('stagedRange').where('fromSlot', '<=', cursor.slot).execute();
+  await trx.deleteFrom('stagedRange').where('fromSlot', '<=', slot).execute();
   await trx.updateTable('scanCursor').set(cursor).execute();
 }

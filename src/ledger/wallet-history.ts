@@ -55,11 +55,11 @@ export class WalletHistory {
     return newest?.slot ?? null;
   }
 
-  /** Everything of the wallet up to `slot` is judged; never goes back. */
+  /** Everything of the wallet up to `slot` is judged; never goes back. The first time, what was before is not ours to judge. */
   async advance(wallet: string, slot: bigint): Promise<void> {
     await this.#db
       .insertInto('walletHistory')
-      .values({ wallet, judgedToSlot: slot })
+      .values({ wallet, judgedToSlot: slot, fromSlot: slot })
       .onConflict((conflict) =>
         conflict.column('wallet').doUpdateSet({
           judgedToSlot: sql<bigint>`greatest(wallet_history.judged_to_slot, excluded.judged_to_slot)`,

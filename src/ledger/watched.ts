@@ -2,8 +2,10 @@ import type { Selectable, Transaction } from 'kysely';
 import { sql } from 'kysely';
 import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { RecordedSpend } from '../domain/spends.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { readInOneQuery } from './one-query.ts';
+import { WalletHistory } from './wallet-history.ts';
 
 /** `watchedAfter`: every block above that slot is matched with the wallet; null where nothing had been scanned. */
 export type WatchedRow = Readonly<Selectable<Tables['watchedWallet']>>;
@@ -19,6 +21,14 @@ export interface WatchDifference {
   readonly wallets: readonly WatchedWallet[];
 }
 
+/** The record as it is inside a transaction: nothing else may be asked while that holds its locks. */
+export interface RecordView {
+  /** Those of these addresses that are ours. */
+  readonly among: (addresses: readonly string[]) => Promise<ReadonlyMap<string, WatchKind>>;
+  /** Our own attempts and upkeeps of nonces among these signatures. */
+  readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
+}
+
 /** What was found with the watch set of `watchVersion`. `rematch` finds all of it anew, the added wallets known, too. */
 export interface Matched<Found> {
   readonly blocks: readonly Found[];
@@ -26,6 +36,7 @@ export interface Matched<Found> {
   /** One finding for each of `blocks`, in their order, whole. */
   readonly rematch: (
     added: readonly WatchedWallet[],
+    record: RecordView,
   ) => readonly BlockFinding[] | Promise<readonly BlockFinding[]>;
 }
 
@@ -56,6 +67,14 @@ export class Watched {
       for (const [address] of rows) yield address;
   }
 
+  /** Some addresses in their order, those behind `after`; of one kind, or of all. */
+  async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
+    let query = this.#db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
+    if (after !== null) query = query.where('address', '>', after);
+    if (kind !== undefined) query = query.where('kind', '=', kind);
+    return (await query.execute()).map(({ address }) => address);
+  }
+
   /** Throws Unavailable for a version that the record has not reached: it is an older one, and the whole set must be read anew. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
@@ -68,12 +87,7 @@ export class Watched {
 
   /** Those of `addresses` that are ours. */
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
-    const rows = await this.#db
-      .selectFrom('watchedWallet')
-      .select(['address', 'kind'])
-      .where('address', '=', anyOf(addresses))
-      .execute();
-    return new Map(rows.map(({ address, kind }) => [address, kind]));
+    return kindsOf(this.#db, addresses);
   }
 
   async get(address: string): Promise<WatchedRow | undefined> {
@@ -139,6 +153,15 @@ async function refuseOtherKind(
   throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
 }
 
+async function kindsOf(db: Database, addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+  const rows = await db
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('address', '=', anyOf(addresses))
+    .execute();
+  return new Map(rows.map(({ address, kind }) => [address, kind]));
+}
+
 async function addedBetween(db: Database, after: bigint, to: bigint): Promise<readonly WatchedWallet[]> {
   return db
     .selectFrom('watchedWallet')
@@ -163,7 +186,10 @@ export async function withNewestWatchSet<Found extends { readonly finding: Block
     .executeTakeFirstOrThrow();
   if (version < watchVersion) return null;
   if (version === watchVersion) return blocks;
-  const findings = await rematch(await addedBetween(trx, watchVersion, version));
+  const findings = await rematch(await addedBetween(trx, watchVersion, version), {
+    among: (addresses) => kindsOf(trx, addresses),
+    recordOf: (signatures) => new WalletHistory(trx).recordOf(signatures),
+  });
   return blocks.map((block, index) => {
     const finding = findings[index];
     if (finding === undefined)

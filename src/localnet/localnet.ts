@@ -100,7 +100,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const slotMs = options.slotMs ?? 400;
   const nodes: RpcNode[] = [];
   const controls = new Controls(chain, faucet, nodes, slotMs);
-  const methods = { ...methodTable(faucet, options.legacy ?? false), ...controlMethods(controls) };
+  const served = methodTable(faucet, options.legacy ?? false);
+  const methods = { ...served, ...controlMethods(controls, served) };
   for (let index = 0; index < (options.nodes ?? 2); index += 1) nodes.push(new RpcNode(chain, methods));
   const pairs = nodes.map((node) => ({
     node,

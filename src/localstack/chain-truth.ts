@@ -59,7 +59,8 @@ interface BlockTransaction {
   };
 }
 
-interface Block {
+/** A finalized block with what each account of its transactions held before and after. */
+export interface Block {
   readonly slot: number;
   readonly blockhash: string;
   readonly previousBlockhash: string;
@@ -117,7 +118,7 @@ export async function transactionsSignedBy(
 }
 
 /** All finalized blocks, each proved to follow the one before: a count over them leaves nothing out. */
-async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
+export async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
   const finalized = { commitment: 'finalized' };
   const tip = await rpc<number>(rpcUrl, 'getSlot', [finalized]);
   const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [0, tip, finalized]);

@@ -1,6 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-import type { Logger } from './logging.ts';
 import { keepDoing } from './rhythm.ts';
 
 /** Workflows that run for the whole of Sluice: how often, and how long at most. The id of the schedule is the name of the workflow. */
@@ -49,19 +48,16 @@ export async function ensureDepositScan(client: Client, cluster: string): Promis
 
 /**
  * {@link ensureSchedules}, and the deposit scan of `scanned`, now and on a rhythm: a Temporal that lost its database gets them back,
- * and with them every unfinished withdrawal. Failures are left to the next time. Call the answer to stop.
+ * and with them every unfinished withdrawal. Failures are told to `onFailure` and left to the next time. Call the answer to stop.
  */
 export function keepSchedules(
   client: Client,
   scanned: string | null,
-  logger?: Pick<Logger, 'warn'>,
+  onFailure: (error: unknown) => void,
 ): () => void {
-  return keepDoing(
-    ENSURED_EVERY_MS,
-    async () => {
-      await ensureSchedules(client);
-      if (scanned !== null) await ensureDepositScan(client, scanned);
-    },
-    (error) => logger?.warn({ err: error }, 'the schedules cannot be ensured now'),
-  );
+  const ensure = async (): Promise<void> => {
+    await ensureSchedules(client);
+    if (scanned !== null) await ensureDepositScan(client, scanned);
+  };
+  return keepDoing(ENSURED_EVERY_MS, ensure, onFailure);
 }

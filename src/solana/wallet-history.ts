@@ -47,7 +47,7 @@ const KEPT = 50_000;
 const PAGES_AT_MOST = 1_000;
 
 /**
- * What each node that answers lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
+ * What each node that answers when a quorum does lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
  * node where nothing is new. Throws NoHealthyNode where no node answers.
  */
 export async function listingsAbove(
@@ -56,7 +56,7 @@ export async function listingsAbove(
   slot: bigint,
   known: (signature: string) => boolean,
 ): Promise<readonly WalletListing[]> {
-  const answers = (await pool.all((node) => listAbove(node, wallet, slot, known))).map(
+  const answers = (await pool.most((node) => listAbove(node, wallet, slot, known))).map(
     ({ result }) => result,
   );
   const heard = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
@@ -75,7 +75,7 @@ export function unionOf(listings: readonly WalletListing[]): readonly WalletSign
 
 /** The finalized slot and height of every node that tells. */
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
-  const answers = await pool.all(finalizedProgress);
+  const answers = await pool.most(finalizedProgress);
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 

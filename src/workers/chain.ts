@@ -28,7 +28,7 @@ import { LandingWatcher } from '../solana/landing.ts';
 import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { NodeMetrics } from './node-metrics.ts';
-import { workerOptions } from './run.ts';
+import { warnsOf, workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 
 /** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
@@ -66,11 +66,16 @@ export async function chainWorker(
   closers.add('nodes', () => pool.close());
   closers.add(
     'view of the nodes',
-    keepDoing(NODES_SHARED_EVERY_MS, () => shareNodes({ ledger, pool, worker: WORKER })),
+    keepDoing(
+      NODES_SHARED_EVERY_MS,
+      () => shareNodes({ ledger, pool, worker: WORKER }),
+      warnsOf('what this worker sees of the nodes cannot be shared now'),
+    ),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
-  closers.add('schedules', keepSchedules(client, config.scan ? config.cluster : null));
+  const scanned = config.scan ? config.cluster : null;
+  closers.add('schedules', keepSchedules(client, scanned, warnsOf('the schedules cannot be ensured now')));
   return Worker.create({
     ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
     ...workflowSource(),

@@ -24,21 +24,33 @@ export async function handOver(deliveries: Deliveries, wake: Wake): Promise<numb
   return lines.length;
 }
 
-/** {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Call the answer to stop. */
-export function keepHandingOver(deliveries: Deliveries, wake: Wake): () => void {
+/** {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Failures are told to `onFailure` and left to the next round. Call the answer to stop. */
+export function keepHandingOver(
+  deliveries: Deliveries,
+  wake: Wake,
+  onFailure: (error: unknown) => void,
+): () => void {
   let busy = false;
-  const stopHanding = keepDoing(EVERY_MS, async () => {
-    if (busy) return;
-    busy = true;
-    try {
-      while ((await handOver(deliveries, wake)) > 0);
-    } finally {
-      busy = false;
-    }
-  });
-  const stopForgetting = keepDoing(FORGOTTEN_EVERY_MS, async () => {
-    while ((await deliveries.forget(KEPT_DAYS)) > 0);
-  });
+  const stopHanding = keepDoing(
+    EVERY_MS,
+    async () => {
+      if (busy) return;
+      busy = true;
+      try {
+        while ((await handOver(deliveries, wake)) > 0);
+      } finally {
+        busy = false;
+      }
+    },
+    onFailure,
+  );
+  const stopForgetting = keepDoing(
+    FORGOTTEN_EVERY_MS,
+    async () => {
+      while ((await deliveries.forget(KEPT_DAYS)) > 0);
+    },
+    onFailure,
+  );
   return () => {
     stopHanding();
     stopForgetting();

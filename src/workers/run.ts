@@ -1,4 +1,4 @@
-import { NativeConnection, type Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { failureInterceptor } from '../activities/failures.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
@@ -39,4 +39,9 @@ export function workerOptions(
     shutdownForceTime: '20 seconds',
     dataConverter: dataConverter(config.payloadKeys),
   };
+}
+
+/** For work on a rhythm: a failure goes to the log of this process as `sentence`, and the next round tries again. */
+export function warnsOf(sentence: string): (error: unknown) => void {
+  return (error) => Runtime.instance().logger.warn(sentence, { error });
 }

@@ -10,7 +10,7 @@ import type { Closers } from '../platform/shutdown.ts';
 import { startWebhookDelivery } from '../platform/start-webhook-delivery.ts';
 import { WebhookSender } from '../webhooks/sender.ts';
 import { keepHandingOver } from './outbox.ts';
-import { workerOptions } from './run.ts';
+import { warnsOf, workerOptions } from './run.ts';
 
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 3_600_000;
@@ -38,7 +38,11 @@ export async function webhookWorker(
   };
   closers.add(
     'outbox',
-    keepHandingOver(ledger.deliveries, (line) => startWebhookDelivery(client, line, patience)),
+    keepHandingOver(
+      ledger.deliveries,
+      (line) => startWebhookDelivery(client, line, patience),
+      warnsOf('the outbox cannot be handed over now'),
+    ),
   );
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),

@@ -1,14 +1,31 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
-import type { AuditOrder, AuditReport } from '../domain/audit.ts';
+import { type AuditOrder, type AuditReport, allOf, NOTHING_AUDITED } from '../domain/audit.ts';
 import { SCAN } from './options.ts';
 
-const { auditAddresses } = proxyActivities<DepositActivities>({
+const { auditPage } = proxyActivities<DepositActivities>({
   ...SCAN,
   summary: 'hold the history against the record',
 });
+const { closeAudit } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'the audit is done' });
 
-/** Holds what nodes list for an address, or for all, against the deposits on record, and repairs the record where that is asked for. */
-export async function addressAudit(order: AuditOrder): Promise<AuditReport> {
-  return auditAddresses(order);
+/**
+ * Holds what nodes list for an address, or for all, some at a time, against the deposits on record, and repairs the record where that
+ * is asked for. `done` and `after` are where a run before this one ended.
+ */
+export async function addressAudit(
+  order: AuditOrder,
+  done = NOTHING_AUDITED,
+  after: string | null = null,
+): Promise<AuditReport> {
+  for (let [total, last] = [done, after]; ; ) {
+    const { next, ...page } = await auditPage(order, last);
+    total = allOf([total, page]);
+    if (next === null) {
+      await closeAudit(order);
+      return total;
+    }
+    last = next;
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof addressAudit>(order, total, last);
+  }
 }

@@ -1,11 +1,10 @@
 import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow';
-import type { RescanOrder, ScanView } from '../domain/scan.ts';
-import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';
+import type { ScanView } from '../domain/scan.ts';
+import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
 
 /** What one run of the scan hands to the next. */
 export interface DepositScanInput {
   readonly paused?: boolean;
-  readonly rescans?: readonly RescanOrder[];
   readonly view?: ScanView;
 }
 
@@ -17,6 +16,7 @@ const UNKNOWN: ScanView = {
   blocksPerSecond: null,
   gap: null,
   why: null,
+  since: null,
   at: '',
 };
 
@@ -24,12 +24,10 @@ const UNKNOWN: ScanView = {
 export class DepositScanProgress {
   #view: ScanView;
   #paused: boolean;
-  #rescans: readonly RescanOrder[];
   #reading: CancellationScope | null = null;
 
-  constructor({ paused = false, rescans = [], view = UNKNOWN }: DepositScanInput) {
+  constructor({ paused = false, view = UNKNOWN }: DepositScanInput) {
     this.#paused = paused;
-    this.#rescans = rescans;
     this.#view = view;
     setHandler(scanStatus, () => (this.#paused ? { ...this.#view, state: 'paused' } : this.#view));
     setHandler(scanReport, (report) => this.note(report));
@@ -40,10 +38,11 @@ export class DepositScanProgress {
     setHandler(resumeScan, () => {
       this.#paused = false;
     });
-    setHandler(rescanRange, (order) => {
-      this.#rescans = [...this.#rescans, order];
-      this.#reading?.cancel();
-    });
+  }
+
+  /** Since when it stands still, over all workers and runs; null where it goes on. */
+  get since(): ScanView['since'] {
+    return this.#view.since;
   }
 
   note(view: ScanView): void {
@@ -55,15 +54,8 @@ export class DepositScanProgress {
     await condition(() => !this.#paused);
   }
 
-  /** The oldest order to read blocks again, taken off the list. */
-  takeRescan(): RescanOrder | undefined {
-    const [order, ...others] = this.#rescans;
-    this.#rescans = others;
-    return order;
-  }
-
-  /** Runs what reads on; a pause or an order ends it early, and it may commit what it has begun. */
-  async unlessCalled(read: () => Promise<void>): Promise<void> {
+  /** Runs what reads on; a pause ends it early, and it may commit what it has begun. */
+  async unlessPaused(read: () => Promise<void>): Promise<void> {
     const scope = new CancellationScope();
     this.#reading = scope;
     try {
@@ -76,6 +68,6 @@ export class DepositScanProgress {
   }
 
   next(): DepositScanInput {
-    return { paused: this.#paused, rescans: this.#rescans, view: this.#view };
+    return { paused: this.#paused, view: this.#view };
   }
 }

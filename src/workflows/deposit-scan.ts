@@ -1,11 +1,11 @@
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import type { CatchUpRange } from '../domain/scan.ts';
+import type { CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import * as act from './deposit-activities.ts';
 import { type DepositScanInput, DepositScanProgress } from './deposit-scan-progress.ts';
 
 const TAIL_SECONDS = 60;
-/** Ranges that are read at once, on all workers together. */
-const LANES = 8;
+/** Ranges that are read, or wait for one before them, at once on all workers together. */
+const AHEAD = 16;
 
 /**
  * Scans a cluster for deposits, for ever. Postgres has the cursor, so that a run which is lost, ended or started twice loses nothing
@@ -15,31 +15,50 @@ export async function depositScan(input: DepositScanInput = {}): Promise<void> {
   const scan = new DepositScanProgress(input);
   while (!workflowInfo().continueAsNewSuggested) {
     await scan.resumed();
-    const order = scan.takeRescan();
-    if (order === undefined) await scan.unlessCalled(() => readOn(scan));
-    else await act.rescan(order);
+    await scan.unlessPaused(() => readOn(scan));
   }
   await condition(allHandlersFinished);
   await continueAsNew<typeof depositScan>(scan.next());
 }
 
-/** Far behind, ranges are read at once and joined in their order; else, or where none could be joined, blocks are read as they come. */
+/** Far behind, ranges are read at once; where that does not help, blocks are read as they come, which also tells why it does not. */
 async function readOn(scan: DepositScanProgress): Promise<void> {
-  const { ranges } = await act.planCatchUp();
-  if (ranges.length > 0) {
-    await readRanges(ranges);
-    const { joined, view } = await act.joinRanges();
-    scan.note(view);
-    if (joined > 0) return;
-  }
-  scan.note(await act.scanTail({ seconds: TAIL_SECONDS }));
+  if (await catchUp(scan)) return;
+  scan.note(await act.scanTail({ seconds: TAIL_SECONDS, since: scan.since }));
 }
 
-async function readRanges(ranges: readonly CatchUpRange[]): Promise<void> {
-  const waiting = [...ranges];
-  const lane = async (): Promise<void> => {
-    for (let range = waiting.shift(); range !== undefined; range = waiting.shift())
-      await act.scanRange(range);
-  };
-  await Promise.all(Array.from({ length: Math.min(LANES, waiting.length) }, lane));
+/** True where ranges were joined to the last one. What an earlier catch-up has staged comes first. */
+async function catchUp(scan: DepositScanProgress): Promise<boolean> {
+  const { behind, ranges } = await act.planCatchUp();
+  if (!behind) return false;
+  const { joined } = await join(scan);
+  return ranges.length === 0 ? joined > 0 : readRanges(scan, ranges);
+}
+
+/** Each range is joined as soon as those before it are. One that cannot be read to its end is left to the tail, and what follows it waits. */
+async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRange[]): Promise<boolean> {
+  const ends: Promise<RangeEnd>[] = [];
+  for (const [index, { to }] of ranges.entries()) {
+    for (const range of ranges.slice(ends.length, index + AHEAD)) ends.push(read(range));
+    const end = await ends[index];
+    const { view } = await join(scan);
+    const reached = BigInt(view?.cursor?.slot ?? '0') >= BigInt(to);
+    if (end?.complete === true && reached) continue;
+    await Promise.all(ends);
+    return false;
+  }
+  return true;
+}
+
+function read(range: CatchUpRange): Promise<RangeEnd> {
+  const end = act.scanRange(range);
+  // It fails where it is waited for, which may be later.
+  end.catch(() => undefined);
+  return end;
+}
+
+async function join(scan: DepositScanProgress): Promise<JoinEnd> {
+  const end = await act.joinRanges();
+  if (end.view !== null) scan.note(end.view);
+  return end;
 }

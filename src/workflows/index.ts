@@ -1,4 +1,5 @@
 export { addressAudit } from './address-audit.ts';
+export { depositRescan } from './deposit-rescan.ts';
 export { depositScan } from './deposit-scan.ts';
 export { nonceUpkeep } from './nonce-upkeep.ts';
 export { orphans } from './orphans.ts';

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
-import { type RescanOrder, SCAN_REPORT, type ScanOrder, type ScanView } from '../domain/scan.ts';
+import { SCAN_REPORT, type ScanOrder, type ScanView } from '../domain/scan.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
@@ -38,6 +38,3 @@ export const pauseScan = defineSignal<[ScanOrder]>('pauseScan');
 
 /** Ends a pause. */
 export const resumeScan = defineSignal<[ScanOrder]>('resumeScan');
-
-/** Reads committed blocks again, in between. */
-export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

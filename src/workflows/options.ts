@@ -50,6 +50,12 @@ export const SCAN: ActivityOptions = {
   retry,
 };
 
+/** Looks how far the scan is behind; what nodes and the database cannot tell is an answer, too. */
+export const PLAN: ActivityOptions = { startToCloseTimeout: '2 minutes', retry };
+
+/** Reads blocks that nodes may have pruned meanwhile: given up in the end, as nothing depends on it. */
+export const RESCAN: ActivityOptions = { ...SCAN, scheduleToCloseTimeout: '1 day' };
+
 /** One round of a schedule: given up in time for the next one to find out by itself. */
 export const WATCH: ActivityOptions = {
   startToCloseTimeout: '2 minutes',

@@ -1,6 +1,8 @@
 import { Keypair, type PublicKey } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
 import { partiesOf } from '../../src/solana/wallet-history.ts';
@@ -98,6 +100,31 @@ describe('a look at the history of the hot wallet', () => {
     const second = await hot.spend();
     await look();
     expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
+  });
+
+  it('is not blind to what no node lists, where the scan has read the block; what no node proves is asked for again', async () => {
+    await use.ledger.watched.addHot([hot.address]);
+    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports: async () => 1n };
+    const matcher = new DepositMatcher(use.ledger, options);
+    const scanner = new DepositScanner({ ledger: use.ledger, pool: hot.pool, matcher });
+    await scanner.step();
+    const signature = await hot.spend();
+    while ((await scanner.step()).stand === 'goes on');
+    const { controls } = hot.localnet;
+    for (const node of [0, 1]) {
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+      controls.setFault(node, 'getTransaction', { kind: 'null' });
+    }
+    await look();
+    expect(await use.ledger.spends.unjudged(hot.address, 10)).toMatchObject([{ signature }]);
+    controls.clearFaults();
+    for (const node of [0, 1])
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    await look();
+    await look();
+    expect(await open()).toContain(`unknown_spend ${signature} 1`);
+    expect(await causes()).toEqual(['unknown_spend']);
+    expect(await use.ledger.spends.unjudged(hot.address, 10)).toEqual([]);
   });
 
   it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {

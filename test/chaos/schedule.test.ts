@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAULT_KINDS, FAULT_NAMES } from '../../chaos/kinds.ts';
-import { drawSchedule } from '../../chaos/schedule.ts';
+import { FAULT_KINDS, faultNames } from '../../chaos/kinds.ts';
+import { drawSchedule, type Injection } from '../../chaos/schedule.ts';
 
 const plans = fc.record({
   seed: fc.integer(),
   minutes: fc.integer({ min: 1, max: 20 }),
   nodes: fc.integer({ min: 2, max: 5 }),
+  deposits: fc.constantFrom(0, 500),
 });
 
 describe('the schedule of a chaos run', () => {
@@ -20,11 +21,21 @@ describe('the schedule of a chaos run', () => {
     );
   });
 
+  it('does not depend on what faults of the scan there are, where there are no deposits', () => {
+    const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0 });
+    expect(schedule).toHaveLength(46);
+    expect(schedule.slice(0, 2)).toEqual([
+      { kind: 'kill-signer', node: 0, draw: 579_318, atMs: 926, untilMs: 2_794 },
+      { kind: 'database-restart', node: 0, draw: 251_493, atMs: 2_146, untilMs: 5_216 },
+    ]);
+    expect(schedule.at(-1)).toMatchObject({ kind: 'false-blockhash-not-found', atMs: 352_708 });
+  });
+
   it('holds every kind of fault and heals each before the end', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const schedule = drawSchedule(plan);
-        expect(new Set(schedule.map(({ kind }) => kind))).toEqual(new Set(FAULT_NAMES));
+        expect(new Set(schedule.map(({ kind }) => kind))).toEqual(new Set(faultNames(plan.deposits > 0)));
         for (const { atMs, untilMs, node } of schedule) {
           expect(atMs).toBeGreaterThanOrEqual(0);
           expect(untilMs).toBeGreaterThan(atMs);
@@ -36,16 +47,28 @@ describe('the schedule of a chaos run', () => {
     );
   });
 
-  it('lets no two nodes lie at a time', () => {
+  it.each([
+    ['lets no two nodes lie at a time', ['lie']],
+    ['cuts workers off only while database, API and workers run', ['database-of-workers', 'database', 'api']],
+    ['seeks the scanner only while Temporal and the workers run', ['scanner', 'temporal']],
+    ['takes blocks back in one place at a time', ['chain']],
+  ])('%s', (_, lanes) => {
     fc.assert(
       fc.property(plans, (plan) => {
-        const lies = drawSchedule(plan).filter(({ kind }) => FAULT_KINDS[kind].lane === 'lie');
-        for (const [index, lie] of lies.entries()) {
-          const next = lies[index + 1];
-          if (next !== undefined) expect(next.atMs).toBeGreaterThanOrEqual(lie.untilMs);
-        }
+        const held = drawSchedule(plan).filter(({ kind }) => lanes.includes(FAULT_KINDS[kind].lane));
+        expect(held.filter((one) => held.some((other) => overlap(one, other, lanes)))).toEqual([]);
       }),
       { numRuns: 50 },
     );
   });
 });
+
+/** Two faults at a time, of which one is of the first of these lanes. */
+function overlap(one: Injection, other: Injection, [first]: readonly string[]): boolean {
+  return (
+    one !== other &&
+    FAULT_KINDS[one.kind].lane === first &&
+    other.atMs < one.untilMs &&
+    one.atMs < other.untilMs
+  );
+}

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
-import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
+import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
+import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
@@ -18,12 +18,18 @@ const room = useScanRoom();
 
 function audit(order: AuditOrder): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps());
-  return new MockActivityEnvironment().run(() => activities.auditAddresses(order));
+  return new MockActivityEnvironment().run(async () => {
+    const pages: AuditedPage[] = [];
+    do pages.push(await activities.auditPage(order, pages.at(-1)?.next ?? null));
+    while (pages.at(-1)?.next !== null);
+    await activities.closeAudit(order);
+    return allOf(pages);
+  });
 }
 
-function reconcile(): Promise<ReconciliationReport> {
-  const activities = createReconciliation(room.deps());
-  return new MockActivityEnvironment().run(() => activities.reconcile());
+function reconcile(): Promise<ReconciledPage> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
+  return new MockActivityEnvironment().run(() => activities.reconcilePage(null));
 }
 
 /** The audits that the record waits for. */
@@ -167,6 +173,48 @@ describe('the reconciliation', () => {
     await audit({ address: wallet, from: '1', to, repair: true, cause: 'operator' });
     expect((await reconcile()).differences).toBe(0);
     expect(await openAlerts('balance_difference')).toEqual([]);
+  });
+
+  it('says nothing of what no node shows, and keeps no other wallet waiting', async () => {
+    const wallet = await room.newDepositAddress();
+    await room.scanAll(room.scanner());
+    const alarm = { kind: 'balance_difference' as const, subject: `${wallet}/SOL`, message: 'before' };
+    await room.ledger.alerts.raise({ ...alarm, details: { wallet } });
+    const { controls } = room.localnet;
+    for (const node of [0, 1]) controls.setFault(node, 'getMultipleAccounts', { kind: 'null' });
+    const { wallets, unread } = await reconcile();
+    expect([wallets, unread > 0]).toEqual([0, true]);
+    expect(await openAlerts('balance_difference')).toEqual([`${wallet}/SOL`]);
+    controls.clearFaults();
+    expect(await reconcile()).toMatchObject({ unread: 0, complete: true });
+    expect(await openAlerts('balance_difference')).toEqual([]);
+  });
+
+  it('ends where the scan stands still', async () => {
+    await room.newDepositAddress();
+    await room.scanAll(room.scanner());
+    room.finalize();
+    expect(await reconcile()).toMatchObject({ complete: false, wallets: 0, next: null });
+    await room.scanAll(room.scanner());
+    expect(await reconcile()).toMatchObject({ complete: true });
+  });
+
+  it('goes from page to page, and leaves the alerts of other pages alone', async () => {
+    const addresses = Array.from({ length: 250 }, newAddress);
+    await room.ledger.addresses.import(addresses.map((address) => ({ address, path: 'm' })));
+    await room.scanAll(room.scanner());
+    const other = { kind: 'balance_difference' as const, subject: 'another', message: 'of another page' };
+    await room.ledger.alerts.raise({ ...other, details: { wallet: 'another' } });
+    const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
+    const pages: ReconciledPage[] = [];
+    do
+      pages.push(
+        await new MockActivityEnvironment().run(() => activities.reconcilePage(pages.at(-1)?.next ?? null)),
+      );
+    while (pages.at(-1)?.next !== null);
+    const known = await room.ledger.watched.page(null, 10_000, 'deposit');
+    expect(pages.map(({ wallets }) => wallets)).toEqual([100, 100, known.length - 200]);
+    expect(await openAlerts('balance_difference')).toEqual(['another']);
   });
 });
 

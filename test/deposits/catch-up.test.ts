@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
+import type { Fault } from '../../src/localnet/faults.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -12,6 +13,7 @@ function worker() {
   const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
   return {
     plan: async () => (await run(() => activities.planCatchUp())).ranges,
+    tryToPlan: () => run(() => activities.planCatchUp()),
     read: (range: CatchUpRange) => run(() => activities.scanRange(range)),
     join: () => run(() => activities.joinRanges()),
   };
@@ -41,7 +43,7 @@ describe('a scan that is far behind', () => {
     expect(await amountsOf(wallet)).toEqual([]);
     expect(await other.plan()).toEqual([]);
     const joins = await Promise.all([one.join(), other.join()]);
-    expect(joins[0]?.view.cursor?.slot).toBe(ranges.at(-1)?.to);
+    expect(joins[0]?.view?.cursor?.slot).toBe(ranges.at(-1)?.to);
     expect(await amountsOf(wallet)).toEqual(amounts);
     await room.chainLength();
   });
@@ -55,7 +57,7 @@ describe('a scan that is far behind', () => {
     const [, lost] = ranges;
     for (const range of ranges) if (range !== lost) await first.read(range);
     const { view } = await first.join();
-    expect(view.cursor?.slot).toBe(ranges[0]?.to);
+    expect(view?.cursor?.slot).toBe(ranges[0]?.to);
     await room.scanAll(room.scanner());
     expect(await amountsOf(wallet)).toEqual(amounts);
     expect((await first.join()).joined).toBe(0);
@@ -78,5 +80,48 @@ describe('a scan that is far behind', () => {
     room.finalize();
     await room.scanAll(room.scanner());
     expect(await amountsOf(late)).toEqual([7_000_000n]);
+  });
+});
+
+describe('a catch-up that cannot go on', () => {
+  const refusal = { kind: 'error', code: -32015, message: 'version 7' } as const;
+  const setFault = (method: string, fault: Fault) => {
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
+  };
+  const openAlerts = async () =>
+    (await room.ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
+
+  it('is an answer and not a failure, so that the tail can say so', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const amounts = await payments(wallet, 12);
+    const one = worker();
+    const [range] = await one.plan();
+    if (range === undefined) throw new Error('nothing to read');
+    setFault('*', { kind: 'http', status: 503 });
+    const why = expect.stringMatching(/./);
+    expect(await one.tryToPlan()).toEqual({ behind: false, ranges: [], why });
+    expect(await one.read(range)).toMatchObject({ complete: false });
+    expect(await one.join()).toEqual({ joined: 0, view: null, why });
+    room.localnet.controls.clearFaults();
+    setFault('getBlock', refusal);
+    expect(await one.read(range)).toMatchObject({ complete: false });
+    room.localnet.controls.clearFaults();
+    expect(await one.read(range)).toEqual({ complete: true, why: null });
+    await room.scanAll(room.scanner());
+    expect(await amountsOf(wallet)).toEqual(amounts);
+  });
+
+  it('ends the alert about it by going on', async () => {
+    await room.scanAll(room.scanner());
+    await payments(await room.newDepositAddress(), 12);
+    const one = worker();
+    const ranges = await one.plan();
+    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'stands still' });
+    expect((await one.join()).joined).toBe(0);
+    expect(await openAlerts()).toEqual(['scan_stopped']);
+    for (const range of ranges) await one.read(range);
+    expect((await one.join()).joined).toBeGreaterThan(0);
+    expect(await openAlerts()).toEqual([]);
   });
 });

@@ -16,16 +16,20 @@ export const FINALITY_LAG = 2;
 
 /** A chain that stands still, a database and scanners, for the tests of one file. */
 export class ScanRoom {
-  readonly #use: { readonly ledger: Ledger };
+  readonly #use: { readonly ledger: Ledger; readonly url: string };
   #localnet: Localnet | undefined;
   #pool: NodePool | undefined;
 
-  constructor(use: { readonly ledger: Ledger }) {
+  constructor(use: { readonly ledger: Ledger; readonly url: string }) {
     this.#use = use;
   }
 
   get ledger(): Ledger {
     return this.#use.ledger;
+  }
+
+  get url(): string {
+    return this.#use.url;
   }
 
   get localnet(): Localnet {

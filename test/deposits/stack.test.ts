@@ -4,7 +4,7 @@ import type { ScanView } from '../../src/domain/scan.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
-import { pauseScan, rescanRange, resumeScan, scanStatus } from '../../src/workflows/messages.ts';
+import { pauseScan, resumeScan, scanStatus } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
@@ -97,8 +97,8 @@ describe('the deposit scan of a running stack', () => {
       .execute();
     await ledger.db.deleteFrom('deposit').where('wallet', '=', address).execute();
     const range = { from: (slot - 3n).toString(), to: (slot + 3n).toString() };
-    await scan().signal(rescanRange, { ...OPERATOR, ...range });
-    await scan().signal(rescanRange, { ...OPERATOR, ...range });
+    await use.sluice.scan.rescan(range, 'to see');
+    await use.sluice.scan.rescan(range, 'to see');
     expect(await credited(address)).toEqual([5_000_000n]);
   });
 

@@ -1,8 +1,11 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
-import type { Stand } from '../../src/domain/scan-pace.ts';
+import type { ScanView } from '../../src/domain/scan.ts';
+import type { Stand } from '../../src/domain/scan-view.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -42,9 +45,11 @@ describe('the second witness', () => {
     const wallet = await pendingDeposit(3_000_000n);
     const [deposit] = await room.depositsOf(wallet);
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    await new DepositConfirmer({ ...room.deps(), patienceMs: -1 }).confirm();
-    const alert = { kind: 'deposit_unconfirmed', subject: deposit?.signature };
-    expect(await openAlerts()).toEqual([alert]);
+    const confirmer = new DepositConfirmer({ ...room.deps(), patienceMs: -1 });
+    for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
+    const alert = { kind: 'deposit_unconfirmed', subject: deposit?.id.toString(), count: 1 };
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    expect(rows).toMatchObject([alert]);
     room.localnet.controls.clearFaults();
     await room.confirm();
     expect(await openAlerts()).toEqual([]);
@@ -68,7 +73,7 @@ describe('the second witness', () => {
     expect([await stateOf(wallet), await stateOf(other)]).toEqual(['pending', 'pending']);
     expect(await openAlerts()).toContainEqual({
       kind: 'deposit_unconfirmed',
-      subject: deposit?.signature,
+      subject: deposit?.id.toString(),
     });
     room.localnet.controls.clearFaults();
     expect(await room.confirm()).toBe(2);
@@ -117,26 +122,49 @@ describe('the alerts about a scan that stands still', () => {
     ...changes,
   });
 
+  const now = new Date('2026-01-01T00:02:00Z');
+  const note = (alarms: ScanAlarms, changes: Partial<Stand>, since: Date | null = now) =>
+    alarms.note(stand(changes), since, now);
+
   it('are open for as long as it does', async () => {
     const alarms = new ScanAlarms(room.ledger);
     const gap = { from: '8', to: '8' };
-    await alarms.note(stand({ state: 'gap', gap, why: 'no node shows it' }));
+    await note(alarms, { state: 'gap', gap, why: 'no node shows it' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
-    await alarms.note(stand({ state: 'stopped', why: 'a version that cannot be read' }));
+    await note(alarms, { state: 'stopped', why: 'a version that cannot be read' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    await alarms.note(stand({}));
+    await note(alarms, {}, null);
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('leave nodes the time to come back', async () => {
-    const alarms = new ScanAlarms(room.ledger);
-    await alarms.note(stand({ state: 'waiting', why: 'no node answers' }));
+  it('leave nodes a minute to come back, whoever looked at its beginning', async () => {
+    const waiting = { state: 'waiting', why: 'no node answers' } as const;
+    await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:01Z'));
     expect(await openAlerts()).toEqual([]);
+    await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:00Z'));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    await note(new ScanAlarms(room.ledger), {}, null);
   });
 
   it('end when another process goes on than the one that raised them', async () => {
-    await new ScanAlarms(room.ledger).note(stand({ state: 'stopped', why: 'a version' }));
-    await new ScanAlarms(room.ledger).note(stand({}));
+    await note(new ScanAlarms(room.ledger), { state: 'stopped', why: 'a version' });
+    await note(new ScanAlarms(room.ledger), {}, null);
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('fire over the runs of the scan, each of which is as long as they wait', async () => {
+    const silent = { kind: 'http', status: 503 } as const;
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
+    const tail = (since: string | null): Promise<ScanView> =>
+      new MockActivityEnvironment().run(() => createDepositScan(room.deps()).scanTail({ seconds: 1, since }));
+    const { state, since } = await tail(null);
+    expect(state).toBe('waiting');
+    expect(await openAlerts()).toEqual([]);
+    const aMinuteBefore = new Date(Date.parse(since ?? '') - 60_000).toISOString();
+    expect((await tail(aMinuteBefore)).since).toBe(aMinuteBefore);
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    room.localnet.controls.clearFaults();
+    expect((await tail(aMinuteBefore)).since).toBeNull();
     expect(await openAlerts()).toEqual([]);
   });
 });

@@ -1,9 +1,18 @@
-// Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts
+// Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts [of what, such as deposits]
 import { writeFileSync } from 'node:fs';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
 import proto from '@temporalio/proto';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
-import { webhookWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { auditWorkflowId } from '../../src/domain/audit.ts';
+import {
+  depositScanWorkflowId,
+  WORKFLOW_TASK_QUEUE,
+  webhookWorkflowId,
+  withdrawalWorkflowId,
+} from '../../src/domain/ids.ts';
+import { rescanWorkflowId } from '../../src/domain/scan.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { startAudit } from '../../src/platform/start-audit.ts';
 import { newWallet, testStack } from '../support/stack.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
@@ -23,11 +32,11 @@ async function ends(id: string): Promise<void> {
   await save(id, withdrawalWorkflowId(id));
 }
 
-/** Waits for the end of the run, and keeps its history under that name. */
-async function save(name: string, workflowId: string): Promise<void> {
+/** Waits for the end of the run, unless it has none, and keeps its history under that name. */
+async function save(name: string, workflowId: string, { endless = false } = {}): Promise<void> {
   await asOperator(stack, async (client) => {
     const handle = client.workflow.getHandle(workflowId);
-    await handle.result();
+    if (!endless) await handle.result();
     const history = await handle.fetchHistory();
     forgetStacks(history);
     const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
@@ -109,8 +118,37 @@ async function webhook(): Promise<void> {
   await receiver.close();
 }
 
+/** The scan through a pause that is long enough for a catch-up, and what looks after it. */
+async function deposits(): Promise<void> {
+  await until(async () => (await sluice.scan.status()).state === 'tail');
+  await sluice.scan.pause('to fall behind');
+  const { cursor } = await sluice.scan.status();
+  const behind = BigInt(cursor?.slot ?? '0') + 700n;
+  await until(async () => BigInt(await rpc<number>(hand.url, 'getSlot', [{ commitment: 'finalized' }])) > behind, 300_000);
+  await sluice.scan.resume('far enough');
+  await until(async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0') > behind);
+  await until(async () => (await sluice.scan.status()).state === 'tail');
+  await save('deposit-scan', depositScanWorkflowId('localnet'), { endless: true });
+
+  const range = { from: '1', to: `${behind}` };
+  await sluice.scan.rescan(range, 'to see');
+  await save('deposit-rescan', rescanWorkflowId(range));
+  const order = { ...range, address: newWallet(), repair: false, cause: 'operator' } as const;
+  await asOperator(stack, async (client) => {
+    await startAudit(client, order);
+    const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
+    await client.workflow.start('reconciliation', options);
+  });
+  await save('address-audit', auditWorkflowId(order));
+  await save('reconciliation', 'reconciliation-recorded');
+}
+
+const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits };
+const wanted = process.argv.slice(2);
+
 try {
-  for (const record of [payments, customers, deaths, funding, failure, webhook]) await record();
+  for (const [name, record] of Object.entries(RECORDS))
+    if (wanted.length === 0 || wanted.includes(name)) await record();
 } finally {
   await close();
 }

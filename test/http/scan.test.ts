@@ -16,7 +16,8 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object) {
 }
 const scan = async () => (await call('GET', '/v1/scan')).body;
 const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
-const WORD = { pause: { why: 'x' }, resume: { why: 'x' }, rescan: { from: '100', to: '100', why: 'x' } };
+const WORD = { pause: { why: 'x' }, resume: { why: 'x' } };
+const RANGE = { from: '100', to: '100', why: 'x' };
 
 test('before the first block there is nothing to tell, and nobody to order about', async () => {
   expect(await call('GET', '/v1/scan')).toEqual({
@@ -33,7 +34,7 @@ test('before the first block there is nothing to tell, and nobody to order about
       gaps: [],
     },
   });
-  expect((await call('POST', '/v1/scan/rescan', WORD.rescan)).body).toMatchObject({
+  expect((await call('POST', '/v1/scan/rescan', RANGE)).body).toMatchObject({
     status: 400,
     field: 'to',
   });
@@ -58,7 +59,7 @@ test('a run that no worker answers for is silent, takes orders, and the record i
   const told = (events ?? []).flatMap(
     ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
   );
-  expect(told).toEqual(['pauseScan', 'resumeScan', 'rescanRange']);
+  expect(told).toEqual(['pauseScan', 'resumeScan']);
   await run.terminate();
   expect((await scan()).state).toBe('absent');
 });
@@ -91,6 +92,16 @@ test.each([
     expect((await call('POST', `/v1/scan/${order}`, body)).body).toMatchObject({ status: 400, field });
 });
 
+test('a rescan is a run of its own, joined by who asks again, and needs no scan that runs', async () => {
+  for (const why of ['missed one', 'again'])
+    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, why })).body).toMatchObject({
+      state: 'absent',
+    });
+  const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
+  expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
+  await handle.terminate();
+});
+
 test('a rescan ends at the cursor', async () => {
   const beyond = await call('POST', '/v1/scan/rescan', { from: '100', to: '106', why: 'x' });
   expect(beyond.body).toMatchObject({
@@ -101,6 +112,6 @@ test('a rescan ends at the cursor', async () => {
 });
 
 test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {
-  const answer = await service.app.inject({ method: 'POST', url: `/v1/scan/${order}`, payload: WORD.rescan });
+  const answer = await service.app.inject({ method: 'POST', url: `/v1/scan/${order}`, payload: RANGE });
   expect(answer.statusCode).toBe(401);
 });

@@ -62,7 +62,7 @@ describe('a deposit address', () => {
       { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
     ]);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
-    await use.ledger.addresses.markAudited(ANN);
+    await use.ledger.addresses.markAudited(ANN, 40n);
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     expect(await use.ledger.addresses.toAudit(10)).toEqual([]);
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 30n);
@@ -73,8 +73,18 @@ describe('a deposit address', () => {
     };
     const watchVersion = await use.ledger.watched.version();
     await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
-    await use.ledger.addresses.markAudited(ANN);
+    await use.ledger.addresses.markAudited(ANN, 30n);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
+  });
+
+  it('that turns out to be older while its audit is due, or runs, is audited from there before it is given out', async () => {
+    for (const since of [40n, 30n, 35n])
+      await use.ledger.addresses.import([{ address: ANN, path: 'm' }], since);
+    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n }]);
+    await use.ledger.addresses.markAudited(ANN, 40n);
+    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
+    await use.ledger.addresses.markAudited(ANN, 30n);
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
   it('is no wallet that we pay from', async () => {

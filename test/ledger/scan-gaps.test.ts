@@ -21,7 +21,12 @@ describe('a gap', () => {
       expect(await use.ledger.gaps.open(START, child)).toMatchObject({ fromSlot: 101n, toSlot: 109n });
     expect(await use.ledger.gaps.list(10)).toHaveLength(1);
     expect(await use.other.gaps.current()).toMatchObject({ state: 'open', blockhash: 'b109', height: 98n });
-    await commit(use.ledger, chain(START, []));
+    const [first, ...others] = chain(START, [], [], [], [], [], [], [], [], []);
+    if (first === undefined) throw new Error('nine blocks');
+    await commit(use.ledger, [first]);
+    const rest = { fromSlot: 102n, toSlot: 109n, state: 'open' };
+    expect(await use.ledger.gaps.list(10)).toMatchObject([rest]);
+    await commit(use.ledger, others, first.header);
     expect(await use.ledger.gaps.current()).toBeUndefined();
     expect(await use.ledger.gaps.list(10)).toMatchObject([{ state: 'filled', who: null }]);
     expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD }))).toBe('NotFound');

@@ -46,7 +46,7 @@ describe('the scan', () => {
       { ...inflow(ANN, 2n ** 64n - 1n), state: 'pending', reason: null, slot: 101n, time: 1_001n },
     ]);
     const spent = await use.ledger.db.selectFrom('spend').selectAll().execute();
-    expect(spent).toEqual([{ signature: 'spent', slot: 102n, wallet: HOT, error: null }]);
+    expect(spent).toEqual([{ signature: 'spent', slot: 102n, wallet: HOT, error: null, judged: false }]);
     const at = (slot: bigint) => use.ledger.movements.balancesOf([HOT], slot);
     expect(await at(101n)).toEqual([]);
     expect(await at(102n)).toEqual([{ wallet: HOT, account: HOT, asset: 'SOL', amount: -7n }]);

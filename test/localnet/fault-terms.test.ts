@@ -64,4 +64,14 @@ describe('faults over JSON-RPC', () => {
     expect((await bench.post(0, 'getSlot')).status).toBe(200);
     expect((await bench.post(1, 'getSlot')).status).toBe(503);
   });
+
+  it('are passed by whoever asks what a healthy node would answer', async () => {
+    bench.localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 5 });
+    bench.localnet.controls.setFault(0, 'getSlot', { kind: 'error', code: -32004, message: 'not available' });
+    const { result } = (await bench.ask(1, 'getSlot', [{ commitment: 'processed' }])) as { result: number };
+    const healthy = await bench.ask(0, 'localnet_healthy', ['getSlot', { commitment: 'processed' }]);
+    expect(healthy).toMatchObject({ result });
+    for (const unknown of ['getNothing', 'localnet_undone'])
+      expect(await bench.ask(0, 'localnet_healthy', [unknown])).toMatchObject({ error: { code: -32601 } });
+  });
 });

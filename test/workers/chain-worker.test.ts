@@ -49,7 +49,7 @@ describe('the schedule nodeWatch', () => {
 describe('a chain worker', () => {
   it('pays no wallet that paid before, and no nonce account of ours', async () => {
     const [former, nonce] = [newWallet(), newWallet()];
-    await query(use.stack, `insert into wallet_history values ('${former}', 1)`);
+    await query(use.stack, `insert into wallet_history values ('${former}', 1, 1)`);
     await query(
       use.stack,
       `insert into nonce_account (address, authority, position, state) values ('${nonce}', '${former}', 1, 'unproved')`,

@@ -17,11 +17,15 @@ beforeAll(async () => {
 describe('a saved history', () => {
   it('exists for each kind of run', () => {
     expect(files).toEqual([
+      'address-audit.bin',
       'cancelled.bin',
       'confirmed-by-customer.bin',
+      'deposit-rescan.bin',
+      'deposit-scan.bin',
       'failed.bin',
       'finalized.bin',
       'held.bin',
+      'reconciliation.bin',
       'rejected.bin',
       'second-attempt.bin',
       'token.bin',

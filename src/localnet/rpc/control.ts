@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Controls } from '../controls.ts';
 import { faultSchema, faultTermsSchema } from '../faults.ts';
 import type { MethodTable } from './call.ts';
-import { invalidParams } from './errors.ts';
+import { failures, invalidParams } from './errors.ts';
 import type { Params } from './params.ts';
 
 function amount(params: Params, index: number): bigint {
@@ -40,9 +40,18 @@ function clearFaults(controls: Controls, params: Params): true {
   return true;
 }
 
-/** The controls as JSON-RPC methods, for a chain that runs in a process of its own. Any node takes them, whatever its faults. */
-export function controlMethods(controls: Controls): MethodTable {
+/**
+ * The controls as JSON-RPC methods, for a chain that runs in a process of its own. Any node takes them, whatever its faults;
+ * `localnet_healthy` calls one of `methods` as a node without any fault would: name first, then its parameters.
+ */
+export function controlMethods(controls: Controls, methods: MethodTable): MethodTable {
   return {
+    localnet_healthy: (params, view) => {
+      const name = params.string(0);
+      const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
+      if (method === undefined) throw failures.methodNotFound();
+      return method(params.rest(1), view);
+    },
     localnet_produceSlot: () => controls.produceSlot(),
     localnet_skipSlots: (params) => {
       controls.skipSlots(params.integer(0));

@@ -59,6 +59,11 @@ export class Params {
     return value;
   }
 
+  /** The values from an index on, as those of another call. */
+  rest(index: number): Params {
+    return new Params(this.#values.slice(index));
+  }
+
   has(index: number): boolean {
     return this.#values[index] !== undefined && this.#values[index] !== null;
   }

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import type { Client } from '@temporalio/client';
+import { type SluiceClient, SluiceError } from '../../src/client/client.ts';
+import { depositScanWorkflowId } from '../../src/domain/ids.ts';
+import type { ManagedProcess } from '../../src/localstack/process.ts';
+import { DepositKeys, seedOf } from '../../src/signing/hd-keys.ts';
+
+const SCAN = depositScanWorkflowId('localnet');
+const TRY_EVERY_MS = 500;
+
+/** An exchange as its operators and its users see it: over the API, and where work stands in Temporal. */
+export class Exchange {
+  readonly #sluice: SluiceClient;
+  readonly #temporal: Client;
+  readonly #keys: DepositKeys;
+  readonly #end: AbortSignal;
+  readonly #addresses = new Map<number, Promise<string>>();
+  #derived = 0;
+  #given = 0;
+
+  private constructor(sluice: SluiceClient, temporal: Client, keys: DepositKeys, end: AbortSignal) {
+    this.#sluice = sluice;
+    this.#temporal = temporal;
+    this.#keys = keys;
+    this.#end = end;
+  }
+
+  /** With new words for its keys. `end` ends every call that waits. */
+  static async open(sluice: SluiceClient, temporal: Client, end: AbortSignal): Promise<Exchange> {
+    return new Exchange(sluice, temporal, new DepositKeys(await seedOf(generateMnemonic(wordlist))), end);
+  }
+
+  /** How many users were given an address. */
+  get given(): number {
+    return this.#given;
+  }
+
+  /** The wallet of a user: the first time a new one is imported, signed offline, and one is given out, however often the API dies. */
+  addressOf(user: number): Promise<string> {
+    const known = this.#addresses.get(user);
+    if (known !== undefined) return known;
+    const address = this.#register(user);
+    this.#addresses.set(user, address);
+    return address;
+  }
+
+  /** Lists an asset, however often the API dies. */
+  async list(asset: string, minimumDeposit: bigint): Promise<void> {
+    await this.#insist(() => this.#sluice.assets.put(asset, { minimumDeposit: minimumDeposit.toString() }));
+  }
+
+  /** Has the scan read again the `slots` up to the newest deposit that is final; false where none is yet. */
+  async rescan(slots: bigint): Promise<boolean> {
+    for await (const { slot } of this.#sluice.deposits.list({ state: 'final' })) {
+      const to = BigInt(slot);
+      const from = to > slots ? to - slots : 1n;
+      await this.#sluice.scan.rescan({ from: from.toString(), to: slot }, 'to deliver twice');
+      return true;
+    }
+    return false;
+  }
+
+  /** The worker that reads blocks now; undefined where none of these does, or Temporal does not tell. */
+  async scanner(workers: readonly ManagedProcess[]): Promise<ManagedProcess | undefined> {
+    const { raw } = await this.#temporal.workflow.getHandle(SCAN).describe();
+    const identities = (raw.pendingActivities ?? []).map(
+      ({ lastWorkerIdentity }) => lastWorkerIdentity ?? '',
+    );
+    return workers.find(
+      ({ pid }) => pid !== undefined && identities.some((one) => one.startsWith(`${pid}@`)),
+    );
+  }
+
+  async #register(user: number): Promise<string> {
+    const manifest = this.#keys.manifest([this.#keys.entry(this.#derived)]);
+    this.#derived += 1;
+    await this.#insist(() => this.#sluice.depositAddresses.import(manifest));
+    const { address } = await this.#insist(() => this.#sluice.depositAddresses.assign(userRefOf(user)));
+    this.#given += 1;
+    return address;
+  }
+
+  async #insist<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof SluiceError) || !error.retryable) throw error;
+        await sleep(TRY_EVERY_MS, undefined, { signal: this.#end });
+      }
+    }
+  }
+}
+
+/** The name of a user of a plan. */
+export function userRefOf(user: number): string {
+  return `chaos-user-${user}`;
+}

@@ -1,0 +1,14 @@
+/** Under this name the sessions of the chain workers stand in PostgreSQL. */
+export const WORKER_APPLICATION = 'chaos-chain-worker';
+
+/** What is laid over the settings of every process, so that faults can reach into it. */
+export function chaosEnvironment(clockFile: string): NodeJS.ProcessEnv {
+  const shims = [new URL('./clock.mjs', import.meta.url), new URL('./session-name.mjs', import.meta.url)];
+  return {
+    NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...shims.map(({ href }) => `--import ${href}`)]
+      .join(' ')
+      .trim(),
+    CHAOS_CLOCK_FILE: clockFile,
+    CHAOS_SESSION_NAME: WORKER_APPLICATION,
+  };
+}

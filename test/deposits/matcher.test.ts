@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { openReader } from '../../src/activities/deposit-scanner.ts';
+import { type WatchDifference, Watched } from '../../src/ledger/watched.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { finalizedTip } from '../../src/solana/scan/frontier.ts';
+import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { useLedger } from '../ledger/support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const OPTIONS = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports: async () => 1n };
+const NO_LONGER_FRESH_MS = 1_100;
+
+/** The watched wallets on record; a question for what came in may wait. */
+class SlowWatched extends Watched {
+  #gate: Promise<void> | null = null;
+
+  /** Holds the next question until the returned function is called; `asked` resolves when it is there. */
+  hold(): { readonly asked: Promise<void>; readonly letGo: () => void } {
+    let letGo = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    this.#gate = gate;
+    const asked = (async () => {
+      while (this.#gate === gate) await sleep(5);
+    })();
+    return { asked, letGo };
+  }
+
+  override async since(version: bigint): Promise<WatchDifference> {
+    const gate = this.#gate;
+    this.#gate = null;
+    await gate;
+    return super.since(version);
+  }
+}
+
+describe('the watch set in memory', () => {
+  const use = useLedger();
+
+  it('holds all up to its version, also where it was forgotten while somebody asked for what came in', async () => {
+    const watched = new SlowWatched(use.ledger.db, use.url);
+    const matcher = new DepositMatcher({ ...use.ledger, watched }, OPTIONS);
+    const { asked, letGo } = watched.hold();
+    const first = matcher.watch();
+    await asked;
+    matcher.forget();
+    await matcher.watch();
+    const address = newAddress();
+    await use.ledger.addresses.import([{ address, path: 'm' }]);
+    letGo();
+    await first;
+    await sleep(NO_LONGER_FRESH_MS);
+    const { set, version } = await matcher.watch();
+    expect([version, set.has(address)]).toEqual([1n, true]);
+  });
+});
+
+describe('a match', () => {
+  const room = useScanRoom();
+
+  /** What follows the cursor once this wallet was paid, searched, as a scanner reads it. */
+  async function readPaid(matcher: DepositMatcher, wallet: string) {
+    await room.scanAll(room.scanner());
+    const expected = await room.ledger.scan.cursor();
+    await room.localnet.airdrop(wallet, 5_000_000n);
+    room.finalize();
+    if (expected === null) throw new Error('the scan has begun');
+    const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
+    const reading = await reader.after(expected, await finalizedTip(room.pool));
+    if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
+    return { expected, blocks: reading.blocks };
+  }
+
+  it('asks nobody but the transaction while that holds its locks', async () => {
+    let committing = false;
+    const outside = async () => {
+      if (committing) throw new Error('asked while the locks are held');
+      return 1n;
+    };
+    class Outside extends Watched {
+      override async among(addresses: readonly string[]) {
+        await outside();
+        return super.among(addresses);
+      }
+
+      override async since(version: bigint) {
+        await outside();
+        return super.since(version);
+      }
+    }
+    const watched = new Outside(room.ledger.db, room.url);
+    const options = { ...OPTIONS, minimumLamports: outside };
+    const matcher = new DepositMatcher({ ...room.ledger, watched }, options);
+    const wallet = newAddress();
+    const { expected, blocks } = await readPaid(matcher, wallet);
+    const matched = await matcher.match(blocks);
+    await room.ledger.addresses.import([{ address: wallet, path: 'm' }]);
+    await sleep(NO_LONGER_FRESH_MS);
+    committing = true;
+    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+  });
+
+  it('searches again what was searched with the set of a record that was forgotten', async () => {
+    const { matcher } = room.deps();
+    const wallet = await room.newDepositAddress();
+    const { expected, blocks } = await readPaid(matcher, wallet);
+    const lost = { set: new WatchSet(1), version: (await room.ledger.watched.version()) + 9n };
+    const stale = blocks.map((block) => ({ ...block, candidates: [], transactions: [], watch: lost }));
+    const matched = await matcher.match(stale);
+    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n }]);
+  });
+});

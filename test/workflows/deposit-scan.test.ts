@@ -1,0 +1,137 @@
+import { fileURLToPath } from 'node:url';
+import { ApplicationFailure } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type {
+  CatchUpPlan,
+  CatchUpRange,
+  JoinEnd,
+  RangeEnd,
+  ScanView,
+  TailOrder,
+} from '../../src/domain/scan.ts';
+import { openService, type Service } from '../http/service.ts';
+import { until } from '../withdrawals/outcomes-support.ts';
+
+const SINCE = '2026-01-01T00:00:00.000Z';
+const STANDING: ScanView = {
+  state: 'waiting',
+  cursor: null,
+  tip: null,
+  lag: null,
+  blocksPerSecond: null,
+  gap: null,
+  why: 'no node answers',
+  since: SINCE,
+  at: SINCE,
+};
+const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
+
+let service: Service;
+let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+/** What the steps of the scan answer, and what they were asked, in order. */
+let plans: CatchUpPlan[];
+let unreadable: string | null;
+let staged: string[];
+let asked: string[];
+
+/** What the rooms below would do, by these answers: the order of the steps is what is tested. */
+const steps = {
+  planCatchUp: async (): Promise<CatchUpPlan> => plans.shift() ?? NEAR,
+  async scanRange({ to }: CatchUpRange): Promise<RangeEnd> {
+    asked.push(`read ${to}`);
+    if (to === unreadable) return { complete: false, why: 'a version' };
+    staged.push(to);
+    return { complete: true, why: null };
+  },
+  async joinRanges(): Promise<JoinEnd> {
+    const to = ['10', '20', '30']
+      .filter((end, index, all) => all.slice(0, index + 1).every((one) => staged.includes(one)))
+      .at(-1);
+    const cursor = to === undefined ? null : { slot: to, blockhash: to, height: to };
+    asked.push(`join ${to ?? 'nothing'}`);
+    return {
+      joined: staged.length,
+      view: { ...STANDING, state: 'catch-up', cursor, why: null, since: null },
+      why: null,
+    };
+  },
+  async scanTail({ since }: TailOrder): Promise<ScanView> {
+    asked.push(`tail ${since}`);
+    return STANDING;
+  },
+  async restartOrphans() {
+    throw ApplicationFailure.nonRetryable('Temporal cannot list');
+  },
+  buryRefused: async () => void asked.push('bury'),
+  startDueAudits: async () => void asked.push('audits'),
+};
+
+beforeAll(async () => {
+  service = await openService();
+  connection = await NativeConnection.connect({ address: service.address });
+  worker = await Worker.create({
+    connection,
+    namespace: service.namespace,
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    activities: steps,
+  });
+  running = worker.run();
+});
+afterAll(async () => {
+  worker?.shutdown();
+  await running;
+  await connection?.close();
+  await service?.close();
+});
+beforeEach(() => {
+  [plans, unreadable, staged, asked] = [[], null, [], []];
+});
+
+const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_QUEUE });
+const ranges = ['10', '20', '30'].map((to) => ({ after: { slot: '1', blockhash: 'x', height: '1' }, to }));
+
+describe('the run of the scan', () => {
+  afterEach(() => service.temporal.workflow.getHandle('scan').terminate());
+
+  async function scansUntil(step: string, count: number): Promise<readonly string[]> {
+    await service.temporal.workflow.start('depositScan', options('scan'));
+    await until(async () => asked.filter((one) => one === step).length >= count);
+    return asked;
+  }
+
+  it('tells each tail since when the scan stands still', async () => {
+    const [first, second] = await scansUntil(`tail ${SINCE}`, 1);
+    expect([first, second]).toEqual(['tail null', `tail ${SINCE}`]);
+  });
+
+  it('joins ranges as they end, and plans anew', async () => {
+    plans = [{ behind: true, ranges, why: null }];
+    const all = await scansUntil('tail null', 1);
+    expect(all.filter((one) => one.startsWith('read'))).toHaveLength(3);
+    expect(all.slice(0, all.indexOf('tail null')).at(-1)).toBe('join 30');
+    expect(all.filter((one) => one.startsWith('join'))).toHaveLength(4);
+  });
+
+  it('leaves a range that cannot be read to the tail, and does not end for it', async () => {
+    plans = [{ behind: true, ranges, why: null }];
+    unreadable = '20';
+    const all = await scansUntil('tail null', 1);
+    expect(all).toContain('join 10');
+    expect(all).not.toContain('join 20');
+    const { status } = await service.temporal.workflow.getHandle('scan').describe();
+    expect(status.name).toBe('RUNNING');
+  });
+});
+
+describe('the round of orphans', () => {
+  it('starts audits, and frees what was refused, where runs cannot be listed', async () => {
+    const round = service.temporal.workflow.execute('orphans', options('orphans-round'));
+    await expect(round).rejects.toThrow();
+    expect(asked.toSorted()).toEqual(['audits', 'bury']);
+  });
+});

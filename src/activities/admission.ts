@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
@@ -30,9 +31,9 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels where nothing is on its way; see `Withdrawals.cancel`. @throws NotCancellable */
+    /** Cancels where nothing is on its way; see `Withdrawals.cancel`. @throws NotCancellable, RecordInDoubt */
     async cancel({ id }: { readonly id: string }): Promise<Standing> {
-      await ledger.withdrawals.cancel(id, CANCELLED);
+      await ledger.withdrawals.cancel(id, CANCELLED).catch(once);
       return standing(id);
     },
 
@@ -47,4 +48,11 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       return standing(id);
     },
   };
+}
+
+/** A customer who was told that it is not cancelled now must not find it cancelled later: to ask again is theirs. */
+function once(error: unknown): never {
+  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  const { code: type, context, message } = error;
+  throw ApplicationFailure.create({ message, type, nonRetryable: true, details: [context] });
 }

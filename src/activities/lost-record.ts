@@ -42,7 +42,8 @@ export async function unlessLost<T>(
 export async function readmitted(ledger: Ledger, terms: WithdrawalTerms): Promise<WithdrawalRow> {
   const row = await ledger.withdrawals.find(terms.id);
   if (row !== undefined) return row;
-  const message = 'the record was restored from before it: cancel it, or close this alert to have it paid';
+  const message =
+    'the record was restored from before it: end it as paid, or close this alert to have it paid';
   // First the alert: what is on record again may be prepared.
   await ledger.alerts.raise({ kind: 'maybe_paid', subject: terms.id, message });
   return (await ledger.withdrawals.reserve(terms)).row;

@@ -73,6 +73,6 @@ function failedAlarm(subject: string): Alarm {
 
 function endedAlarm(id: string): Alarm {
   const message =
-    'its workflow has come to an end that the record does not know: cancel it, or close this alert to have it paid';
+    'its workflow has come to an end that the record does not know: end it as paid, or close this alert to have it paid';
   return { kind: 'maybe_paid', subject: id, message };
 }

@@ -49,7 +49,8 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
   }
 
   async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal | Stop): Promise<Preparation> {
-    const moved = await ledger.withdrawals.move(row.id, kind, reason);
+    const moved = await ledger.withdrawals.move(row.id, kind, reason).catch(doubtful);
+    if ('doubt' in moved) return turnAway(row, { kind: 'held', reason: moved.doubt });
     // The customer's word may have come after the row was read; nobody would say it again.
     if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
       return compose(moved);
@@ -86,6 +87,12 @@ function answerOf(moved: WithdrawalRow, kind: (Refusal | Stop)['kind'], reason: 
   return kind === 'rejected'
     ? { kind: 'ended', status: kind, reason }
     : { kind: 'waiting', status: kind, reason };
+}
+
+/** What keeps it from being turned away for good: what the record has lost may have paid it. */
+function doubtful(error: unknown): { readonly doubt: StatusReason } {
+  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  return { doubt: { code: String(error.context['reason']), message: error.message } };
 }
 
 /** Where another run was faster, what it left counts; any other error stands. */

@@ -28,8 +28,13 @@ export function unknownSpendAlarm(signature: string, slot: bigint, suspects: rea
   };
 }
 
-export function maybePaidAlarm(id: string, signature: string): Alarm {
-  const message = `${signature} may have paid it already: cancel it, or close this alert to have it paid`;
+export function maybePaidAlarm(
+  { id, ended }: { readonly id: string; readonly ended: boolean },
+  signature: string,
+): Alarm {
+  const message = ended
+    ? `${signature} may have paid it although it has ended unpaid: look before anything is given back, then close this alert`
+    : `${signature} may have paid it already: end it as paid, or close this alert to have it paid`;
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 

@@ -11,6 +11,7 @@ import { askHeights } from '../solana/heights.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   listingsAbove,
+  mayHavePaid,
   type Parties,
   partiesOf,
   progressOf,
@@ -40,8 +41,9 @@ interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
-/** One look serves every preparation that begins within so long. */
+/** One look serves every preparation that begins while it goes on, or within so long of its end. */
 const SHARED_MS = 3_000;
+const BEFORE_ANY_SLOT = -1n;
 const READ_AT_ONCE = 16;
 const READ_AT_MOST = 5_000;
 /** Signatures that are no spends, in the slots that are listed again: each is read once. */
@@ -54,11 +56,9 @@ const HARMLESS_KEPT = 500_000;
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
-  readonly #looks = new TtlCache<void>(SHARED_MS, 1);
-  readonly #turn = pLimit(1);
+  readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
   readonly #harmless = new Set<string>();
   readonly #lostNonces: LostNonces;
-  #next: Promise<void> | null = null;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -66,18 +66,11 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves when the history of every wallet was judged in a look that began at most three seconds ago. Throws NoHealthyNode where no
+   * Resolves when the history of every wallet was judged in a look that ended at most three seconds ago. Throws NoHealthyNode where no
    * node tells, NodeFault where what is listed cannot be read, Unavailable where there is more than one look reads: the next goes on.
    */
   look(): Promise<void> {
-    return this.#looks.get('', () => {
-      // A look that still waits for its turn serves all who come meanwhile.
-      this.#next ??= this.#turn(() => {
-        this.#next = null;
-        return this.#look();
-      });
-      return this.#next;
-    });
+    return this.#looks.get('', () => this.#look());
   }
 
   async #look(): Promise<void> {
@@ -85,7 +78,7 @@ export class WalletWatch {
     // The database, too, may have become another one since the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
-    if (gap === null) await this.#judgeWallets();
+    if (gap === null) await this.#judgeWallets(gap);
     else if (!(await this.#bridges(gap))) return;
     await ledger.alerts.close('record_restored', WHOLE);
   }
@@ -101,7 +94,7 @@ export class WalletWatch {
     const stored = gap.quarantineHeight;
     const end = await this.#quarantineEnd(stored);
     if (end !== null && end !== stored) await ledger.continuity.quarantine(end, stored);
-    const judgedTo = await this.#judgeWallets();
+    const judgedTo = await this.#judgeWallets(gap);
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
     if (!gap.noncesSettled && !(await this.#noncesSettled(end))) return false;
     await ledger.continuity.heal(end);
@@ -128,19 +121,21 @@ export class WalletWatch {
   }
 
   /** The finalized height up to which a quorum has listed what each wallet signed; null where no quorum has. */
-  async #judgeWallets(): Promise<bigint | null> {
+  async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
-      heights.push(await this.#judgeWallet(wallet));
+      heights.push(await this.#judgeWallet(wallet, gap));
     return heights.reduce((low, height) => (low === null || height === null || low < height ? low : height));
   }
 
-  async #judgeWallet(wallet: string): Promise<bigint | null> {
+  async #judgeWallet(wallet: string, gap: Gap | null): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
-    const from = await ledger.walletHistory.judgedTo(wallet);
-    if (from === null) return this.#begin(wallet);
+    const known = await ledger.walletHistory.judgedTo(wallet);
+    if (known === null && gap === null) return this.#begin(wallet);
+    // A record that was restored from before its first look has forgotten what it paid from this wallet.
+    const from = known ?? BEFORE_ANY_SLOT;
     await this.#judgeScanned(wallet);
     const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
     const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
@@ -170,7 +165,7 @@ export class WalletWatch {
     await ledger.spends.markJudged(wallet, judged);
   }
 
-  /** A wallet that this record has never paid from: what it did before is not ours to judge. */
+  /** A wallet that this record, which has lost nothing, has never paid from: what it did before is not ours to judge. */
   async #begin(wallet: string): Promise<bigint | null> {
     const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);
@@ -220,13 +215,19 @@ export class WalletWatch {
     if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
   }
 
-  async #judgeStrange(wallet: string, entry: WalletSignature, { signers, all }: Parties): Promise<void> {
+  async #judgeStrange(wallet: string, entry: WalletSignature, parties: Parties): Promise<void> {
     const { ledger } = this.#deps;
-    if (judgeSpend(wallet, signers, null).kind === 'not_a_spend') return this.#remember(entry.signature);
+    // The record may be older than the signature, and know the message all the same.
+    const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
+    if (recorded !== null) return this.#judgeRecorded(wallet, entry.signature, recorded);
+    if (judgeSpend(wallet, parties.signers, null).kind === 'not_a_spend')
+      return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const suspects = await ledger.walletHistory.unpaidTo(all);
-    for (const id of suspects) await ledger.alerts.raise(maybePaidAlarm(id, entry.signature));
-    await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, suspects));
+    const unpaid = await ledger.walletHistory.unpaidBy(parties.all);
+    const suspects = unpaid.filter((one) => mayHavePaid(parties, one));
+    for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, entry.signature));
+    const ids = suspects.map(({ id }) => id);
+    await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, ids));
   }
 
   #remember(signature: string): void {

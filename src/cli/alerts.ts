@@ -37,12 +37,12 @@ export function registerAlerts(program: Command): void {
     );
 }
 
-function toJson({ position: _position, ...row }: AlertRow): object {
-  return row;
+function toJson(row: AlertRow): object {
+  return { ...row, position: row.position.toString() };
 }
 
-function renderAlert({ kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {
+function renderAlert({ position, kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {
   const times = count === 1 ? '' : ` (${count} times)`;
   const end = closedAt === null ? '' : ' closed';
-  return `${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}`;
+  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}`;
 }

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
@@ -23,15 +23,23 @@ export function registerPause(program: Command): void {
     .command('resume')
     .description(`end every pause and close the alerts that had begun one ${RECORD_SOURCE}`)
     .argument('<why>', 'for whoever asks later')
+    .option('--seen <positions>', 'the alerts that you have looked at, such as 17,18', positions, [])
     .option(...JSON_OPTION)
     .action((why, options) =>
       run(options, async (output) => {
-        const pauses = await withRecord((ledger) => ledger.pauses.end(word(why)));
+        const pauses = await withRecord((ledger) => ledger.pauses.end({ ...word(why), seen: options.seen }));
         const head = pauses.length === 0 ? 'nothing was paused' : 'ended';
         output.result({ pauses: pauses.map(toJson) }, [head, ...pauses.map(renderPause)].join('\n'));
         return EXIT.ok;
       }),
     );
+}
+
+function positions(text: string): readonly bigint[] {
+  const all = text.split(',').map((one) => one.trim());
+  if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
+    throw new InvalidArgumentError('whole numbers with commas between them');
+  return all.map(BigInt);
 }
 
 function word(why: string): { readonly who: string; readonly why: string } {

@@ -149,10 +149,19 @@ export class SluiceClient {
   /**
    * Ends a withdrawal that has no attempt yet.
    *
-   * @throws SluiceError `NotCancellable` (409).
+   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while it may be paid without being on record.
    */
   async cancel(id: string): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` });
+  }
+
+  /**
+   * People say that it is paid by what is not on record: it ends as `cancelled` with the reason `paid_already`, to give nothing back.
+   *
+   * @throws SluiceError `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
+   */
+  async endAsPaid(id: string, why: string): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } });
   }
 
   /**

@@ -15,6 +15,16 @@ export const ERROR_KINDS = {
   NotFound: { status: 404, retryable: false, title: 'There is no such resource' },
   TermsConflict: { status: 409, retryable: false, title: 'The id is taken by a withdrawal with other terms' },
   NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
+  RecordInDoubt: {
+    status: 503,
+    retryable: true,
+    title: 'The record may not know of a payment that is on its way: nothing is ended without one',
+  },
+  AlertsUnseen: {
+    status: 409,
+    retryable: false,
+    title: 'An alert that paused the payments was not looked at',
+  },
   NotAwaitingConfirmation: {
     status: 409,
     retryable: false,

@@ -43,12 +43,15 @@ export const CANCELLED: StatusReason = {
   message: 'cancelled by request, with nothing of it on its way',
 };
 
+/** The code of the reason of a `cancelled` one that people say was paid without an attempt on record: nothing of it is given back. */
+export const PAID_ALREADY = 'paid_already';
+
 /** The code of the reason to hold a withdrawal of which the chain shows an attempt that was proved dead. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**
  * True where the chain shows an attempt that was proved dead: it is paid, so nothing more of it is signed, stored or sent, and no
- * observation of a later attempt takes its reason away. People cancel it once no attempt lives.
+ * observation of a later attempt takes its reason away. People end it as paid once no attempt lives.
  */
 export function isPaidByDead(row: {
   readonly status: WithdrawalStatus;

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { ALERT_KINDS } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { ProblemBody, pageQuery, time } from './schemas.ts';
+import { ProblemBody, pageQuery, time, u64 } from './schemas.ts';
 
 const AlertBody = z
   .object({
+    position: u64.meta({ description: 'Names it to `POST /v1/resume`' }),
     kind: z.enum(ALERT_KINDS),
     subject: z.string(),
     message: z.string(),
@@ -51,9 +52,10 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
   };
 }
 
-function presentAlert({ position: _position, ...row }: AlertRow): z.input<typeof AlertBody> {
+function presentAlert(row: AlertRow): z.input<typeof AlertBody> {
   return {
     ...row,
+    position: row.position.toString(),
     raisedAt: row.raisedAt.toISOString(),
     lastSeenAt: row.lastSeenAt.toISOString(),
     closedAt: row.closedAt?.toISOString() ?? null,

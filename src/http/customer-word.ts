@@ -1,8 +1,10 @@
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
+import { DomainError } from '../domain/errors.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { CANCELLED, isTerminal } from '../domain/withdrawal.ts';
+import { CANCELLED, isTerminal, PAID_ALREADY } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Word } from '../ledger/pauses.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { cancelWithdrawal, confirmDestination, type WithdrawalView } from '../workflows/messages.ts';
@@ -31,11 +33,25 @@ export async function confirm(deps: CustomerWordDeps, id: string): Promise<void>
 /**
  * Cancels through the running workflow; where none runs, by the ledger's own compare-and-set, which is what binds.
  *
- * @throws DomainError NotFound, NotCancellable, Unavailable
+ * @throws DomainError NotFound, NotCancellable, also for one that was ended as paid, RecordInDoubt, Unavailable
  */
 export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
-  if (await runTook(deps, id, cancelWithdrawal)) return;
-  await deps.ledger.withdrawals.cancel(id, CANCELLED);
+  if (!(await runTook(deps, id, cancelWithdrawal))) {
+    await deps.ledger.withdrawals.cancel(id, CANCELLED);
+    await tellRun(deps, id, cancelWithdrawal);
+  }
+  const { reason } = await deps.ledger.withdrawals.get(id);
+  if (reason?.code !== PAID_ALREADY) return;
+  throw new DomainError('NotCancellable', `withdrawal ${id} has ended as paid: ${reason.message}`, { id });
+}
+
+/**
+ * Ends, on the operator's word, one that is paid by what is not on record; a run that waits is told.
+ *
+ * @throws DomainError NotFound, NotCancellable, Unavailable
+ */
+export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word): Promise<void> {
+  await deps.ledger.withdrawals.endAsPaid(id, word);
   await tellRun(deps, id, cancelWithdrawal);
 }
 

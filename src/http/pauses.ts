@@ -2,9 +2,16 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
-import { ProblemBody, time, why } from './schemas.ts';
+import { ProblemBody, position, time, why } from './schemas.ts';
 
 const WhyBody = z.strictObject({ why });
+
+const ResumeBody = z.strictObject({
+  why,
+  seen: z.array(position).max(10_000).optional().meta({
+    description: 'Positions of the open alerts that were looked at: all whose kinds hold a pause',
+  }),
+});
 
 const PausesBody = z
   .object({
@@ -45,11 +52,12 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         tags: ['operations'],
         summary: 'End every pause',
         description:
-          'Closes the alerts that had begun one. Answers the pauses that it ended; look at their reasons.',
-        body: WhyBody,
+          'Closes the alerts that had begun one, each of which must be named in `seen`: 409 `AlertsUnseen` tells the text of those that are not, and nothing is ended. Answers the pauses that it ended.',
+        body: ResumeBody,
         response,
       },
-      handler: async ({ caller: who, body }) => present(await ledger.pauses.end({ who, why: body.why })),
+      handler: async ({ caller: who, body }) =>
+        present(await ledger.pauses.end({ who, why: body.why, seen: body.seen ?? [] })),
     });
   };
 }

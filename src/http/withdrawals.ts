@@ -1,13 +1,14 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import type { Withdrawal } from '../client/types.ts';
 import { checkTerms } from '../domain/terms.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
-import { type CustomerWordDeps, cancel, confirm } from './customer-word.ts';
+import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
-import { IdParams, ListQuery, PageBody, ProblemBody, TermsBody, WithdrawalBody } from './schemas.ts';
+import { IdParams, ListQuery, PageBody, ProblemBody, TermsBody, WithdrawalBody, why } from './schemas.ts';
 
 export interface WithdrawalRouteDeps extends CustomerWordDeps {
   readonly explorer: ExplorerSettings;
@@ -42,6 +43,7 @@ export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZ
     });
     readRoutes(deps, app);
     wordRoutes(deps, app);
+    operatorRoutes(deps, app);
   };
 }
 
@@ -102,6 +104,26 @@ function wordRoutes(deps: WithdrawalRouteDeps, app: App): void {
     handler: async (request) => {
       await cancel(deps, request.params.id);
       return show(deps, request.params.id);
+    },
+  });
+}
+
+function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/withdrawals/:id/paid',
+    schema: {
+      tags: ['operations'],
+      summary: 'End a withdrawal that a payment outside the record has paid',
+      description:
+        'Only while an alert or a restored record says that it may be paid. It becomes `cancelled` with the reason `paid_already`: give nothing back.',
+      params: IdParams,
+      body: z.strictObject({ why }),
+      response: { 200: WithdrawalBody, ...problem },
+    },
+    handler: async ({ caller: who, body, params }) => {
+      await endAsPaid(deps, params.id, { who, why: body.why });
+      return show(deps, params.id);
     },
   });
 }

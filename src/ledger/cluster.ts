@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import { disown } from './continuity.ts';
 import type { Database, Tables } from './database.ts';
 
 /** Which cluster the record belongs to, by the hash of its genesis, and since when. */
@@ -10,6 +11,7 @@ export interface ClusterRow {
 
 /** What a record of one cluster holds that means nothing on another, or would pay twice there. */
 const OF_THE_CHAIN = [
+  'withdrawal',
   'attempt',
   'nonceUpkeep',
   'nonceAccount',
@@ -61,15 +63,18 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a record on which nothing was ever composed, credited or listed, with the positions that it had on that chain, so that the next
-   * worker binds it anew. Answers what it was bound to. Throws ClusterInUse where anything was.
+   * Unbinds a record on which nothing was ever asked for, composed, credited or listed, with the positions that it had on that chain, so that
+   * the next worker binds it anew, and trusts it after a quarantine: a record that was restored from before its first row looks just like
+   * it. Answers what it was bound to. Throws ClusterInUse where anything was, and in a copy that was written to elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {
-      await sql`lock table attempt, nonce_account, cluster, scan_cursor in exclusive mode`.execute(trx);
+      await sql`lock table withdrawal, attempt, nonce_account, cluster, scan_cursor in exclusive mode`.execute(
+        trx,
+      );
       for (const table of OF_THE_CHAIN) await refuseAnyOf(trx, table);
+      await disown(trx);
       await trx.deleteFrom('walletHistory').execute();
-      await trx.deleteFrom('continuity').execute();
       await trx.deleteFrom('nodeLedger').execute();
       for (const table of OF_THE_SCAN) await trx.deleteFrom(table).execute();
       await trx.updateTable('watchedWallet').set({ watchedAfter: null }).execute();
@@ -83,6 +88,6 @@ async function refuseAnyOf(trx: Transaction<Tables>, table: (typeof OF_THE_CHAIN
   const found = await trx.selectFrom(table).select(sql`1`.as('one')).limit(1).executeTakeFirst();
   if (found === undefined) return;
   const message =
-    'this record holds transactions of its cluster, and belongs to it for ever: give another cluster a database of its own';
+    'this record holds withdrawals or transactions of its cluster, and belongs to it for ever: give another cluster a database of its own';
   throw new DomainError('ClusterInUse', message);
 }

@@ -1,4 +1,5 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
@@ -12,6 +13,9 @@ export interface Gap {
 
 /** Without a pulse for so long the record may be an older one put in the place of a newer. */
 const LONGEST_SILENCE_SECONDS = 180;
+
+/** The identity of no copy: the record was freed from its cluster. */
+const DISOWNED = 'disowned';
 
 /**
  * Names this very copy of the record: the cluster, its timeline (a failover or a point-in-time recovery begins another), the
@@ -75,6 +79,33 @@ export class Continuity {
   }
 }
 
+/**
+ * Leaves a gap behind, for whoever frees a record from its cluster: what it paid there, or paid before it was restored, must be looked
+ * for before it is trusted. Throws ClusterInUse in a copy that was written to elsewhere: that gap must end where it began.
+ */
+export async function disown(trx: Transaction<Tables>): Promise<void> {
+  const row = await trx
+    .selectFrom('continuity')
+    .select(sql<boolean>`identity not in (${IDENTITY}, ${DISOWNED})`.as('elsewhere'))
+    .executeTakeFirst();
+  if (row?.elsewhere === true) {
+    const message =
+      'this record is a restored copy: its gap must end on its own cluster, or another gets a database of its own';
+    throw new DomainError('ClusterInUse', message);
+  }
+  const broken = {
+    quarantineHeight: null,
+    quarantineIdentity: null,
+    noncesSettled: false,
+    identity: DISOWNED,
+  };
+  await trx
+    .insertInto('continuity')
+    .values({ ...broken, seenAt: sql<Date>`now()` })
+    .onConflict((conflict) => conflict.column('one').doUpdateSet(broken))
+    .execute();
+}
+
 // One that was set in another copy, and came with the backup, says nothing of this gap.
 const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
@@ -89,15 +120,24 @@ export async function gapOf(db: Database): Promise<Gap | null> {
     .select(['seenAt', 'noncesSettled'])
     .select(QUARANTINE.as('quarantineHeight'))
     .select(sql<boolean>`identity = ${IDENTITY}`.as('same'))
+    .select(sql<boolean>`identity = ${DISOWNED}`.as('disowned'))
     .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
     .executeTakeFirst();
   if (row === undefined || row.unbroken) return null;
+  const { quarantineHeight, noncesSettled } = row;
+  return { why: whyBroken(row), quarantineHeight, noncesSettled: quarantineHeight !== null && noncesSettled };
+}
+
+function whyBroken(row: {
+  readonly same: boolean;
+  readonly disowned: boolean;
+  readonly seenAt: Date;
+}): string {
   const last = row.seenAt.toISOString();
-  const why = row.same
+  if (row.disowned) return `the record was freed from a cluster, where it was last in use at ${last}`;
+  return row.same
     ? `the record was last in use at ${last}: it may be an older copy`
     : `the record was last written to elsewhere, at ${last}: it is a restored copy`;
-  const { quarantineHeight, noncesSettled } = row;
-  return { why, quarantineHeight, noncesSettled: quarantineHeight !== null && noncesSettled };
 }
 
 /** True where `height` ends the present gap; binds until the transaction ends. */

@@ -1,7 +1,8 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
-import { closeAlerts, raiseAlert } from './alerts.ts';
+import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
 
@@ -13,12 +14,17 @@ export interface Word {
   readonly why: string;
 }
 
+/** The word to go on, of somebody who has looked at the open alerts at these positions. */
+export interface Resumption extends Word {
+  readonly seen?: readonly bigint[];
+}
+
 const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
  * Pauses of all withdrawals: while one is open no attempt can be prepared, and those that live are landed as ever. People and
- * each kind of alarm pause on their own, so that none takes away another's; a resume ends them all.
+ * each kind of alarm pause on their own, so that none takes away another's; a resume ends them all, once every alarm was looked at.
  */
 export class Pauses {
   readonly #db: Database;
@@ -40,18 +46,25 @@ export class Pauses {
     });
   }
 
-  /** Ends every open pause, and closes the alerts that had begun one: whoever resumes has looked at them. Answers what it ended. */
-  async end({ who, why }: Word): Promise<readonly PauseRow[]> {
+  /**
+   * Ends every open pause, and closes the alerts that had begun one: whoever resumes has looked at them. Answers what it ended. Throws
+   * AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
+   */
+  async end({ who, why, seen = [] }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
+      const pauses = await openPauses(trx);
+      const alerts = await alertsOf(trx, pauses);
+      const unseen = alerts.filter(({ position }) => !seen.includes(position));
+      if (unseen.length > 0) throw alertsUnseen(unseen);
       const ended = await trx
         .updateTable('pause')
         .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
         .where('endedAt', 'is', null)
         .returningAll()
         .execute();
-      const kinds = ALERT_KINDS.filter((kind) => ended.some(({ cause }) => cause === kind));
-      if (kinds.length > 0) await closeAlerts(trx, (row) => row('kind', 'in', kinds));
+      const positions = alerts.map(({ position }) => position);
+      if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
       return ended.toSorted((a, b) => Number(a.position - b.position));
     });
   }
@@ -84,6 +97,21 @@ export async function lockPreparations(
 
 export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
   return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
+}
+
+/** The open alerts of the kinds that hold these pauses, the first first. */
+async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
+  const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
+  if (kinds.length === 0) return [];
+  const open = db.selectFrom('alert').selectAll().where('kind', 'in', kinds).where('closedAt', 'is', null);
+  return open.orderBy('position').execute();
+}
+
+function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
+  const texts = unseen.map(({ position, kind, message }) => `${position} ${kind}: ${message}`);
+  const positions = unseen.map(({ position }) => position.toString());
+  const message = `name the alerts that you have looked at; not named are ${texts.join('; ')}`;
+  return new DomainError('AlertsUnseen', message, { positions });
 }
 
 async function pause(trx: Transaction<Tables>, cause: string, reason: string, who: string): Promise<void> {

@@ -13,6 +13,28 @@ export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Pr
   if (suspicion !== null) return suspicion;
   const [pause] = await openPauses(trx);
   if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
+  return restorationOf(trx);
+}
+
+/**
+ * Why this withdrawal may not be ended without a payment now: an attempt that the record does not know may have paid it, or be on its
+ * way; null where none can be. Binds as {@link stopOf} does.
+ */
+export async function doubtOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+  await lockPreparations(trx, 'shared');
+  const suspicion = await suspicionOf(trx, withdrawalId);
+  if (suspicion !== null) return suspicion;
+  const alert = await trx
+    .selectFrom('alert')
+    .select(['kind', 'message'])
+    .where('kind', 'in', ['record_lost', 'unknown_spend'])
+    .where('closedAt', 'is', null)
+    .orderBy('kind')
+    .executeTakeFirst();
+  return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
+}
+
+async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
   return gap === null ? null : { code: 'record_restored', message: gap.why };
 }
@@ -22,10 +44,7 @@ export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Pr
  * remembers not before it is on record again, whatever becomes of the alert; that it may be paid already, people can judge by
  * closing the alert.
  */
-export async function suspicionOf(
-  trx: Transaction<Tables>,
-  withdrawalId: string,
-): Promise<StatusReason | null> {
+async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
   const alert = await trx
     .selectFrom('alert')
     .select(['kind', 'message'])

@@ -1,6 +1,16 @@
 import { sql } from 'kysely';
 import type { RecordedSpend } from '../domain/spends.ts';
+import { isTerminal } from '../domain/withdrawal.ts';
 import { anyOf, type Database } from './database.ts';
+
+/** A withdrawal without an attempt that has paid it, or may yet. */
+export interface UnpaidWithdrawal {
+  readonly id: string;
+  readonly destination: string;
+  readonly asset: string;
+  /** Rejected, cancelled or failed: the customer may have been given the money back. */
+  readonly ended: boolean;
+}
 
 /** How far the history of each hot wallet is judged, and what the record knows of its signatures. */
 export class WalletHistory {
@@ -77,13 +87,36 @@ export class WalletHistory {
     );
   }
 
-  /** Unfinished withdrawals to any of these addresses that have no attempt but dead ones: an unknown spend may have paid them. */
-  async unpaidTo(addresses: readonly string[]): Promise<readonly string[]> {
+  /** What is on record of a message that was signed, also where its signature was never stored; null where nothing is. */
+  async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
+    const attempt = await this.#db
+      .selectFrom('attempt')
+      .select(['withdrawalId', 'n', 'state'])
+      .where('messageHash', '=', messageHash)
+      .executeTakeFirst();
+    if (attempt !== undefined) return attempt;
+    const upkeep = await this.#db
+      .selectFrom('nonceUpkeep')
+      .select('address as nonceAccount')
+      .where('messageHash', '=', messageHash)
+      .executeTakeFirst();
+    return upkeep ?? null;
+  }
+
+  /**
+   * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint. They
+   * have no attempt but dead ones, and are unfinished, or have ended since a day before the record was last known to be unbroken.
+   */
+  async unpaidBy(named: readonly string[]): Promise<readonly UnpaidWithdrawal[]> {
+    const lately = sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`;
     const rows = await this.#db
       .selectFrom('withdrawal')
-      .select('id')
-      .where('destination', '=', anyOf(addresses))
-      .where('status', 'not in', ['finalized', 'rejected', 'cancelled', 'failed'])
+      .select(['id', 'destination', 'asset', 'status'])
+      .where((row) => row.or([row('destination', '=', anyOf(named)), row('asset', '=', anyOf(named))]))
+      .where('status', '<>', 'finalized')
+      .where((row) =>
+        row.or([row('status', 'not in', ['rejected', 'cancelled', 'failed']), row('updatedAt', '>', lately)]),
+      )
       .where((row) =>
         row.not(
           row.exists(
@@ -96,6 +129,6 @@ export class WalletHistory {
         ),
       )
       .execute();
-    return rows.map((row) => row.id);
+    return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
   }
 }

@@ -5,6 +5,7 @@ import {
   isPaidByDead,
   isTerminal,
   mayFollow,
+  PAID_ALREADY,
   PAID_BY_DEAD,
   type StatusReason,
   WITHDRAWAL_STATUSES,
@@ -13,8 +14,9 @@ import {
 } from '../domain/withdrawal.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import type { Word } from './pauses.ts';
 import { releaseReservations } from './reservations.ts';
-import { suspicionOf } from './stops.ts';
+import { doubtOf } from './stops.ts';
 import { termsOf } from './terms-of-row.ts';
 import {
   enterStatus,
@@ -41,6 +43,9 @@ const BEFORE_ANY_ATTEMPT: readonly WithdrawalStatus[] = [
   'cancelled',
   'failed',
 ];
+const NOT_DEAD = ['prepared', 'signed', 'landed', 'failed'] as const;
+/** What tells the customer that nothing was paid. */
+const UNPAID_ENDS: readonly WithdrawalStatus[] = ['rejected', 'cancelled', 'failed'];
 const UNFINISHED = WITHDRAWAL_STATUSES.filter((status) => !isTerminal(status));
 const UNFINISHED_AT_ONCE = 500;
 
@@ -137,7 +142,7 @@ export class Withdrawals {
 
   /**
    * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
-   * attempt is not dead.
+   * attempt is not dead, and RecordInDoubt for an end without payment while an attempt may be lost.
    * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
    * funds keeps it. A repeated end keeps its first reason. One that a dead attempt has paid stays as it is.
    */
@@ -145,13 +150,11 @@ export class Withdrawals {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
-      if (
-        BEFORE_ANY_ATTEMPT.includes(to) &&
-        (await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']))
-      ) {
+      if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, NOT_DEAD))) {
         const message = `withdrawal ${id} may not become ${to}: an attempt is not dead`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
+      if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
       if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
       return enterStatus(trx, id, to, reason);
     });
@@ -197,36 +200,61 @@ export class Withdrawals {
 
   /**
    * Cancels for good. Throws NotCancellable once any attempt row exists or the withdrawal has ended otherwise; attempts that died
-   * without a signature do not count. Where all attempts are dead and a suspicion stops it, such as `maybe_paid`, it is the end for
-   * one that is paid already.
+   * without a signature do not count. Throws RecordInDoubt while an attempt that the record does not know may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockWithdrawal(trx, id);
       if (row.status === 'cancelled') return row;
-      if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) {
-        const message = `withdrawal ${id} can no longer be cancelled: it is ${row.status}`;
-        throw new DomainError('NotCancellable', message, { id, status: row.status });
-      }
+      if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) throw notCancellable(row);
+      await refuseInDoubt(trx, id);
       await releaseReservations(trx, id);
       return enterStatus(trx, id, 'cancelled', reason);
     });
   }
+
+  /**
+   * Ends, on the word of somebody who has looked at the chain, one that an attempt not on record, or a dead one, has paid. Throws
+   * NotCancellable where an attempt lives, nothing says that it may be paid, or it has ended otherwise.
+   */
+  async endAsPaid(id: string, { who, why }: Word): Promise<WithdrawalRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockWithdrawal(trx, id);
+      if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
+      const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
+      const doubt = await doubtOf(trx, id);
+      if (!ends || doubt === null || (await hasAttempt(trx, id, NOT_DEAD))) throw notCancellable(row);
+      await releaseReservations(trx, id);
+      const message = `paid already, says ${who}: ${why} (${doubt.message})`;
+      return enterStatus(trx, id, 'cancelled', { code: PAID_ALREADY, message });
+    });
+  }
 }
 
-/** An attempt binds it: one that is not dead for ever, a dead one that was signed while the next may be prepared. */
+/** What the customer is told to be unpaid must not be paid by what the record has lost. */
+async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
+  const doubt = await doubtOf(trx, id);
+  if (doubt === null) return;
+  const message = `withdrawal ${id} may be paid, or be on its way, without being on record: ${doubt.message}`;
+  throw new DomainError('RecordInDoubt', message, { id, reason: doubt.code });
+}
+
+function notCancellable({ id, status }: WithdrawalRow): DomainError {
+  const message = `withdrawal ${id} can no longer be cancelled: it is ${status}`;
+  return new DomainError('NotCancellable', message, { id, status });
+}
+
+/** An attempt binds it: one that is not dead for ever, or a dead one that was signed. */
 async function isBound(trx: Transaction<Tables>, id: string): Promise<boolean> {
-  const lives = await hasAttempt(trx, id, ['prepared', 'signed', 'landed', 'failed']);
-  if (lives) return true;
+  if (await hasAttempt(trx, id, NOT_DEAD)) return true;
   const signed = trx.selectFrom('attempt').select('n').where('withdrawalId', '=', id);
-  const died = await signed.where('signature', 'is not', null).executeTakeFirst();
-  return died !== undefined && (await suspicionOf(trx, id)) === null;
+  return (await signed.where('signature', 'is not', null).executeTakeFirst()) !== undefined;
 }
 
 async function hasAttempt(
   trx: Transaction<Tables>,
   id: string,
-  states: readonly Tables['attempt']['state'][] = ['prepared', 'signed', 'landed', 'failed', 'dead'],
+  states: readonly Tables['attempt']['state'][],
 ): Promise<boolean> {
   const query = trx
     .selectFrom('attempt')

@@ -137,9 +137,16 @@ export class Chain {
     );
   }
 
-  /** Hand the same bytes to every node. Never throws: an error says nothing about what another node did. */
-  async send(raw: string): Promise<SendAnswer[]> {
-    const answers = await this.pool.all((node) => rpc.sendTransaction(node, raw));
+  /**
+   * Hand the same bytes to every node but those that are `busy` with them: it holds the names of such nodes from the question to the
+   * answer. Never throws: an error says nothing about what another node did.
+   */
+  async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
+    const hand = (node: SolanaNode): Promise<string> => {
+      busy.add(node.name);
+      return rpc.sendTransaction(node, raw).finally(() => busy.delete(node.name));
+    };
+    const answers = await this.pool.all(hand, ({ name }) => !busy.has(name));
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),

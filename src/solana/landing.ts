@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
+import { claimedHeight } from '../domain/judge.ts';
 import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
@@ -33,8 +34,8 @@ const SENDING: Outlook = { status: 'sending', why: null };
 
 /**
  * Watches every attempt of this process in one loop: one status question for all, one rebroadcast of the same bytes
- * for those not yet confirmed, and past their last height, or without their nonce, the search for proofs of death. Only a judge's verdict ends a
- * watch.
+ * for those not yet confirmed whose last height a quorum has not passed, and past their last height, or without their nonce, the search
+ * for proofs of death. Only a judge's verdict ends a watch.
  */
 export class LandingWatcher {
   readonly #chain: Chain;
@@ -83,7 +84,8 @@ export class LandingWatcher {
   #resend(): void {
     const due = performance.now() - this.#options.resendMs;
     for (const watch of this.#watches) {
-      if (watch.seen !== 'confirmed' && watch.seen !== 'finalized' && watch.sentAt < due) this.#send(watch);
+      const isIncluded = watch.seen === 'confirmed' || watch.seen === 'finalized';
+      if (!isIncluded && !watch.expired && watch.sentAt < due) this.#send(watch);
     }
   }
 
@@ -95,7 +97,7 @@ export class LandingWatcher {
 
   // Chain.send never throws.
   async #sendWhereWanted(watch: Watch): Promise<void> {
-    if (await watch.maySend()) await this.#chain.send(watch.attempt.raw);
+    if (await watch.maySend()) await this.#chain.send(watch.attempt.raw, watch.busy);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {
@@ -146,6 +148,8 @@ export class LandingWatcher {
     try {
       const found = await findDue(this.#chain, candidates);
       dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
+      for (const watch of waiting)
+        watch.expired = isPast(watch.attempt, found.heights, this.#chain.pool.quorum);
       const stall = this.#finality.hear(found.heights);
       for (const watch of waiting) if (!dying.includes(watch)) watch.doubt(watch.expires ? stall : null);
       const attempts = dying.map((watch) => watch.attempt);
@@ -167,4 +171,11 @@ export class LandingWatcher {
     if (watch.open) watch.finish({ verdict, evidence, times, spending });
     return null;
   }
+}
+
+/** True where a quorum has finalized more than the last height that the attempt claims. One node alone may be wrong. */
+function isPast(attempt: WatchedAttempt, heights: readonly NodeTestimony<bigint>[], quorum: number): boolean {
+  if (!('lastValidBlockHeight' in attempt)) return false;
+  const last = claimedHeight(attempt);
+  return heights.filter(({ answer }) => answer > last).length >= quorum;
 }

@@ -1,24 +1,34 @@
-/** A value by key, shared by all callers for `ttlMs`; failures are not kept. Holds the `limit` newest keys. */
+/**
+ * A value by key, shared by all callers for `ttlMs` since it was asked for; or since it was `answered`, and until then. Failures are not
+ * kept. Holds the `limit` newest keys.
+ */
 export class TtlCache<T> {
   readonly #ttlMs: number;
   readonly #limit: number;
+  readonly #since: 'asked' | 'answered';
   readonly #entries = new Map<string, { at: number; value: Promise<T> }>();
 
-  constructor(ttlMs: number, limit = 1000) {
+  constructor(ttlMs: number, limit = 1000, since: 'asked' | 'answered' = 'asked') {
     this.#ttlMs = ttlMs;
     this.#limit = limit;
+    this.#since = since;
   }
 
   get(key: string, load: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && performance.now() - entry.at < this.#ttlMs) return entry.value;
     const value = load();
-    const fresh = { at: performance.now(), value };
+    const fresh = { at: this.#since === 'asked' ? performance.now() : Number.POSITIVE_INFINITY, value };
     this.#entries.delete(key);
     this.#entries.set(key, fresh);
-    value.catch(() => {
-      if (this.#entries.get(key) === fresh) this.#entries.delete(key);
-    });
+    value.then(
+      () => {
+        if (this.#since === 'answered') fresh.at = performance.now();
+      },
+      () => {
+        if (this.#entries.get(key) === fresh) this.#entries.delete(key);
+      },
+    );
     const oldest = this.#entries.keys().next().value;
     if (this.#entries.size > this.#limit && oldest !== undefined) this.#entries.delete(oldest);
     return value;

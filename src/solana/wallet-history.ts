@@ -1,6 +1,8 @@
 import { base58 } from '@scure/base';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import { deriveAta } from './ata.ts';
 import { messageHashOf } from './message.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -45,7 +47,7 @@ const KEPT = 50_000;
 const PAGES_AT_MOST = 1_000;
 
 /**
- * What each node that answers lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
+ * What each node that answers when a quorum does lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
  * node where nothing is new. Throws NoHealthyNode where no node answers.
  */
 export async function listingsAbove(
@@ -54,7 +56,7 @@ export async function listingsAbove(
   slot: bigint,
   known: (signature: string) => boolean,
 ): Promise<readonly WalletListing[]> {
-  const answers = (await pool.all((node) => listAbove(node, wallet, slot, known))).map(
+  const answers = (await pool.most((node) => listAbove(node, wallet, slot, known))).map(
     ({ result }) => result,
   );
   const heard = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
@@ -73,7 +75,7 @@ export function unionOf(listings: readonly WalletListing[]): readonly WalletSign
 
 /** The finalized slot and height of every node that tells. */
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
-  const answers = await pool.all(finalizedProgress);
+  const answers = await pool.most(finalizedProgress);
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
@@ -96,6 +98,27 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
     (parties) => parties !== null,
   );
   return shown?.answer ?? null;
+}
+
+/**
+ * True where the parties are those of a payment of `asset` to `destination`: the wallet, or its associated token account, which is all
+ * that the signed bytes name where it was there before. The owner in the outcome that a node tells proves nothing, and may be missing.
+ */
+export function mayHavePaid(
+  { all }: Parties,
+  { destination, asset }: { readonly destination: string; readonly asset: string },
+): boolean {
+  if (all.includes(destination)) return true;
+  if (!all.includes(asset)) return false;
+  try {
+    return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
+      all.includes(deriveAta(destination, asset, one)),
+    );
+  } catch (error) {
+    // An owner off the curve was never paid by us.
+    if (isDomainError(error, 'DestinationRejected')) return false;
+    throw error;
+  }
 }
 
 async function readParties(node: SolanaNode, signature: string, verify: Verify): Promise<Parties | null> {

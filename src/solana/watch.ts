@@ -35,6 +35,10 @@ export class Watch {
   readonly outcome: Promise<LandingOutcome>;
   /** When the bytes were last sent, on the clock of `performance.now()`. */
   sentAt = 0;
+  /** The nodes that have been handed the bytes and have not answered yet. */
+  readonly busy = new Set<string>();
+  /** True where a quorum has finalized more than its last height: its bytes have nowhere to land. */
+  expired = false;
   /** A second node is being asked for the outcome. */
   concluding = false;
   /** How often no second node has shown the outcome that the first reports. */

@@ -12,6 +12,7 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { resume } from '../ledger/support.ts';
 
 /** A chain of `nodes` with a hot wallet of our own, for the tests of one file. */
 export class HotWallet {
@@ -76,7 +77,7 @@ export function useHotWallet(nodes: number, use: { readonly ledger: Ledger }): H
   });
   afterEach(async () => {
     hot.localnet.controls.clearFaults();
-    await use.ledger.pauses.end({ who: 'test', why: 'next' });
+    await resume(use.ledger);
   });
   afterAll(() => hot.close());
   return hot;

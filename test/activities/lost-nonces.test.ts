@@ -9,6 +9,7 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { AMOUNT, NonceDesk, type Paid, type Signed } from './nonce-desk.ts';
 
@@ -85,10 +86,6 @@ async function gapEnds(): Promise<void> {
 }
 
 /** What people do who have looked at the pause for spends of the lost record. */
-async function resume(): Promise<void> {
-  await ledger.pauses.end({ who: 'test', why: 'looked at' });
-}
-
 async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await ledger.alerts.list({ open: true, limit: 50 });
   return rows.map(({ kind, subject }) => [kind, subject] as const);
@@ -124,7 +121,7 @@ describe('a record restored from before attempts with durable nonces', () => {
     await look(ledger);
     await gapEnds();
     await gapEnds();
-    await resume();
+    await resume(ledger);
     expect(await desk.prepare(neverLands)).toMatchObject({ reason: { code: 'record_restored' } });
     const accounts = await ledger.nonces.list();
     expect(accounts.map(({ position, state }) => [position, state])).toEqual([
@@ -157,7 +154,7 @@ describe('a record restored from before attempts with durable nonces', () => {
     const alerts = await openAlerts();
     expect(alerts.filter(([kind]) => kind === 'maybe_paid')).toEqual([['maybe_paid', landsLate.id]]);
     expect(alerts).not.toContainEqual(['record_restored', 'sluice']);
-    await resume();
+    await resume(ledger);
   });
 
   it('pays once, by a new attempt, what the lost one can never pay any more', async () => {

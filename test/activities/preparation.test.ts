@@ -52,6 +52,18 @@ describe('a preparation', () => {
     expect((await prepared(lost, REQUESTED)).kind).toBe('prepared');
   });
 
+  it('holds what it would reject while the record may have lost a payment of it', async () => {
+    const { alerts, withdrawals } = use.ledger;
+    const unpayable = { ...newTerms(), destination: hot.address };
+    await withdrawals.reserve(unpayable);
+    await alerts.raise({ kind: 'maybe_paid', subject: unpayable.id, message: 'look' });
+    const held = { kind: 'waiting', status: 'held', reason: { code: 'maybe_paid' } };
+    expect(await prepared(unpayable, REQUESTED)).toMatchObject(held);
+    await alerts.close('maybe_paid', unpayable.id);
+    const shown: Shown = { status: 'held', code: 'maybe_paid' };
+    expect(await prepared(unpayable, shown)).toMatchObject({ kind: 'ended', status: 'rejected' });
+  });
+
   it('answers the hold, and nothing to sign, where the chain shows a dead attempt', async () => {
     const { attempts, withdrawals, pauses } = use.ledger;
     const paid = newTerms();

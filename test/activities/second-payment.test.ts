@@ -10,7 +10,7 @@ import { PAID_BY_DEAD } from '../../src/domain/withdrawal.ts';
 import type { NewAttempt } from '../../src/ledger/attempts.ts';
 import { messageHashOf } from '../../src/solana/message.ts';
 import { readSigned } from '../../src/solana/signed-transaction.ts';
-import { attempt, DEAD, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 
@@ -47,7 +47,7 @@ async function secondPrepared() {
 
 async function sound(id: string): Promise<void> {
   await use.ledger.pauses.sound({ kind: PAID_BY_DEAD, subject: id, message: 'the first has landed' }, id);
-  await use.ledger.pauses.end({ who: 'test', why: 'others go on' });
+  await resume(use.ledger);
 }
 
 /** The landing of attempt 2 as a run waits for it; `heartbeats` are the reasons that its heartbeats carry. */

@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { verifySignature } from '../../src/signing/verify.ts';
+import { partiesOf } from '../../src/solana/wallet-history.ts';
+import { attempt, codeOf, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -57,12 +60,36 @@ describe('a look at the history of the hot wallet', () => {
     expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
 
-    await use.ledger.pauses.end({ who: 'test', why: 'looked at' });
+    await resume(use.ledger);
     await look();
     expect(await causes()).toEqual([]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
     expect((await use.ledger.attempts.prepare(attempt(suspect.id), PLENTY)).kind).toBe('stopped');
     await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('names one that was cancelled before the spend landed, and no older end', async () => {
+    const [suspect, old] = [await reserved(), await reserved()];
+    for (const { id } of [suspect, old]) await use.ledger.withdrawals.cancel(id, CANCELLED);
+    await sql`update withdrawal set updated_at = now() - interval '2 days', destination = ${suspect.destination.toBase58()}
+      where id = ${old.id}`.execute(use.ledger.db);
+    const signature = await hot.spend(suspect.destination);
+    await look();
+    expect(await open()).toEqual([`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`]);
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('knows an attempt by its message where the signature was never stored', async () => {
+    const { id, destination } = await reserved();
+    const signature = await hot.spend(destination);
+    const parties = await partiesOf(hot.pool, signature, verifySignature);
+    const row = attempt(id, 1, { messageHash: parties?.messageHash ?? '' });
+    await use.ledger.attempts.prepare(row, PLENTY);
+    await look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+    await use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof: {} });
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
   });
 
   it('is not blinded by a node that lists nothing, nor by one that is silent', async () => {
@@ -152,5 +179,22 @@ describe('a gap in the record', () => {
     await look();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     expect(await open()).toEqual([]);
+  });
+
+  it('of a record from before the first look at a wallet hides no payment from it', async () => {
+    const { id, destination } = await reserved();
+    const paid = await hot.spend(destination);
+    hot.localnet.controls.produceSlots(200);
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    await sql`delete from wallet_history`.execute(use.ledger.db);
+    await sql`delete from attempt`.execute(use.ledger.db);
+    for (let looks = 0; looks < 4; looks += 1) {
+      await look();
+      hot.localnet.controls.produceSlots(160);
+    }
+    expect(await use.ledger.continuity.pulse()).toBeNull();
+    expect(await open()).toEqual(expect.arrayContaining([`maybe_paid ${id} 1`, `unknown_spend ${paid} 1`]));
+    await resume(use.ledger);
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
   });
 });

@@ -68,6 +68,9 @@ test('status, list and cancel show what is on record', async () => {
   expect(list.stdout).toMatch(/^\S+ {2}requested +cli-4 {2}1\.5 SOL\n$/);
   const cancelled = await sluice(['cancel', 'cli-3', '--json']);
   expect(lastWord(cancelled)).toMatchObject({ status: 'cancelled' });
+  await service.ledger.alerts.raise({ kind: 'maybe_paid', subject: 'cli-4', message: 'look' });
+  const paid = await sluice(['paid', 'cli-4', 'the chain shows it', '--json']);
+  expect(lastWord(paid)).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
   const confirmed = await sluice(['confirm', 'cli-3', '--json']);
   expect(confirmed.code).toBe(3);
   expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });

@@ -47,4 +47,15 @@ describe('the commands for operations, without an API', () => {
     expect((await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).code).toBe(3);
     expect(await sluice('alerts', '--all')).toMatchObject({ json: { alerts: [{ subject: 'order-1' }] } });
   });
+
+  it('resume with the alerts that were looked at', async () => {
+    await ledger.pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
+    const refused = await sluice('resume', 'done');
+    expect(refused).toMatchObject({ json: { ok: false, error: { code: 'AlertsUnseen' } }, code: 3 });
+    const { alerts } = (await sluice('alerts')).json as { alerts: { position: string }[] };
+    const seen = alerts.map(({ position }) => position).join(',');
+    expect((await sluice('resume', 'done', '--seen', 'all')).code).toBe(2);
+    expect((await sluice('resume', 'done', '--seen', seen)).code).toBe(0);
+    expect(await ledger.pauses.open()).toEqual([]);
+  });
 });

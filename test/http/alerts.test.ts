@@ -56,6 +56,19 @@ describe('the operations routes', () => {
     expect((await call('POST', '/v1/resume', { why: 'again' })).json()).toEqual({ pauses: [] });
   });
 
+  it('resume only with the alerts that were looked at', async () => {
+    const alarm = { kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' } as const;
+    await service.ledger.pauses.sound(alarm);
+    const refused = await call('POST', '/v1/resume', { why: 'done' });
+    expect([refused.statusCode, refused.json().code]).toEqual([409, 'AlertsUnseen']);
+    expect(refused.json().detail).toContain('whose is it?');
+    const { alerts } = (await call('GET', '/v1/alerts?open=true')).json();
+    const seen = alerts.map((alert: { position: string }) => alert.position);
+    const resumed = await call('POST', '/v1/resume', { why: 'ours', seen });
+    expect(resumed.json().pauses).toMatchObject([{ cause: 'unknown_spend' }]);
+    expect((await call('GET', '/v1/alerts?open=true')).json().alerts).toEqual([]);
+  });
+
   it('want a reason and a key', async () => {
     expect((await call('POST', '/v1/pause', { why: '  ' })).statusCode).toBe(400);
     const bare = { method: 'POST', url: '/v1/pause', payload: { why: 'x' } } as const;

@@ -142,6 +142,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/withdrawals/{id}/cancel',
     '/v1/withdrawals/{id}/confirm',
     '/v1/withdrawals/{id}/explain',
+    '/v1/withdrawals/{id}/paid',
   ]);
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
   expect(references.length).toBeGreaterThan(5);

@@ -159,3 +159,17 @@ test('a malformed address fails a start that came past the API, and uses up no i
   await expect(end).rejects.toMatchObject({ cause: { type: 'InvalidRequest' } });
   expect(await service.ledger.withdrawals.find('malformed')).toBeUndefined();
 });
+
+test('the word that it is paid ends the waiting run, and no later cancel passes for a refund', async () => {
+  await waiting('paid');
+  expect((await post('/v1/withdrawals/paid/paid', { why: 'seen' })).json().code).toBe('NotCancellable');
+  const alarm = { kind: 'maybe_paid', subject: 'paid', message: 'look' } as const;
+  await service.ledger.alerts.raise(alarm);
+  const refused = await post('/v1/withdrawals/paid/cancel');
+  expect([refused.statusCode, refused.json().code]).toEqual([503, 'RecordInDoubt']);
+  const ended = await post('/v1/withdrawals/paid/paid', { why: 'seen' });
+  expect(ended.json()).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
+  const view = await service.temporal.workflow.getHandle('withdrawal/paid').result();
+  expect(view).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
+  expect((await post('/v1/withdrawals/paid/cancel')).json().code).toBe('NotCancellable');
+});

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { attempt, codeOf, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
+import { attempt, codeOf, DEAD, newId, PLENTY, REASON, resume, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -66,7 +66,7 @@ describe('a pause', () => {
       reason: { code: 'paused', message: 'paused: we look at it (by ops)' },
     });
     expect(await use.ledger.attempts.of(id)).toEqual([]);
-    expect(await use.ledger.pauses.end({ who: 'ops', why: 'done' })).toHaveLength(1);
+    expect(await resume(use.ledger)).toHaveLength(1);
     expect(await kindOf(id)).toBe('prepared');
   });
 
@@ -80,7 +80,7 @@ describe('a pause', () => {
     });
     await use.ledger.attempts.settle(id, 1, DEAD);
     expect(await kindOf(id, 2)).toBe('stopped');
-    await use.ledger.pauses.end(WORD);
+    await resume(use.ledger);
   });
 
   it('waits for a preparation that is under way, and stops the next', async () => {
@@ -99,7 +99,7 @@ describe('a pause', () => {
       expect(order).toEqual(['prepared', 'paused']);
       expect(await kindOf(second)).toBe('stopped');
     } finally {
-      await use.ledger.pauses.end(WORD);
+      await resume(use.ledger);
       await other.close();
     }
   });
@@ -114,11 +114,30 @@ describe('a pause', () => {
       ['operator', 'ops'],
       ['unknown_spend', 'sluice'],
     ]);
-    const ended = await use.ledger.pauses.end({ who: 'ops', why: 'looked at' });
+    const ended = await resume(use.ledger);
     expect(ended.map((row) => row.cause)).toEqual(['operator', 'unknown_spend']);
     expect(await use.ledger.pauses.open()).toEqual([]);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
     expect(rows.filter((row) => row.kind === 'unknown_spend')).toEqual([]);
+  });
+});
+
+describe('a resume', () => {
+  it('is refused, with the text of each, where an alert that pauses was not looked at', async () => {
+    const { pauses, alerts } = use.ledger;
+    const [first, second] = [newId('sig'), newId('sig')];
+    await pauses.begin(WORD);
+    await pauses.sound({ ...ALARM, subject: first });
+    const seen = (await alerts.list({ open: true, limit: 200 })).rows.map(({ position }) => position);
+    await pauses.sound({ ...ALARM, subject: second, message: 'came while people looked' });
+    await expect(pauses.end({ ...WORD, seen })).rejects.toMatchObject({
+      code: 'AlertsUnseen',
+      message: expect.stringMatching(/not named are \d+ unknown_spend: came while people looked$/),
+    });
+    expect((await pauses.open()).map(({ cause }) => cause)).toEqual(['operator', 'unknown_spend']);
+    await alerts.close('unknown_spend', second);
+    expect(await pauses.end({ ...WORD, seen })).toHaveLength(2);
+    expect((await alerts.openByKind()).get('unknown_spend')).toBe(0);
   });
 });
 
@@ -151,7 +170,7 @@ describe('a withdrawal under suspicion', () => {
       const id = await reserved();
       await use.ledger.pauses.sound({ kind, subject: id, message: 'look' }, id);
       expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held', reason: { code: kind } });
-      await use.ledger.pauses.end(WORD);
+      await resume(use.ledger);
       expect(await kindOf(id)).toBe('stopped');
       expect(await kindOf(await reserved())).toBe('prepared');
     },

@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
@@ -33,7 +35,7 @@ describe('a record', () => {
     expect(codes.toSorted()).toEqual(['WrongCluster', 'WrongCluster', 'WrongCluster', 'none']);
   });
 
-  it('forgets its cluster, with its positions there, until anything was composed', async () => {
+  it('forgets its cluster, with its positions there, until anything was asked for', async () => {
     const { cluster, walletHistory, continuity, withdrawals, attempts, scan } = use.ledger;
     await cluster.bind('theirs');
     await walletHistory.advance('hot', 900n);
@@ -48,8 +50,25 @@ describe('a record', () => {
 
     const id = newId();
     await withdrawals.reserve(terms(id));
-    expect((await attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     expect(await codeOf(cluster.forget())).toBe('ClusterInUse');
     expect(await cluster.get()).toMatchObject({ genesisHash: 'ours' });
+    const freed = { code: 'record_restored', message: expect.stringMatching(/freed from a cluster/) };
+    expect(await attempts.prepare(attempt(id), PLENTY)).toEqual({ kind: 'stopped', reason: freed });
+    expect(await continuity.pulse()).toMatchObject({ quarantineHeight: null, noncesSettled: false });
+  });
+
+  it('that is a restored copy keeps its cluster, and its gap', async () => {
+    const other = await freshDatabase();
+    const ledger = await openLedger(other.url);
+    try {
+      await ledger.cluster.bind('ours');
+      await ledger.continuity.pulse();
+      await sql`update continuity set identity = 'the old primary'`.execute(ledger.db);
+      expect(await codeOf(ledger.cluster.forget())).toBe('ClusterInUse');
+      expect(await ledger.continuity.pulse()).toMatchObject({ why: expect.stringMatching(/restored copy/) });
+    } finally {
+      await ledger.close();
+      await other.drop();
+    }
   });
 });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebhookTopic } from '../../src/domain/webhook.ts';
 import { type OutboxEvent, writeEvent } from '../../src/ledger/outbox.ts';
-import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, resume, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -174,7 +174,7 @@ describe('of an alert is told', () => {
     await alerts.keepOnly(['node_lagging'], [alarm]);
     await alerts.keepOnly(['node_lagging'], []);
     await pauses.sound({ kind: 'unknown_spend', subject: 's', message: 'whose is it?' });
-    await pauses.end({ who: 'test', why: 'ours' });
+    await resume(use.ledger);
     const events = await heard(id);
     const told = events.map(({ type, data }) => [type, data.subject]);
     const round = (subject: string) => [

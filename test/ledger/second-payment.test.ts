@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
-import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, resume, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -19,7 +19,7 @@ async function shownLanded(signed: boolean): Promise<void> {
   await attempts.prepare(attempt(id, 2), PLENTY);
   if (signed) await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
   await pauses.sound({ kind: 'dead_attempt_landed', subject: id, message: ALARM.message }, id);
-  await pauses.end({ who: 'test', why: 'others go on' });
+  await resume(use.ledger);
 }
 
 async function stands(): Promise<void> {
@@ -46,7 +46,8 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     expect(refused.map(({ withdrawalId, n }) => `${withdrawalId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await stands();
-    expect(await use.ledger.withdrawals.cancel(id, REASON)).toMatchObject({ status: 'cancelled' });
+    const word = { who: 'ops', why: 'the first has paid' };
+    expect(await use.ledger.withdrawals.endAsPaid(id, word)).toMatchObject({ status: 'cancelled' });
   });
 
   it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
@@ -58,7 +59,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
       expect(await withdrawals.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
     await pauses.sound({ kind: 'record_lost', subject: id, message: 'later' }, id);
-    await pauses.end({ who: 'test', why: 'others go on' });
+    await resume(use.ledger);
     await stands();
   });
 

@@ -4,6 +4,7 @@ import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
 import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
+import type { PauseRow } from '../../src/ledger/pauses.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 export const REASON = { code: 'test', message: 'because of the test' };
@@ -57,6 +58,13 @@ export function creation(address: string, changes: Partial<NewNonceUpkeep> = {})
     rentLamports: 95n,
     ...changes,
   };
+}
+
+/** Ends every pause in the name of somebody who has looked at all alerts. */
+export async function resume(ledger: Ledger): Promise<readonly PauseRow[]> {
+  const { rows } = await ledger.alerts.list({ open: true, limit: 200 });
+  const seen = rows.map(({ position }) => position);
+  return ledger.pauses.end({ who: 'ops', why: 'looked at', seen });
 }
 
 export function attempt(withdrawalId: string, n = 1, changes: Partial<NewAttempt> = {}): NewAttempt {

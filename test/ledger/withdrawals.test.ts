@@ -151,19 +151,6 @@ describe('the customer', () => {
     expect((await use.ledger.withdrawals.cancel(unsigned, REASON)).status).toBe('cancelled');
   });
 
-  it('cancels what is stopped because it may be paid already, once no attempt of it lives', async () => {
-    const { alerts, attempts, reservations, withdrawals } = use.ledger;
-    const id = await inStatus('requested');
-    const before = await reservations.total();
-    await attempts.prepare(attempt(id), PLENTY);
-    await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'said by a test' });
-    expect(await codeOf(withdrawals.cancel(id, REASON))).toBe('NotCancellable');
-    await attempts.settle(id, 1, DEAD);
-    expect(await reservations.total()).toBeGreaterThan(before);
-    expect((await withdrawals.cancel(id, REASON)).status).toBe('cancelled');
-    expect(await reservations.total()).toBe(before);
-  });
-
   it('cannot cancel past an attempt that is being written at that moment', async () => {
     const id = await inStatus('requested');
     let cancelling: Promise<string> = Promise.resolve('not asked');

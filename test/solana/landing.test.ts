@@ -1,19 +1,24 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { readMint } from '../../src/solana/mint.ts';
+import type { SolanaNode } from '../../src/solana/rpc/node.ts';
 import { readTokenAccount } from '../../src/solana/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
 import { transferFee } from '../../src/solana/transfer-fee.ts';
 import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+import { listen } from './rpc-calls.ts';
 
 let room: LandingRoom;
 
 beforeAll(async () => {
   room = await LandingRoom.open();
 });
-afterEach(() => room.localnet.controls.clearFaults());
+afterEach(() => {
+  room.localnet.controls.clearFaults();
+  vi.restoreAllMocks();
+});
 afterAll(() => room?.close());
 
 /** The answer of a real node about a finalized transaction. */
@@ -38,6 +43,12 @@ async function tokenSide(
     size: info.ataSize,
     fee,
   };
+}
+
+/** How often the node has been handed bytes since. */
+function countSends(node: SolanaNode): () => number {
+  const call = vi.spyOn(node, 'call');
+  return () => call.mock.calls.filter(([method]) => method === 'sendTransaction').length;
 }
 
 describe('an attempt on its way', () => {
@@ -121,6 +132,46 @@ describe('an attempt on its way', () => {
     const end = room.watcher.watch(await room.attempt(wallet(), 5_000_000n), hooks);
     abort.abort(new Error('worker stops'));
     await expect(end).rejects.toThrow('worker stops');
+  });
+});
+
+describe('the bytes of an attempt', () => {
+  it('go to a node once at a time: where one is silent, only the others get them again', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'no-answer' });
+    const sends = room.pool.nodes.map((node) => countSends(node));
+    const { hooks, abort } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => (sends[0]?.() ?? 0) >= 5);
+    expect(sends[1]?.()).toBe(1);
+    abort.abort(new Error('enough'));
+    await expect(end).rejects.toThrow('enough');
+  });
+
+  it('are sent no more past their last height, where a quorum has finalized that', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
+    room.localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 10_000 });
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    const rounds = (method: string, wanted: number) =>
+      until(() => asked.filter((one) => one === method).length >= wanted);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    asked.length = 0;
+    await rounds('sendTransaction', 6);
+    room.localnet.controls.produceSlots(200);
+    asked.length = 0;
+    await rounds('getBlockHeight', 6);
+    asked.length = 0;
+    await rounds('getSignatureStatuses', 40);
+    expect(asked).not.toContain('sendTransaction');
+    stop();
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 });
 

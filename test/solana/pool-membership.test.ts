@@ -224,3 +224,25 @@ describe('what a probe finds', () => {
     expect(nodes.report()[0]?.missingMethods).toContain('isBlockhashValid');
   });
 });
+
+describe('what most nodes tell', () => {
+  const told = async (nodes: NodePool) =>
+    (await nodes.most((node) => node.call('getBlockHeight', [], z.unknown()))).map(({ result }) => result);
+
+  it('is all where all answer, and without a node that is down', async () => {
+    const nodes = await open();
+    expect((await told(nodes)).map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'));
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
+    expect((await told(nodes)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('waits for none that had a fault, and names it', async () => {
+    const nodes = await open();
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
+    await told(nodes);
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'delay', ms: 350 });
+    expect((await told(nodes))[1]).toMatchObject({
+      reason: { code: 'NodeFault', message: expect.stringContaining('has not answered when a quorum had') },
+    });
+  });
+});

@@ -57,6 +57,20 @@ describe('reading from several nodes', () => {
     expect(calls()).toBe(2);
   });
 
+  it('waits two seconds for one that had a fault, and forgets the fault with an answer that comes later', async () => {
+    const patient = await openNodePool(localnet.rpcUrls, { timeoutMs: 3_600_000, now: () => 0 });
+    const ask = () => patient.all((node) => node.call('getBlockHeight', [], u64));
+    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
+    await ask();
+    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'delay', ms: 4_000 });
+    const [first, second] = await ask();
+    expect(first?.result).toMatchObject({ status: 'rejected', reason: { code: 'NodeFault' } });
+    expect(second?.result.status).toBe('fulfilled');
+    expect(patient.report()[0]?.demoted?.cause).toBe('fault');
+    await expect.poll(() => patient.report()[0]?.demoted, { timeout: 30_000 }).toBeNull();
+    await patient.close();
+  });
+
   it('does not ask a node before the time that it asked for, not even for a proof', async () => {
     const storm = { kind: 'http', status: 429, retryAfterSeconds: 20 } as const;
     localnet.controls.setFault(0, 'getBlockHeight', storm, 1);
@@ -69,6 +83,21 @@ describe('reading from several nodes', () => {
     expect(rpcCalls(pool)).toBe(2);
     now += 1;
     expect(await height()).toBeGreaterThan(0n);
+  });
+
+  it('asks nothing of a node for minutes that answers more than it can have to say', async () => {
+    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 'x'.repeat(70_000) }, 1);
+    await height();
+    const calls = pool.nodes[0]?.callCount;
+    now += 299_999;
+    await height();
+    await pool.all((node) => node.call('getBlockHeight', [], u64));
+    expect(pool.nodes[0]?.callCount).toBe(calls);
+    expect(pool.report()[0]?.demoted?.why).toContain('larger than 65536 bytes');
+    now += 1;
+    expect(pool.report()[0]?.demoted).toBeNull();
+    await pool.all((node) => node.call('getBlockHeight', [], u64));
+    expect(pool.nodes[0]?.callCount).toBe(1 + (calls ?? 0));
   });
 
   it('asks the node that is furthest, and one that lags far behind last', async () => {

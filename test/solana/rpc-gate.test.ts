@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gate } from '../../src/solana/rpc/gate.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -49,4 +49,76 @@ it('goes on after a request that failed', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
   await expect(gate.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await gate.pass(patience, async () => 'next')).toBe('next');
+});
+
+/** Gives up within a second, on the clock of the test. */
+function impatience(): AbortSignal {
+  const deadline = new AbortController();
+  setTimeout(() => deadline.abort(new Error('too late')), 900);
+  return deadline.signal;
+}
+
+it('gives no ticket to what was given up: after a burst, later requests have theirs', async () => {
+  const gate = new Gate({ concurrency: 16, perSecond: 10 });
+  const ends: string[] = [];
+  const ask = (name: string) =>
+    void gate
+      .pass(impatience(), async () => undefined)
+      .then(
+        () => ends.push(`${name} answered`),
+        () => ends.push(`${name} late`),
+      );
+  for (let index = 0; index < 100; index += 1) ask('burst');
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(ends.filter((end) => end === 'burst answered')).toHaveLength(10);
+  ends.length = 0;
+  for (let index = 0; index < 90; index += 1) {
+    ask('later');
+    await vi.advanceTimersByTimeAsync(111);
+  }
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(new Set(ends)).toEqual(new Set(['later answered']));
+});
+
+it('asks nothing for a signal that was aborted before', async () => {
+  const gate = new Gate({ concurrency: 1, perSecond: 1 });
+  const request = vi.fn(async () => 'asked');
+  await expect(gate.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
+  expect(request).not.toHaveBeenCalled();
+  expect(await gate.pass(patience, request)).toBe('asked');
+});
+
+describe('sends', () => {
+  it('take at most half of the connections, and questions pass those that wait', async () => {
+    const gate = new Gate({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
+    const started: string[] = [];
+    const ask = (lane: 'question' | 'send') =>
+      void gate.pass(patience, () => new Promise(() => started.push(lane)), lane);
+    for (let index = 0; index < 10; index += 1) ask('send');
+    for (let index = 0; index < 10; index += 1) ask('question');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(started).toEqual(['send', 'send', 'question', 'question']);
+  });
+
+  it('take at most half of the starts in any second', async () => {
+    const gate = new Gate({ concurrency: 100, perSecond: 4 });
+    const started: string[] = [];
+    const ask = (lane: 'question' | 'send') => gate.pass(patience, async () => started.push(lane), lane);
+    const asked = [...Array(8).keys()]
+      .map(() => ask('send'))
+      .concat([...Array(4).keys()].map(() => ask('question')));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(started.toSorted()).toEqual(['question', 'question', 'send', 'send']);
+    await vi.advanceTimersByTimeAsync(3_000);
+    await Promise.all(asked);
+    expect(started).toHaveLength(12);
+  });
+
+  it('have their turn among questions in the order of coming', async () => {
+    const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+    const started: string[] = [];
+    const order = ['question', 'send', 'question', 'send', 'send', 'question'] as const;
+    await Promise.all(order.map((lane) => gate.pass(patience, async () => started.push(lane), lane)));
+    expect(started).toEqual(order);
+  });
 });

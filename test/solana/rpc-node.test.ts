@@ -2,7 +2,12 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
-import { getBlock, getTransaction } from '../../src/solana/rpc/methods.ts';
+import {
+  getBlock,
+  getSignatureStatuses,
+  getTransaction,
+  sendTransaction,
+} from '../../src/solana/rpc/methods.ts';
 import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
 import {
@@ -107,6 +112,51 @@ describe('bounds', () => {
     await expect(node.call('packed', [], textAnswer)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
+  describe('by method', () => {
+    const tooLong = 'x'.repeat(70_000);
+
+    it.each(['getBlockHeight', 'getGenesisHash', 'getSlot', 'sendTransaction'])(
+      'reads no more of %s than its answer can have, packed or not',
+      async (method) => {
+        let packed = false;
+        await open((asked) => {
+          const text = `{"id":${asked.id},"result":"${tooLong}"}`;
+          return packed ? { body: gzipSync(text), headers: { 'content-encoding': 'gzip' } } : { body: text };
+        });
+        const answer = () => node.call(method, [], textAnswer);
+        await expect(answer()).rejects.toThrow('larger than 65536 bytes');
+        packed = true;
+        await expect(answer()).rejects.toThrow('larger than 65536 bytes');
+      },
+    );
+
+    it('reads the longest answers that honest nodes give', async () => {
+      const err = '{"InstructionError":[12,{"Custom":4294967295}]}';
+      const status = `{"slot":18446744073709551615,"confirmations":null,"err":${err},"status":{"Err":${err}},"confirmationStatus":"finalized"}`;
+      await open((asked) =>
+        resultOf(asked, `{"context":{"slot":1},"value":[${Array(256).fill(status).join()}]}`),
+      );
+      expect((await getSignatureStatuses(node, [], true)).value).toHaveLength(256);
+      expect(await node.call('getSignaturesForAddress', [], z.unknown())).toBeDefined();
+    });
+
+    it('reads blocks and histories to the bound of all', async () => {
+      await open((asked) => resultOf(asked, `"${tooLong}"`));
+      for (const method of ['getBlock', 'getSignaturesForAddress', 'getTransaction'])
+        expect(await node.call(method, [], textAnswer)).toBe(tooLong);
+    });
+
+    it('asks a node to be left alone for minutes that goes beyond, but not for an error page', async () => {
+      let status = 200;
+      await open(() => ({ status, body: tooLong }));
+      const fault = () => node.call('getSlot', [], u64).catch((error: unknown) => error);
+      expect(retryAfterMs(await fault())).toBe(300_000);
+      status = 502;
+      expect(await fault()).toMatchObject({ message: expect.stringContaining('HTTP 502') });
+      expect(retryAfterMs(await fault())).toBeNull();
+    });
+  });
+
   it('unpacks gzip, which it asks for, on connections that it keeps', async () => {
     const packed = ({ id }: Asked): Reply => ({
       body: gzipSync(`{"id":${id},"result":5}`),
@@ -170,4 +220,17 @@ it('remembers which methods a node does not have, until it has them', async () =
   await node.probe('getSlot', [], z.unknown());
   expect(node.missingMethods).toEqual([]);
   expect([node.callCount, node.probeCount]).toEqual([1, 1]);
+});
+
+it('sends on no more than half of the connections, so that questions pass them', async () => {
+  await open((asked) => (asked.method === 'sendTransaction' ? 'silent' : resultOf(asked, '5')), {
+    connections: 4,
+  });
+  for (let sends = 0; sends < 10; sends += 1) sendTransaction(node, 'bytes').catch(() => undefined);
+  expect(await slot()).toBe(5n);
+  expect(server.asked.map(({ method }) => method).toSorted()).toEqual([
+    'getSlot',
+    'sendTransaction',
+    'sendTransaction',
+  ]);
 });

@@ -124,7 +124,11 @@ describe('a record restored from before the last attempts', () => {
       reason: { code: 'maybe_paid' },
       attempts: [],
     });
-    expect((await sluice.cancel('paid-since')).status).toBe('cancelled');
+    await expect(sluice.cancel('paid-since')).rejects.toMatchObject({ code: 'RecordInDoubt' });
+    expect(await sluice.endAsPaid('paid-since', 'the chain shows it')).toMatchObject({
+      status: 'cancelled',
+      reason: { code: 'paid_already' },
+    });
     expect((await use.chain.paymentsTo(onItsWay)).length).toBeLessThanOrEqual(1);
   }, 300_000);
 });

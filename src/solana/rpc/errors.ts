@@ -83,7 +83,7 @@ export interface FaultDetails {
   readonly method?: string;
   readonly field?: string;
   readonly status?: number;
-  /** How long the node asked to be left alone. */
+  /** How long the node is to be left alone, by its own word or for an answer of a length that no honest one gives. */
   readonly retryAfterMs?: number | null;
   readonly cause?: unknown;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
 import {
   afterAnswer,
@@ -27,6 +28,9 @@ import {
   probeProgress,
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
+
+/** How long one that had a fault just now is waited for. */
+const SUSPECT_MS = 2_000;
 
 /** One configured node: what it said about itself, how well it serves, and whether it belongs to the pool. */
 export class Member {
@@ -75,14 +79,24 @@ export class Member {
     return this.#membership === 'joined' && this.demoted?.cause !== 'retry-after';
   }
 
-  /** Ask, and let the answer count. Where it may not be asked, throws NodeFault at once. */
+  /** True where its answer is worth a wait: it serves, and had no fault just now. */
+  get expected(): boolean {
+    const cause = this.demoted?.cause;
+    return cause === undefined || cause === 'lag' || cause === 'ahead';
+  }
+
+  /**
+   * Ask, and let the answer count. Where it may not be asked, throws NodeFault at once; after two seconds where it had a fault just now:
+   * what it answers later still counts for it.
+   */
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
-      const why = demoted.cause === 'retry-after' ? `asked to be left alone: ${demoted.why}` : demoted.why;
+      const why = demoted.cause === 'retry-after' ? `is left alone: ${demoted.why}` : demoted.why;
       throw new NodeFault(this.node.name, why);
     }
-    return this.#observed(() => question(this.node));
+    const answer = this.#observed(() => question(this.node));
+    return demoted?.cause === 'fault' ? this.#soon(answer) : answer;
   }
 
   /** Ask who it is. One that does not say keeps its place, or its silence. */
@@ -167,6 +181,14 @@ export class Member {
     if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
     if (this.#gap !== null && isGrownOver(this.#gap, window)) this.#gap = null;
     this.#window = window;
+  }
+
+  async #soon<T>(answer: Promise<T>): Promise<T> {
+    const early = new AbortController();
+    const late = sleep(SUSPECT_MS, undefined, early).then(() => {
+      throw new NodeFault(this.node.name, `has not answered in ${SUSPECT_MS} ms, after a fault`);
+    });
+    return Promise.race([answer, late]).finally(() => early.abort());
   }
 
   async #observed<T>(ask: () => Promise<T>): Promise<T> {

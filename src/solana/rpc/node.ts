@@ -1,8 +1,9 @@
 import type { z } from 'zod';
+import { boundsOf, type MethodBounds } from './bounds.ts';
 import { envelope, isWholeResult } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { parseJson } from './json.ts';
-import { HttpRefusal, Wire, type WireOptions } from './wire.ts';
+import { HttpRefusal, OversizedAnswer, Wire, type WireOptions } from './wire.ts';
 
 /** Bounds of the requests to a node, and its name. */
 export interface NodeOptions extends WireOptions {
@@ -15,6 +16,8 @@ export interface NodeOptions extends WireOptions {
 const HIGHEST_TRANSACTION_VERSION = 1;
 
 const SHOWN_CHARACTERS = 40;
+/** One that answers more than there is to say holds up the whole process, which must read it. */
+const OVERSIZED_ALONE_MS = 300_000;
 
 /** One Solana JSON-RPC node. */
 export class SolanaNode {
@@ -106,13 +109,12 @@ export class SolanaNode {
   }
 
   async #post(id: number, method: string, params: readonly unknown[]): Promise<Buffer> {
+    const bounds = boundsOf(method);
     try {
-      return await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+      return await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }), bounds);
     } catch (error) {
-      const refusal =
-        error instanceof HttpRefusal ? { status: error.status, retryAfterMs: error.retryAfterMs } : {};
       const why = error instanceof Error ? error.message : 'no answer';
-      throw this.#fault(method, why, { ...refusal, cause: error });
+      throw this.#fault(method, why, { ...refusalOf(error, bounds), cause: error });
     }
   }
 
@@ -137,4 +139,11 @@ export class SolanaNode {
   #fault(method: string, why: string, details: FaultDetails = {}): NodeFault {
     return new NodeFault(this.name, `${method}: ${why}`, { method, ...details });
   }
+}
+
+/** What an error of the wire says of when to ask again. A node that is too long where anybody can make its answer so is not left alone. */
+function refusalOf(error: unknown, { maxBytes }: MethodBounds): FaultDetails {
+  if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
+  const isBeyond = error instanceof OversizedAnswer && error.maxBytes === maxBytes;
+  return isBeyond ? { retryAfterMs: OVERSIZED_ALONE_MS } : {};
 }

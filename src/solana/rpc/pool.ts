@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
-import { reactionTo } from './errors.ts';
+import { answersOfMost } from './answers.ts';
+import { NodeFault, reactionTo } from './errors.ts';
 import type { Member } from './member.ts';
 import type { SolanaNode } from './node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
@@ -94,13 +95,30 @@ export class NodePool {
     return null;
   }
 
-  /** Ask every node at once; never throws. A node that may not be asked now is there with a NodeFault that says why. */
+  /**
+   * Ask every node, or each that is `meant`, at once; never throws. One of them that may not be asked now is there with a NodeFault that
+   * says why.
+   */
   async all<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+    meant: (node: SolanaNode) => boolean = () => true,
+  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+    const members = this.#roster.members.filter(({ node }) => meant(node));
+    const results = await Promise.allSettled(members.map((member) => member.ask(ask)));
+    return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
+  }
+
+  /**
+   * Like {@link all}, for what a quorum may decide: when that has answered, the others have half a second more, and those that are
+   * avoided have none. One that is late is there with a NodeFault.
+   */
+  async most<T>(
     ask: (node: SolanaNode) => Promise<T>,
   ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
     const { members } = this.#roster;
-    const results = await Promise.allSettled(members.map((member) => member.ask(ask)));
-    return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
+    const asked = members.map((member) => ({ expected: member.expected, answer: member.ask(ask) }));
+    const results = await answersOfMost(asked, this.quorum);
+    return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
   }
 
   /**
@@ -141,6 +159,10 @@ export class NodePool {
     const why = this.#roster.members.map(({ node, demoted }) => `${node.name}: ${demoted?.why ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node may be asked now: ${why.join('; ')}`);
   }
+}
+
+function late(node: string): PromiseRejectedResult {
+  return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
 }
 
 /** An answer that would end a question for good, if every node gave it. */

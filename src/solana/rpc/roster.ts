@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { answersOfMost } from './answers.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
 import type { KnownLedger } from './ledger-gap.ts';
 import { Member } from './member.ts';
@@ -80,8 +81,12 @@ export class Roster {
   /** Asks every node that serves for its cluster anew. Throws NoHealthyNode where no quorum shows that of the pool now. */
   async confirm(): Promise<void> {
     const { cluster } = this;
-    const shown = await Promise.all(this.members.map((member) => member.shows(cluster)));
-    const agreeing = shown.filter(Boolean).length;
+    const asked = this.members.map((member) => ({
+      expected: member.expected,
+      answer: member.shows(cluster),
+    }));
+    const shown = await answersOfMost(asked, this.quorum, (agrees) => agrees);
+    const agreeing = shown.filter((one) => one?.status === 'fulfilled' && one.value).length;
     if (agreeing >= this.quorum) return;
     const message = `${agreeing} of ${this.members.length} RPC nodes still show cluster ${cluster}, ${this.quorum} must`;
     throw new DomainError('NoHealthyNode', message);

@@ -1,13 +1,14 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
+import type { MethodBounds } from './bounds.ts';
 import { Gate } from './gate.ts';
 
 /** Bounds of the requests to one node. */
 export interface WireOptions {
   /** From the question to the last byte of the answer, the wait for its turn included. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Largest answer, unpacked. Default 64 MiB. */
+  /** Largest answer to any question, unpacked. Default 64 MiB. */
   readonly maxBytes?: number;
   /** Requests at once, each on a keep-alive connection. Default 16. */
   readonly connections?: number;
@@ -28,8 +29,20 @@ export class HttpRefusal extends Error {
   }
 }
 
+/** An answer of more than `maxBytes`, which was not read to its end. */
+export class OversizedAnswer extends Error {
+  override readonly name = 'OversizedAnswer';
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`the answer is larger than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const inflate = promisify(gunzip);
+const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
 
 /** Keep-alive HTTP connections to one node, with a deadline and a size bound for every answer. */
 export class Wire {
@@ -51,10 +64,14 @@ export class Wire {
     this.#pool = new Pool(url.origin, { connections, keepAliveTimeout: 30_000 });
   }
 
-  /** Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, or the error of the transport. */
-  post(body: string): Promise<Buffer> {
+  /**
+   * Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, {@link OversizedAnswer}, or the error of the
+   * transport.
+   */
+  post(body: string, bounds: MethodBounds): Promise<Buffer> {
     const signal = AbortSignal.timeout(this.#timeoutMs);
-    return this.#gate.pass(signal, () => this.#exchange(body, signal));
+    const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
+    return this.#gate.pass(signal, () => this.#exchange(body, maxBytes, signal), bounds.lane);
   }
 
   /** Drops every connection, and what is still asked on it. */
@@ -62,7 +79,7 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  async #exchange(body: string, signal: AbortSignal): Promise<Buffer> {
+  async #exchange(body: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
     const {
       statusCode,
       headers,
@@ -74,23 +91,32 @@ export class Wire {
       body,
       signal,
     });
-    const bytes = await this.#collect(answer);
     if (statusCode < 200 || statusCode > 299) {
+      await answer.dump();
       throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
     }
-    const zipped = headers['content-encoding'] === 'gzip';
-    return zipped ? inflate(bytes, { maxOutputLength: this.#maxBytes }) : bytes;
+    const bytes = await collect(answer, maxBytes);
+    return headers['content-encoding'] === 'gzip' ? unpack(bytes, maxBytes) : bytes;
   }
+}
 
-  async #collect(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for await (const part of body as AsyncIterable<Uint8Array>) {
-      size += part.length;
-      if (size > this.#maxBytes) throw new Error(`the answer is larger than ${this.#maxBytes} bytes`);
-      parts.push(part);
-    }
-    return Buffer.concat(parts);
+async function collect(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body as AsyncIterable<Uint8Array>) {
+    size += part.length;
+    if (size > maxBytes) throw new OversizedAnswer(maxBytes);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await inflate(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const isLong = error instanceof Error && 'code' in error && error.code === TOO_LONG_TO_INFLATE;
+    throw isLong ? new OversizedAnswer(maxBytes) : error;
   }
 }
 

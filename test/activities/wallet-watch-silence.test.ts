@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { useLedger } from '../ledger/support.ts';
+import { rpcCalls } from '../solana/rpc-calls.ts';
+import { useHotWallet } from './hot-wallet.ts';
+
+/** Nothing that waits for a silent node ends in this file. */
+const FOR_EVER_MS = 3_600_000;
+
+const use = useLedger();
+const hot = useHotWallet(3, use);
+let pool: NodePool;
+
+beforeAll(async () => {
+  pool = await openNodePool(hot.localnet.rpcUrls, { timeoutMs: FOR_EVER_MS, probeMs: FOR_EVER_MS });
+});
+afterAll(() => pool.close());
+
+function watch(): WalletWatch {
+  return new WalletWatch({ ledger: use.ledger, chain: new Chain(pool), hotWallet: hot.address });
+}
+
+/** These nodes take every such question, and never answer. */
+function silence(nodes: readonly number[], method: string): void {
+  for (const node of nodes) hot.localnet.controls.setFault(node, method, { kind: 'no-answer' });
+}
+
+describe('a look', () => {
+  it.each([0, 1, 2])('waits for no answer of node %i, where two of three give theirs', async (node) => {
+    hot.localnet.controls.produceSlots(200);
+    for (const method of ['getEpochInfo', 'getSignaturesForAddress', 'getGenesisHash'])
+      silence([node], method);
+    const before = await use.ledger.walletHistory.judgedTo(hot.address);
+    await watch().look();
+    expect(await use.ledger.walletHistory.judgedTo(hot.address)).toBeGreaterThan(before ?? 0n);
+  });
+
+  it('finds a spend while one node is silent', async () => {
+    silence([2], 'getSignaturesForAddress');
+    const spent = await hot.spend();
+    await watch().look();
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
+    expect(rows.map(({ subject }) => subject)).toContain(spent);
+  });
+
+  it('that took longer than it is shared serves those who come at its end', async () => {
+    for (const node of [0, 1, 2])
+      hot.localnet.controls.setFault(node, 'getEpochInfo', { kind: 'delay', ms: 3_100 });
+    const shared = watch();
+    await shared.look();
+    const asked = rpcCalls(pool);
+    await shared.look();
+    expect(rpcCalls(pool)).toBe(asked);
+  });
+});

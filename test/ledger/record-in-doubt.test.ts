@@ -1,0 +1,105 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { attempt, codeOf, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
+import { terms } from './terms.ts';
+
+const use = useLedger();
+const OPERATOR = { who: 'ops', why: 'the explorer shows it' };
+
+async function reserved(): Promise<string> {
+  const id = newId();
+  await use.ledger.withdrawals.reserve(terms(id));
+  return id;
+}
+
+/** What becomes of an end without payment, in every form of it, for this withdrawal. */
+async function ends(id: string): Promise<readonly string[]> {
+  const { withdrawals } = use.ledger;
+  const tries = [
+    () => withdrawals.cancel(id, CANCELLED),
+    () => withdrawals.move(id, 'rejected', REASON),
+    () => withdrawals.move(id, 'cancelled', REASON),
+  ];
+  const codes: string[] = [];
+  for (const end of tries) codes.push(await codeOf(end()));
+  return codes;
+}
+const REFUSED = ['RecordInDoubt', 'RecordInDoubt', 'RecordInDoubt'];
+
+afterEach(async () => {
+  const { db } = use.ledger;
+  await sql`delete from continuity`.execute(db);
+  await sql`update alert set closed_at = now() where closed_at is null`.execute(db);
+});
+
+describe('while an attempt may be lost, nothing ends without a payment', () => {
+  it('in a record that is not the one that was written to last', async () => {
+    const id = await reserved();
+    await use.ledger.continuity.pulse();
+    await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
+    expect(await ends(id)).toEqual(REFUSED);
+    expect((await use.ledger.withdrawals.get(id)).status).toBe('requested');
+    await sql`delete from continuity`.execute(use.ledger.db);
+    expect(await codeOf(use.ledger.withdrawals.cancel(id, CANCELLED))).toBe('none');
+  });
+
+  it.each(['record_lost', 'unknown_spend'] as const)('while any %s is open', async (kind) => {
+    const id = await reserved();
+    await use.ledger.alerts.raise({ kind, subject: 'another', message: 'look' });
+    expect(await ends(id)).toEqual(REFUSED);
+    await use.ledger.alerts.close(kind, 'another');
+    expect(await codeOf(use.ledger.withdrawals.move(id, 'rejected', REASON))).toBe('none');
+  });
+
+  it.each(['maybe_paid', 'dead_attempt_landed'] as const)('while %s names it', async (kind) => {
+    const [id, other] = [await reserved(), await reserved()];
+    await use.ledger.alerts.raise({ kind, subject: id, message: 'look' });
+    expect(await ends(id)).toEqual(REFUSED);
+    expect(await codeOf(use.ledger.withdrawals.cancel(other, CANCELLED))).toBe('none');
+  });
+
+  it('for one whose run remembers a signature, also when people have closed the alert', async () => {
+    const id = await reserved();
+    const details = { n: 1, signature: `sig-${id}` };
+    await use.ledger.alerts.raise({ kind: 'record_lost', subject: id, message: 'look', details });
+    await use.ledger.alerts.close('record_lost', id);
+    expect(await ends(id)).toEqual(REFUSED);
+  });
+
+  it('but one may be held or wait', async () => {
+    const id = await reserved();
+    await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
+    expect((await use.ledger.withdrawals.move(id, 'held', REASON)).status).toBe('held');
+    expect((await use.ledger.withdrawals.move(id, 'awaiting_funds', REASON)).status).toBe('awaiting_funds');
+  });
+});
+
+describe('the word of an operator that it is paid', () => {
+  it('ends it with a reason of its own, and lets go of what was reserved', async () => {
+    const { alerts, attempts, reservations, withdrawals } = use.ledger;
+    const id = await reserved();
+    const before = await reservations.total();
+    await attempts.prepare(attempt(id), PLENTY);
+    await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'said by a test' });
+    expect(await codeOf(withdrawals.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
+    await attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    await attempts.settle(id, 1, DEAD);
+    expect(await reservations.total()).toBeGreaterThan(before);
+    const message = 'paid already, says ops: the explorer shows it (said by a test)';
+    const ended = { status: 'cancelled', reason: { code: 'paid_already', message } };
+    expect(await withdrawals.endAsPaid(id, OPERATOR)).toMatchObject(ended);
+    expect(await reservations.total()).toBe(before);
+    expect(await withdrawals.endAsPaid(id, { who: 'other', why: 'again' })).toMatchObject(ended);
+    expect(await withdrawals.cancel(id, CANCELLED)).toMatchObject(ended);
+  });
+
+  it('is refused where nothing says so, and where it has ended otherwise', async () => {
+    const [id, cancelled] = [await reserved(), await reserved()];
+    expect(await codeOf(use.ledger.withdrawals.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
+    await use.ledger.withdrawals.cancel(cancelled, CANCELLED);
+    await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: cancelled, message: 'look' });
+    expect(await codeOf(use.ledger.withdrawals.endAsPaid(cancelled, OPERATOR))).toBe('NotCancellable');
+    expect(await codeOf(use.ledger.withdrawals.endAsPaid('nobody', OPERATOR))).toBe('NotFound');
+  });
+});

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type Asked, answersOfMost } from '../../src/solana/rpc/answers.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A node that answers after so long; `avoided` ones are not waited for. */
+function after(ms: number, answer: number | Error, avoided = false): Asked<number> {
+  const told = new Promise<number>((resolve, reject) => {
+    setTimeout(() => (typeof answer === 'number' ? resolve(answer) : reject(answer)), ms);
+  });
+  return { answer: told, expected: !avoided };
+}
+
+/** What is known of the answers, and after how many milliseconds, of those that are looked at. */
+async function known(
+  asked: readonly Asked<number>[],
+  quorum: number,
+  wanted?: (answer: number) => boolean,
+): Promise<{ readonly at: number; readonly answers: readonly (number | string | null)[] }> {
+  const start = performance.now();
+  const ended = answersOfMost(asked, quorum, wanted).then((results) => ({
+    at: performance.now() - start,
+    answers: results.map((one) => (one === null ? null : one.status === 'fulfilled' ? one.value : 'failed')),
+  }));
+  await vi.advanceTimersByTimeAsync(60_000);
+  return ended;
+}
+
+const FAILED = new Error('down');
+
+it('end with the last one, where that is soon', async () => {
+  expect(await known([after(10, 1), after(20, 2), after(300, 3)], 2)).toEqual({
+    at: 300,
+    answers: [1, 2, 3],
+  });
+  expect(await known([after(10, 1), after(20, FAILED), after(30, 3)], 2)).toEqual({
+    at: 30,
+    answers: [1, 'failed', 3],
+  });
+});
+
+it('end half a second after a quorum, without the one that is late', async () => {
+  expect(await known([after(10, 1), after(20_000, 2), after(40, 3)], 2)).toEqual({
+    at: 540,
+    answers: [1, null, 3],
+  });
+});
+
+it('end with a quorum, where all others are avoided', async () => {
+  const asked = [after(10, 1), after(40, 2), after(20_000, 3, true)];
+  expect(await known(asked, 2)).toEqual({ at: 40, answers: [1, 2, null] });
+});
+
+it('wait for an avoided one that a quorum needs', async () => {
+  const asked = [after(10, 1), after(20, FAILED), after(5_000, 3, true)];
+  expect(await known(asked, 2)).toEqual({ at: 5_000, answers: [1, 'failed', 3] });
+});
+
+it('count only what is wanted', async () => {
+  const asked = [after(10, -1), after(20, 2), after(5_000, 3)];
+  expect(await known(asked, 2, (answer) => answer > 0)).toEqual({ at: 5_000, answers: [-1, 2, 3] });
+});
+
+it('are none where nobody is asked', async () => {
+  expect((await known([], 1)).answers).toEqual([]);
+});

@@ -1,0 +1,32 @@
+import { Keypair } from '@solana/web3.js';
+import { describe, expect, it } from 'vitest';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { mayHavePaid } from '../../src/solana/wallet-history.ts';
+
+const [hot, mint, destination, other] = Array.from({ length: 4 }, () =>
+  Keypair.generate().publicKey.toBase58(),
+);
+if (!hot || !mint || !destination || !other) throw new Error('four addresses');
+const parties = (...all: readonly string[]) => ({ signers: [hot], all: [hot, ...all], messageHash: '' });
+const asked = { destination, asset: mint };
+
+describe('a spend may have paid a withdrawal', () => {
+  it('whose wallet it names', () => {
+    expect(mayHavePaid(parties(destination), { destination, asset: 'SOL' })).toBe(true);
+    expect(mayHavePaid(parties(other), { destination, asset: 'SOL' })).toBe(false);
+  });
+
+  it.each([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])(
+    'whose token account under %s is all that it names',
+    (program) => {
+      expect(mayHavePaid(parties(mint, deriveAta(destination, mint, program)), asked)).toBe(true);
+      expect(mayHavePaid(parties(mint, deriveAta(other, mint, program)), asked)).toBe(false);
+    },
+  );
+
+  it('but not one to an owner that has no associated account', () => {
+    const offCurve = deriveAta(destination, mint, TOKEN_PROGRAM);
+    expect(mayHavePaid(parties(mint), { destination: offCurve, asset: mint })).toBe(false);
+  });
+});

@@ -49,7 +49,8 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
     const showAlerts = meterAlerts(metrics, () => ledger.alerts.openByKind());
-    open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts));
+    const warn = (err: unknown) => log.warn({ err }, 'the open alerts cannot be counted now');
+    open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts, warn));
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
   const chain = chainWhenAsked(settings, ledger, open);

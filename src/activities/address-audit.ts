@@ -7,7 +7,8 @@ import {
   allOf,
   type MissedArrival,
 } from '../domain/audit.ts';
-import type { BlockFinding, Inflow } from '../domain/deposit.ts';
+import type { BlockFinding } from '../domain/deposit.ts';
+import { finalizedKey } from '../domain/deposit-key.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { deriveAta } from '../solana/ata.ts';
@@ -103,13 +104,13 @@ async function missing(
   const known = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const page = await ledger.deposits.list({ address, limit: PAGE, ...(cursor ? { cursor } : {}) });
-    for (const row of page.rows) if (row.finalizedAt !== null) known.add(keyOf(row, row.slot));
+    for (const row of page.rows) if (row.finalizedAt !== null) known.add(finalizedKey(row));
     if (page.nextCursor === null) break;
     cursor = page.nextCursor;
   }
   return found.flatMap(({ slot, finding }) =>
     finding.inflows
-      .filter((inflow) => inflow.wallet === address && !known.has(keyOf(inflow, slot)))
+      .filter((inflow) => inflow.wallet === address && !known.has(finalizedKey({ ...inflow, slot })))
       .map(({ signature, account, asset, amount }) => ({
         signature,
         slot: slot.toString(),
@@ -118,10 +119,6 @@ async function missing(
         amount: amount.toString(),
       })),
   );
-}
-
-function keyOf({ signature, account, asset }: Pick<Inflow, 'signature' | 'account' | 'asset'>, slot: bigint) {
-  return [signature, slot, account, asset].join('/');
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */

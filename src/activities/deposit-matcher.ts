@@ -1,7 +1,7 @@
 import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
 import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
-import type { AssetTerms } from '../domain/deposit-asset.ts';
+import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched, RecordView } from '../ledger/watched.ts';
@@ -134,10 +134,7 @@ export class DepositMatcher {
   async #terms(): Promise<Terms> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
-    if (terms.has('SOL')) return terms;
-    const minimumDeposit = await this.#options.minimumLamports();
-    const sol = { asset: 'SOL', program: null, decimals: 9, minimumDeposit, depositsOn: true };
-    return terms.set('SOL', sol);
+    return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
   }
 }
 

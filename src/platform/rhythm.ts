@@ -4,7 +4,7 @@
 export function keepDoing(
   everyMs: number,
   work: () => Promise<void>,
-  onFailure: (error: unknown) => void = () => undefined,
+  onFailure: (error: unknown) => void,
 ): () => void {
   const once = () => void work().catch(onFailure);
   once();

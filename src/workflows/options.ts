@@ -1,7 +1,12 @@
 import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
-import { SIGNER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../domain/ids.ts';
+import {
+  LANDING_TASK_QUEUE,
+  SIGNER_TASK_QUEUE,
+  WATCH_TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+} from '../domain/ids.ts';
 import type { Patience } from '../domain/webhook.ts';
 
 /** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
@@ -37,6 +42,7 @@ export const SIGN: ActivityOptions = {
 /** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
 export const LAND: ActivityOptions = {
   summary: 'send until it has landed or is proved dead',
+  taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
   heartbeatTimeout: '10 seconds',
   retry,
@@ -44,6 +50,7 @@ export const LAND: ActivityOptions = {
 
 /** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
 export const SCAN: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '10 seconds',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -51,13 +58,18 @@ export const SCAN: ActivityOptions = {
 };
 
 /** Looks how far the scan is behind; what nodes and the database cannot tell is an answer, too. */
-export const PLAN: ActivityOptions = { startToCloseTimeout: '2 minutes', retry };
+export const PLAN: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
+  startToCloseTimeout: '2 minutes',
+  retry,
+};
 
 /** Reads blocks that nodes may have pruned meanwhile: given up in the end, as nothing depends on it. */
 export const RESCAN: ActivityOptions = { ...SCAN, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule: given up in time for the next one to find out by itself. */
 export const WATCH: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   scheduleToCloseTimeout: '5 minutes',
   retry,

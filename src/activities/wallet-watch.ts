@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { askHeights } from '../solana/heights.ts';
+import type { WalletSignature } from '../solana/history-pages.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   listingsAbove,
@@ -18,7 +19,6 @@ import {
   reachedBy,
   unionOf,
   type WalletListing,
-  type WalletSignature,
 } from '../solana/wallet-history.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { confirmOneCluster } from './one-cluster.ts';

@@ -1,18 +1,13 @@
 import { base58 } from '@scure/base';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import { deriveAta } from './ata.ts';
+import { endless, HISTORY_BOUNDS, historyPage, type WalletSignature } from './history-pages.ts';
 import { messageHashOf } from './message.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
-import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
+import { getEpochInfo, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { readSigned } from './signed-transaction.ts';
-
-/** A finalized transaction that names a wallet, failed ones included. */
-export interface WalletSignature {
-  readonly signature: string;
-  readonly slot: bigint;
-}
 
 /** How far a chain is known. */
 export interface Progress {
@@ -40,7 +35,6 @@ export interface Parties {
 /** True where `signature` is one of the wallet `address` over `message`. */
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
-const PAGE = 1_000;
 /** So many of a list are kept, the oldest; the others come when those are judged. */
 const KEPT = 50_000;
 /** More than an honest node lists between two looks, however much dust a wallet is sent. */
@@ -66,7 +60,7 @@ export async function listingsAbove(
 }
 
 /** Everything listed, the oldest first: one that lags or has lost some of it hides nothing that another one knows. */
-export function unionOf(listings: readonly WalletListing[]): readonly WalletSignature[] {
+export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): readonly WalletSignature[] {
   const bySignature = new Map(
     listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
   );
@@ -149,38 +143,23 @@ export async function listAbove(
   slot: bigint,
   known: (signature: string) => boolean,
 ): Promise<WalletListing> {
+  const { pageSize } = HISTORY_BOUNDS;
   // Asked first: what is final by then must be in the list.
   const finalized = await finalizedProgress(node);
   const found: WalletSignature[] = [];
   let leftOut = false;
   let last: WalletSignature | null = null;
   for (let pages = 1; ; pages += 1) {
-    const entries: readonly WalletSignature[] = await getSignaturesForAddress(node, wallet, {
-      limit: PAGE,
-      ...(last === null ? {} : { before: last.signature }),
-    });
-    if (pages > PAGES_AT_MOST || !goesOn(last, entries)) throw endless(node, wallet);
+    const entries = await historyPage(node, wallet, last, pageSize);
+    if (entries === null || pages > PAGES_AT_MOST) throw endless(node, wallet);
     found.push(...entries.filter((entry) => entry.slot > slot && !known(entry.signature)));
     leftOut ||= found.length > KEPT;
     found.splice(0, found.length - KEPT);
     last = entries.at(-1) ?? last;
-    if (last === null || entries.length < PAGE || last.slot <= slot) break;
+    if (last === null || entries.length < pageSize || last.slot <= slot) break;
   }
   const [newest] = found;
   if (leftOut && newest !== undefined)
     return { entries: found, finalized: null, coveredTo: newest.slot - 1n };
   return { entries: found, finalized, coveredTo: finalized.slot };
-}
-
-/** True where the page begins after `last` and never turns to newer slots: otherwise its end would never come. */
-function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
-  return page.every((entry, index) => {
-    const newer = index === 0 ? last : (page[index - 1] ?? null);
-    return newer === null || (entry.slot <= newer.slot && entry.signature !== last?.signature);
-  });
-}
-
-function endless(node: SolanaNode, wallet: string): DomainError {
-  const message = `${node.name} getSignaturesForAddress: the pages for ${wallet} do not go on to older transactions`;
-  return new DomainError('NodeFault', message, { node: node.name });
 }

@@ -1,9 +1,10 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getTokenAccountsByOwner } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { listingsAbove, reachedBy, unionOf, type WalletSignature } from '../wallet-history.ts';
+import { listingsAbove, reachedBy, unionOf } from '../wallet-history.ts';
 import { fetchTransaction, type ShownTransaction } from './fetch.ts';
 
 /**

@@ -16,6 +16,7 @@ import {
   mayHavePaid,
   type Parties,
   partiesOf,
+  payeesOf,
   progressOf,
   reachedBy,
   unionOf,
@@ -228,8 +229,10 @@ export class WalletWatch {
     if (judgeSpend(wallet, parties.signers, null).kind === 'not_a_spend')
       return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const unpaid = await ledger.walletHistory.unpaidBy(parties.all);
-    const suspects = unpaid.filter((one) => mayHavePaid(parties, one));
+    const payees = await payeesOf(this.#deps.chain.pool, entry.signature, verifySignature);
+    const named = [...parties.all, ...payees.all];
+    const unpaid = await ledger.walletHistory.unpaidBy(named, payees.hidesOwners);
+    const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, entry.signature));
     const ids = suspects.map(({ id }) => id);
     await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, ids));

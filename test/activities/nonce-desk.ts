@@ -61,7 +61,7 @@ export class NonceDesk {
   async upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | null> {
     const task = await this.act.prepareUpkeep(request);
     if (task === null) return null;
-    const { signature } = await this.act.signUpkeep(task);
+    const { signature } = await run((input) => this.act.signUpkeep(input), task);
     return this.landUpkeep(task, signature);
   }
 
@@ -104,7 +104,7 @@ export class NonceDesk {
     if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
     const { n, signature: _signature, ...attempt } = preparation.attempt;
     const task = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
-    const { signature } = await this.act.signTransaction(task);
+    const { signature } = await run((input) => this.act.signTransaction(input), task);
     return { id, n, signature, message: attempt.message };
   }
 }

@@ -95,7 +95,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     await until(async () => (await query(stack, free)).length === 1);
   });
 
-  it('are paid once by a signer that takes longer than any blockhash would wait for it', async () => {
+  it('are paid once by a signer that takes longer than most', async () => {
     await stack.signer.stop();
     const slow = await startSlowSigner(stack, SLOWER_THAN_MOST_MS);
     const terms = sol('patient');

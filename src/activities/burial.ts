@@ -1,12 +1,11 @@
-import { base64 } from '@scure/base';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history-pages.ts';
-import { messageHashOf } from '../solana/message.ts';
 import { examineUnsigned, unsignedCache } from '../solana/unsigned-investigation.ts';
 import { confirmOneCluster } from './one-cluster.ts';
+import { unsignedAttemptOf } from './unsigned-attempt.ts';
 
 export interface BurialDeps {
   readonly ledger: Ledger;
@@ -23,24 +22,14 @@ const ROWS_A_ROUND = 200;
 export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
   const cache = unsignedCache(history);
 
-  /** A row that is not what was prepared says nothing about what was signed: people must look at it. */
-  async function bury({
-    withdrawalId,
-    n,
-    wallet,
-    message,
-    messageHash,
-    ...life
-  }: AttemptRow): Promise<boolean> {
-    const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = life;
-    if (blockhashHeight === null || lastValidBlockHeight === null) return false;
-    if (messageHashOf(base64.decode(message)) !== messageHash) return false;
-    const facts = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, messageHash, wallet };
-    const found = await examineUnsigned(chain, facts, cache, verifySignature);
+  async function bury(row: AttemptRow): Promise<boolean> {
+    const attempt = unsignedAttemptOf(row);
+    if (attempt === null) return false;
+    const found = await examineUnsigned(chain, attempt, cache, verifySignature);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const proof = { ...found.times, ...found.evidence };
-    await ledger.attempts.settle(withdrawalId, n, { state: 'dead', signature: null, proof });
+    await ledger.attempts.settle(row.withdrawalId, row.n, { state: 'dead', signature: null, proof });
     return true;
   }
 

@@ -1,9 +1,10 @@
 import { base58 } from '@scure/base';
+import { SOL } from '../domain/deposit-asset.ts';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import { deriveAta } from './ata.ts';
 import { endless, HISTORY_BOUNDS, historyPage, type WalletSignature } from './history-pages.ts';
 import { messageHashOf } from './message.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
+import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 import { getEpochInfo, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -28,8 +29,17 @@ export interface WalletListing {
 export interface Parties {
   readonly signers: readonly string[];
   readonly all: readonly string[];
+  /** Whether it moved tokens between accounts whose owners the node tells; `hidden` where it tells not all that there must be. */
+  readonly tokens: 'none' | 'told' | 'hidden';
   /** Hex sha256 of what they signed. */
   readonly messageHash: string;
+}
+
+/** Everybody who may have got something by a transaction. */
+export interface Payees {
+  readonly all: readonly string[];
+  /** True where an owner of tokens may be missing: then it may have been anybody. */
+  readonly hidesOwners: boolean;
 }
 
 /** True where `signature` is one of the wallet `address` over `message`. */
@@ -95,14 +105,30 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
 }
 
 /**
- * True where the parties are those of a payment of `asset` to `destination`: the wallet, or its associated token account, which is all
- * that the signed bytes name where it was there before. The owner in the outcome that a node tells proves nothing, and may be missing.
+ * What all nodes together tell of a transaction whose signed bytes are proven. Who owns a token account that is not an associated one
+ * stands in its outcome alone, so that a quorum must tell it.
+ */
+export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
+  const answers = await pool.most((node) => readParties(node, signature, verify));
+  const shown = answers.flatMap(({ result }) =>
+    result.status === 'fulfilled' && result.value !== null ? [result.value] : [],
+  );
+  const told = shown.filter(({ tokens }) => tokens === 'told').length;
+  const hidesOwners =
+    shown.length === 0 || (shown.some(({ tokens }) => tokens !== 'none') && told < pool.quorum);
+  return { all: [...new Set(shown.flatMap(({ all }) => all))], hidesOwners };
+}
+
+/**
+ * True where this may be a payment of `asset` to `destination`: it names the wallet, or its associated token account, which is all
+ * that the signed bytes name where it was there before; or nobody knows who got its tokens.
  */
 export function mayHavePaid(
-  { all }: Parties,
+  { all, hidesOwners }: Payees,
   { destination, asset }: { readonly destination: string; readonly asset: string },
 ): boolean {
   if (all.includes(destination)) return true;
+  if (hidesOwners && asset !== SOL) return true;
   if (!all.includes(asset)) return false;
   try {
     return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
@@ -125,9 +151,16 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   const proven = signatures.every((one, index) => verify(signers[index] ?? '', message, one));
   if (!proven) return null;
   const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
-  const owners = (shown.meta?.postTokenBalances ?? []).flatMap(({ owner }) => owner ?? []);
-  const all = [...new Set([...accounts, ...writable, ...readonly, ...owners])];
-  return { signers, all, messageHash: messageHashOf(message) };
+  const { preTokenBalances, postTokenBalances } = shown.meta ?? {};
+  const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
+  const owners = holders.flatMap(({ owner }) => owner ?? []);
+  const named = [...accounts, ...writable, ...readonly];
+  // Each program that moves tokens, called by whichever, is among the accounts; those of lookup tables the meta alone tells.
+  const movesTokens = shown.meta === null || named.some(isTokenProgram);
+  const isTold =
+    preTokenBalances && postTokenBalances && holders.length > 0 && owners.length === holders.length;
+  const tokens = movesTokens ? (isTold ? 'told' : 'hidden') : 'none';
+  return { signers, all: [...new Set([...named, ...owners])], tokens, messageHash: messageHashOf(message) };
 }
 
 /** How far one node has finalized. */

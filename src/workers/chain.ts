@@ -125,7 +125,7 @@ function chainActivities(
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, pool: chain.pool }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, chain }),
     ...createDeliverySteps(ledger),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({

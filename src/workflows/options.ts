@@ -31,11 +31,12 @@ export const PREPARE: ActivityOptions = {
   retry,
 };
 
-/** Waits for one signature; no chain and no database on that side. */
+/** Waits for one signature, however slow the signer; no chain and no database on that side. A worker that died is replaced. */
 export const SIGN: ActivityOptions = {
   summary: 'sign',
   taskQueue: SIGNER_TASK_QUEUE,
-  startToCloseTimeout: '30 seconds',
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '10 seconds',
   retry,
 };
 

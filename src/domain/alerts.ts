@@ -23,7 +23,7 @@ export const ALERT_KINDS = [
   'scan_stopped',
   /** A finalized deposit that no quorum of nodes shows by itself. Subject: the deposit's id. */
   'deposit_unconfirmed',
-  /** A block that was read again shows another amount than the one on record. Subject: the signature. */
+  /** What was read again shows another amount than the one on record, or none. Subject: the signature. */
   'deposit_mismatch',
   /** An audit found a deposit that was not on record. Subject: its signature. */
   'deposit_missed',

@@ -101,7 +101,7 @@ describe('an address that was imported with a past', () => {
     expect((await room.ledger.addresses.byAddress(unused))?.state).toBe('free');
     expect(await dueAudits()).toEqual([]);
     expect(await room.confirm()).toBe(2);
-    for (const order of orders) expect((await audit(order)).missed).toEqual([]);
+    for (const order of orders) expect((await audit(order)).differences).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
 
@@ -114,7 +114,7 @@ describe('an address that was imported with a past', () => {
     if (order === undefined) throw new Error('an audit is due');
     const { controls } = room.localnet;
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    expect((await audit(order)).missed).toHaveLength(2);
+    expect(await audit(order)).toMatchObject({ found: 2, remaining: 0 });
     controls.setFault(1, 'getSignaturesForAddress', { kind: 'error', code: -32020, message: 'unknown' });
     await expect(audit(order)).rejects.toThrow(/no quorum/);
   });
@@ -139,7 +139,9 @@ describe('a gap that was closed by hand', () => {
     const [order] = await dueAudits();
     if (order === undefined) throw new Error('an audit is due');
     expect(order).toMatchObject({ address: null, cause: 'gap', to: String(to) });
-    expect((await audit(order)).missed).toMatchObject([{ account: wallet, amount: '8000000' }]);
+    expect(await audit(order)).toMatchObject({
+      differences: [{ account: wallet, chain: '8000000', record: null, repaired: true }],
+    });
     expect(await assetsOf(wallet)).toEqual(new Map([['SOL', 8_000_000n]]));
     expect(await openAlerts('deposit_missed')).toHaveLength(1);
     expect(await dueAudits()).toEqual([]);
@@ -232,7 +234,7 @@ describe('an audit', () => {
     await room.ledger.db.deleteFrom('deposit').where('id', '=', id).execute();
     const to = (await room.ledger.scan.cursor())?.slot.toString() ?? '';
     const order: AuditOrder = { address: wallet, from: '1', to, repair: false, cause: 'operator' };
-    expect((await audit(order)).missed).toMatchObject([{ amount: '2500000' }]);
+    expect(await audit(order)).toMatchObject({ differences: [{ chain: '2500000' }], remaining: 1 });
     expect(await room.depositsOf(wallet)).toHaveLength(1);
     await audit({ ...order, repair: true });
     expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);

@@ -35,6 +35,8 @@ export const ALERT_KINDS = [
   'confidential_pending',
   /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */
   'webhook_dead_letter',
+  /** Nothing can be sent to a webhook by a fault of our own: resolver, network, clock or keys. Subject: the webhook. */
+  'webhook_unsent',
   /** A webhook is told nothing any more. Subject: the webhook. */
   'webhook_disabled',
   'too_few_nodes',

@@ -11,6 +11,7 @@ import {
   createDeliverySteps,
   createWebhookActivities,
   type DeliverySteps,
+  type WebhookActivities,
 } from '../../src/activities/webhooks.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
 import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
@@ -54,7 +55,7 @@ beforeAll(async () => {
     connection,
     namespace: service.namespace,
     taskQueue: WEBHOOK_TASK_QUEUE,
-    activities: createWebhookActivities({ ledger: service.ledger, sender }),
+    activities: tryingWithFailures(),
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
   });
   running = Promise.all([worker.run(), teller.run()]);
@@ -93,6 +94,19 @@ function stepsWithPause(): DeliverySteps {
       if (happening !== null) atTheEnd = null;
       await happening?.();
       return key;
+    },
+  };
+}
+
+/** What fails before a try has read anything. */
+let failsBefore: () => void = () => undefined;
+
+function tryingWithFailures(): WebhookActivities {
+  const activities = createWebhookActivities({ ledger: service.ledger, sender });
+  return {
+    async deliver(...given) {
+      failsBefore();
+      return activities.deliver(...given);
     },
   };
 }
@@ -275,7 +289,7 @@ describe('an event that no try delivers', () => {
     await happens('deposit/private', 'final');
     const key = await steps.nextDelivery({ endpoint, entity: 'deposit/private' });
     if (key === null) throw new Error('nothing waits');
-    await expect(strict.deliver(key)).rejects.toThrow('the URL must be an https URL');
+    await expect(strict.deliver(key, PATIENCE)).rejects.toThrow('the URL must be an https URL');
     expect(receiver.received).toEqual([]);
     expect(await statesOf('deposit/private')).toEqual(['waiting']);
     await service.ledger.deliveries.giveUp(key);
@@ -283,29 +297,92 @@ describe('an event that no try delivers', () => {
 });
 
 describe("a fault of our own is not the receiver's", () => {
-  it('where its secret cannot be opened: no try is on record, and it is delivered once it can be', async () => {
-    const [key, other] = [randomBytes(32), randomBytes(32)];
-    const { db, deliveries } = service.ledger;
-    await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
-    const activities = (keys: readonly Buffer[]) =>
+  /** The event of this thing, and what a try of it with other means comes to. */
+  async function waits(entity: string) {
+    await happens(entity, 'final');
+    const key = await createDeliverySteps(service.ledger).nextDelivery({ endpoint, entity });
+    if (key === null) throw new Error('nothing waits');
+    const { deliveries, alerts } = service.ledger;
+    const tryWith = (given: { readonly sender?: WebhookSender; readonly webhooks?: Webhooks }) =>
       createWebhookActivities({
-        ledger: { deliveries, webhooks: new Webhooks(db, sealOf(keys)) },
-        sender,
-      });
-    await happens('deposit/sealed', 'final');
-    const sealed = await createDeliverySteps(service.ledger).nextDelivery({
-      endpoint,
-      entity: 'deposit/sealed',
-    });
-    if (sealed === null) throw new Error('nothing waits');
-    await expect(activities([other]).deliver(sealed)).rejects.not.toMatchObject({
-      type: 'WebhookNotDelivered',
-    });
-    const { rows } = await deliveries.list({ endpoint, limit: 9 });
+        ledger: { deliveries, alerts, webhooks: given.webhooks ?? service.ledger.webhooks },
+        sender: given.sender ?? sender,
+      }).deliver(key, { ...PATIENCE, attempts: 1 });
+    return tryWith;
+  }
+
+  async function untouched(): Promise<void> {
+    const { rows } = await service.ledger.deliveries.list({ endpoint, limit: 9 });
     expect(rows).toMatchObject([{ state: 'waiting', attempts: 0, lastError: null }]);
+  }
+
+  async function alarmed(): Promise<readonly string[]> {
+    const { rows } = await service.ledger.alerts.list({ open: true, limit: 99 });
+    return rows
+      .filter(({ kind, subject }) => kind === 'webhook_unsent' && subject === endpoint)
+      .map(({ message }) => message);
+  }
+
+  it('where its secret cannot be opened: it is alarmed, and delivered once it can be', async () => {
+    const [key, other] = [randomBytes(32), randomBytes(32)];
+    const { db } = service.ledger;
+    await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
+    const tryWith = await waits('deposit/sealed');
+    const sealed = new Webhooks(db, sealOf([other]));
+    await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
+    await untouched();
+    expect(await alarmed()).toEqual([expect.stringContaining('by a fault of our own')]);
     expect(receiver.received).toEqual([]);
-    await activities([other, key]).deliver(sealed);
+    await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
     expect(receiver.types()).toEqual(told('final'));
+    expect(await alarmed()).toEqual([]);
+  });
+
+  it.each(['EAI_AGAIN', 'ENETUNREACH'])('where our resolver or network fails: %s', async (code) => {
+    const { db } = service.ledger;
+    await sql`update webhook_endpoint set url = ${`http://${code}.example:${receiver.port}/`}`.execute(db);
+    const tryWith = await waits(`deposit/${code}`);
+    const failing = (failure: string) =>
+      new WebhookSender({
+        allowPrivate: true,
+        resolve: () => Promise.reject(Object.assign(new Error(failure), { code: failure })),
+      });
+    for (let again = 0; again < 3; again += 1)
+      await expect(tryWith({ sender: failing(code) })).rejects.toMatchObject({ type: 'WebhookNotSent' });
+    await untouched();
+    expect(await alarmed()).toEqual([expect.stringContaining(code)]);
+    await tryWith({ sender: failing('ENOTFOUND') });
+    expect(await statesOf(`deposit/${code}`)).toEqual(['dead']);
+    expect(await alarmed()).toEqual([]);
+  });
+
+  it('where a 401 comes with a clock far from ours; with the same clock it is the receiver that refuses', async () => {
+    const tryWith = await waits('deposit/clock');
+    const refuses = (at: number) =>
+      receiver.behave((response) => response.writeHead(401, { date: new Date(at).toUTCString() }).end());
+    refuses(Date.now() + 3_600_000);
+    await expect(tryWith({})).rejects.toMatchObject({ type: 'WebhookNotSent' });
+    await untouched();
+    expect(await alarmed()).toEqual([
+      expect.stringMatching(/answered 401, and its clock and ours are 3\d+ s apart/),
+    ]);
+    refuses(Date.now());
+    await tryWith({});
+    expect(await statesOf('deposit/clock')).toEqual(['dead']);
+  });
+
+  it('where our database is silent between two tries: neither is counted, and the run goes on', async () => {
+    let silent = 4;
+    failsBefore = () => {
+      if (silent === 0) return;
+      silent -= 1;
+      throw new Error('Connection terminated unexpectedly');
+    };
+    await happens('deposit/silent', 'final');
+    await tell('deposit/silent');
+    failsBefore = () => undefined;
+    expect(silent).toBe(0);
+    expect(await statesOf('deposit/silent')).toEqual(['delivered']);
   });
 });
 

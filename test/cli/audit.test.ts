@@ -32,6 +32,8 @@ async function depositsOf(address: string): Promise<readonly DepositRow[]> {
 
 /** An address with one deposit that is final, behind the cursor. */
 async function paid(lamports: number): Promise<DepositRow> {
+  // What comes before the scan has begun is not scanned.
+  await until(async () => (await ledger.scan.cursor()) !== null, PATIENCE_MS);
   const address = newWallet();
   await ledger.addresses.import([{ address, path: `m/${address}` }]);
   await rpc(use.chain.url, 'requestAirdrop', [address, lamports]);

@@ -9,10 +9,12 @@ import {
   type AuditReport,
   allOf,
   differencesBetween,
+  NOTHING_AUDITED,
 } from '../domain/audit.ts';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { deriveAta } from '../solana/ata.ts';
+import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
 
@@ -20,24 +22,28 @@ export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
 }
 
+/** A report on one address, and why it is not whole, where it is not. */
+type PartialReport = AuditReport & { readonly why: string };
+
 const ADDRESSES_AT_ONCE = 4;
 const ADDRESSES_OF_A_PAGE = 20;
 const BEAT_MS = 2_000;
+const MOST_NAMED = 3;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
 export function createAddressAudit(deps: AuditDeps) {
   const { ledger } = deps;
   return {
     /**
-     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. Throws NoHealthyNode where too
-     * few nodes list.
+     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
+     * is alarmed, and keeps no other from being audited.
      */
     async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       const beat = setInterval(() => heartbeat(), BEAT_MS);
       try {
         const all = order.address === null;
         const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
-        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOne(deps, one, order));
+        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
         return { ...allOf(parts), next };
       } finally {
@@ -45,30 +51,63 @@ export function createAddressAudit(deps: AuditDeps) {
       }
     },
 
-    /** Puts on record that every part of the audit is done; one that does not repair settles nothing. */
-    async closeAudit({ address, cause, from, to, repair: repaired }: AuditOrder): Promise<void> {
-      if (!repaired) return;
+    /** Puts on record that every part of the audit is done; one that does not repair, or that could not read all, settles nothing. */
+    async closeAudit(
+      { address, cause, from, to, repair: repaired }: AuditOrder,
+      { unread }: Pick<AuditReport, 'unread'>,
+    ): Promise<void> {
+      if (!repaired || unread > 0) return;
       if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
       if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
     },
   };
 }
 
-async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
+/** {@link auditOne}, and where nodes do not show all of it the alert that says so. */
+async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
+  const { alerts } = deps.ledger;
+  const { unread, why, ...report } = await auditOne(deps, address, order).catch(unlisted);
+  if (unread === 0) {
+    await alerts.close('audit_incomplete', address);
+  } else {
+    const message = `slots ${order.from} to ${order.to} of ${address} are not audited whole: ${why}`;
+    await alerts.raise({
+      kind: 'audit_incomplete',
+      subject: address,
+      message,
+      details: { ...order, address },
+    });
+  }
+  return { ...report, unread };
+}
+
+/** Nodes that do not list are answered for; whatever else fails is not. */
+function unlisted(error: unknown): PartialReport {
+  if (isDomainError(error, 'NoHealthyNode') || isDomainError(error, 'NodeFault') || error instanceof RpcError)
+    return { ...NOTHING_AUDITED, unread: 1, why: error.message };
+  throw error;
+}
+
+async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {
   const { ledger } = deps;
   const [from, to] = [BigInt(order.from), BigInt(order.to)];
   const before = await ledger.movements.arrivalsOf(address, from, to);
-  const found = await listedFor(deps, await accountsOf(deps, address, before), from, to);
+  const { listed: found, unread } = await listedFor(deps, await accountsOf(deps, address, before), from, to);
   if (order.repair) await repair(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
-  const differences = differencesBetween(arrivalsAt(address, found), before, now);
+  const hidden = new Set(unread);
+  const differences = differencesBetween(arrivalsAt(address, found), before, now).filter(
+    ({ signature }) => !hidden.has(signature),
+  );
   if (order.cause !== 'import') for (const one of differences) await ledger.alerts.raise(alarmOf(one));
   return {
     addresses: 1,
-    transactions: found.length,
+    transactions: found.length + unread.length,
     differences,
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
+    unread: unread.length,
+    why: `no node shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
   };
 }
 

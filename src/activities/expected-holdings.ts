@@ -37,19 +37,20 @@ export async function expectedOf(
   return [...baseline.balances, ...moved];
 }
 
-/** By what nodes list for the wallet since its baseline; where that explains all, the baseline moves on: the next look lists little. */
+/** By what nodes list for the wallet since its baseline, null where they do not show all of it; where that explains all, the baseline moves on: the next look lists little. */
 async function expectedByHistory(
   deps: ExpectationDeps,
   baseline: Baseline,
   { wallet, slot, holdings }: WalletHoldings,
-): Promise<readonly Holding[]> {
+): Promise<readonly Holding[] | null> {
   const { ledger } = deps;
   const derived = (await ledger.assets.list()).flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(wallet, asset, program)],
   );
   const held = [...baseline.balances, ...holdings].map(({ account }) => account);
   const accounts = new Set([wallet, ...derived, ...held]);
-  const listed = await listedFor(deps, accounts, baseline.slot + 1n, slot);
+  const { listed, unread } = await listedFor(deps, accounts, baseline.slot + 1n, slot);
+  if (unread.length > 0) return null;
   const moved = listed
     .flatMap(({ finding: { inflows, outflows } }) => [
       ...inflows,

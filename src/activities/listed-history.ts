@@ -17,6 +17,12 @@ export interface Listed {
   readonly finding: BlockFinding;
 }
 
+/** What could be read, and the transactions that nodes list and none shows. */
+export interface ListedHistory {
+  readonly listed: readonly Listed[];
+  readonly unread: readonly string[];
+}
+
 const AT_ONCE = 8;
 
 /**
@@ -24,18 +30,25 @@ const AT_ONCE = 8;
  * quorum of nodes lists them.
  */
 export async function listedFor(
-  { pool, matcher }: HistoryDeps,
+  deps: HistoryDeps,
   accounts: Iterable<string>,
   from: bigint,
   to: bigint,
-): Promise<readonly Listed[]> {
+): Promise<ListedHistory> {
   const signatures = new Set<string>();
   for (const account of accounts)
-    for (const { signature } of await historyOf(pool, account, from, to)) signatures.add(signature);
-  return pLimit(AT_ONCE).map([...signatures], async (signature) => {
-    const { slot, time, transaction } = await listedTransaction(pool, signature);
+    for (const { signature } of await historyOf(deps.pool, account, from, to)) signatures.add(signature);
+  const unread: string[] = [];
+  const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
+    const shown = await listedTransaction(deps.pool, signature);
+    if (shown === null) {
+      unread.push(signature);
+      return [];
+    }
+    const { slot, time, transaction } = shown;
     const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-    const [finding = { inflows: [], outflows: [], spends: [] }] = await matcher.findings([search]);
-    return { slot, time, finding };
+    const [finding = { inflows: [], outflows: [], spends: [] }] = await deps.matcher.findings([search]);
+    return [{ slot, time, finding }];
   });
+  return { listed: read.flat(), unread };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
+import { isDomainError } from '../domain/errors.ts';
 import {
   type Difference,
   differencesOf,
@@ -17,7 +18,7 @@ import { type ExpectationDeps, expectedOf } from './expected-holdings.ts';
 export interface ReconciliationDeps extends Omit<ExpectationDeps, 'scannedTo'> {
   /** Whether a scan keeps the record of what comes and goes. Default: it does. */
   readonly scans?: boolean;
-  /** How long the scan may take to come to what the nodes show. Default one minute. */
+  /** How long the scan may take to come to what the nodes show. Default one hour: a round of many wallets is not ended by a short halt. */
   readonly patienceMs?: number;
 }
 
@@ -31,7 +32,7 @@ const WALLETS_AT_ONCE = 8;
 const PAGE = 100;
 const BEAT_MS = 2_000;
 const WAIT_MS = 500;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 3_600_000;
 
 /** Holds the balances on chain against what is known to have come and gone. */
 export function createReconciliation(deps: ReconciliationDeps) {
@@ -78,10 +79,17 @@ async function expectations(
   const kinds = await deps.ledger.watched.among(shown.map(({ wallet }) => wallet));
   const compared: Compared[] = [];
   for (const one of shown) {
-    const expected = await expectedOf(deps, kinds.get(one.wallet) ?? 'deposit', one);
+    const kind = kinds.get(one.wallet) ?? 'deposit';
+    const expected = await expectedOf(deps, kind, one).catch(unlisted);
     if (expected !== null) compared.push({ ...one, expected });
   }
   return compared;
+}
+
+/** Nodes that do not list now are asked in the next round; whatever else fails is not answered for. */
+function unlisted(error: unknown): null {
+  if (isDomainError(error, 'NoHealthyNode')) return null;
+  throw error;
 }
 
 async function compare(

@@ -21,10 +21,15 @@ export function registerAudit(program: Command): void {
         const question = { address, from: String(from), to: String(to), repair };
         const audit = await untilInterrupted((signal) => connect().audits.run(question, { signal }));
         output.result(audit, render(audit));
-        if (audit.report === null) return EXIT.failure;
-        return audit.report.remaining === 0 ? EXIT.ok : EXIT.differs;
+        return exitOf(audit);
       }),
     );
+}
+
+function exitOf({ report }: Audit): number {
+  if (report === null) return EXIT.failure;
+  if (report.remaining > 0) return EXIT.differs;
+  return report.unread > 0 ? EXIT.unavailable : EXIT.ok;
 }
 
 async function untilInterrupted<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -41,8 +46,10 @@ async function untilInterrupted<T>(body: (signal: AbortSignal) => Promise<T>): P
 
 function render({ report, why, from, to }: Audit): string {
   if (report === null) return `the audit failed: ${why ?? 'nobody says why'}`;
-  const looked = `${report.transactions} transactions in slots ${from} to ${to}`;
-  if (report.found === 0) return `${looked}: chain and record agree`;
+  const hidden = report.unread === 0 ? '' : `; ${report.unread} that no node shows now: ask again`;
+  const looked = `${report.transactions} transactions in slots ${from} to ${to}${hidden}`;
+  if (report.found === 0)
+    return `${looked}: ${report.unread === 0 ? 'chain and record agree' : 'no difference is seen'}`;
   return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`].join('\n');
 }
 

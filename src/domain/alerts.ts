@@ -27,6 +27,8 @@ export const ALERT_KINDS = [
   'deposit_mismatch',
   /** An audit found a deposit that was not on record. Subject: its signature. */
   'deposit_missed',
+  /** What nodes list for an address, or its history, is shown by none: the audit is not done. Subject: the address. */
+  'audit_incomplete',
   /** Few deposit addresses are left to hand out. Subject: `sluice`. */
   'addresses_low',
   /** What the chain shows in an account is not the sum of what is on record. Subject: the account and the asset. */

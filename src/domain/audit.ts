@@ -22,6 +22,8 @@ export interface AuditReport {
   readonly found: number;
   /** How many of them the record still has, or still lacks. */
   readonly remaining: number;
+  /** Transactions, and histories of addresses, that no node shows: nothing is said of them, and the audit is not done. */
+  readonly unread: number;
 }
 
 /** An arrival of which chain and record said different things. Amounts are base units, slots too are decimal strings. */
@@ -56,6 +58,7 @@ export const NOTHING_AUDITED: AuditReport = {
   differences: [],
   found: 0,
   remaining: 0,
+  unread: 0,
 };
 
 /** Parts of one audit as one report. */
@@ -67,6 +70,7 @@ export function allOf(parts: readonly AuditReport[]): AuditReport {
     differences: parts.flatMap(({ differences }) => differences).slice(0, LISTED),
     found: sum(({ found }) => found),
     remaining: sum(({ remaining }) => remaining),
+    unread: sum(({ unread }) => unread),
   };
 }
 

@@ -1,6 +1,16 @@
 import { base58 } from '@scure/base';
-import { createTransferInstruction } from '@solana/spl-token';
-import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import {
+  createBurnInstruction,
+  createCloseAccountInstruction,
+  createTransferInstruction,
+} from '@solana/spl-token';
+import {
+  Keypair,
+  PublicKey,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
@@ -52,11 +62,19 @@ async function transferTokens(to: string, amount: bigint): Promise<void> {
   await room.localnet.airdrop(from, 1_000_000_000n);
   await room.localnet.mintTo(mint.address, from, amount);
   const account = (wallet: string) => new PublicKey(deriveAta(wallet, mint.address, TOKEN_PROGRAM));
+  await land(payer, [createTransferInstruction(account(from), account(to), payer.publicKey, amount)]);
+}
+
+function fail(): never {
+  throw new Error('the mint is listed before the first test');
+}
+
+async function land(payer: Keypair, instructions: TransactionInstruction[]): Promise<void> {
   const { blockhash } = await latestBlockhash(room.pool);
   const message = new TransactionMessage({
     payerKey: payer.publicKey,
     recentBlockhash: blockhash,
-    instructions: [createTransferInstruction(account(from), account(to), payer.publicKey, amount)],
+    instructions,
   });
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([payer]);
@@ -152,8 +170,10 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
     controls.clearFaults();
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
+    expect(await stateOf(wallet)).toBe('used');
     expect(await dueAudits()).toEqual([]);
   });
 });
@@ -204,5 +224,27 @@ describe('an audit', () => {
     expect(await room.depositsOf(wallet)).toHaveLength(1);
     await audit({ ...order, repair: true });
     expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);
+  });
+
+  it('knows of accounts that are closed since, by what came to them', async () => {
+    const { asset, ...terms } = (await room.ledger.assets.get(room.localnet.mint.address)) ?? fail();
+    const owner = Keypair.generate();
+    const wallet = owner.publicKey.toBase58();
+    await room.ledger.addresses.import([{ address: wallet, path: 'm/closed' }]);
+    await room.localnet.airdrop(wallet, 1_000_000_000n);
+    await room.localnet.mintTo(asset, wallet, 1_000_000n);
+    room.finalize();
+    const account = new PublicKey(deriveAta(wallet, asset, TOKEN_PROGRAM));
+    await land(owner, [
+      createBurnInstruction(account, new PublicKey(asset), owner.publicKey, 1_000_000n),
+      createCloseAccountInstruction(account, owner.publicKey, owner.publicKey),
+    ]);
+    await room.scanAll(room.scanner());
+    await room.ledger.db.deleteFrom('asset').where('asset', '=', asset).execute();
+    const to = (await room.ledger.scan.cursor())?.slot.toString() ?? '';
+    const report = await audit({ address: wallet, from: '1', to, repair: false, cause: 'operator' });
+    await room.ledger.assets.put({ asset, ...terms });
+    expect(report).toMatchObject({ found: 0, unread: 0 });
+    expect((await assetsOf(wallet)).get(asset)).toBe(1_000_000n);
   });
 });

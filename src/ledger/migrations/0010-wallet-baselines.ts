@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely';
 export const walletBaselines = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql`create table wallet_baseline (
-      wallet text not null references watched_wallet (address),
+      wallet text not null,
       account text not null,
       asset text not null,
       slot bigint not null,

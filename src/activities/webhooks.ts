@@ -42,8 +42,8 @@ export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) 
 }
 
 /** The tries themselves. A repeated one sends the same event id. */
-export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
-  const { webhooks, deliveries, alerts } = ledger;
+export function createWebhookActivities(deps: WebhookDeps) {
+  const { webhooks, deliveries, alerts } = deps.ledger;
 
   return {
     /**
@@ -54,7 +54,7 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
       const due = await deliveries.due(key);
       if (due === null) return;
       if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
-      const outcome = await tell(key.endpoint, due);
+      const outcome = await tell(deps, key.endpoint, due);
       if (outcome.kind === 'unsent') throw await unsent(key, outcome.why);
       await alerts.close(UNSENT, key.endpoint);
       if (outcome.kind === 'heard') return deliveries.delivered(key);
@@ -63,25 +63,6 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
       await deliveries.giveUp(key, 'the receiver answered 410 Gone');
     },
   };
-
-  async function tell(endpoint: string, { id, url, body }: Due): Promise<Outcome> {
-    const at = new Date();
-    let headers: Readonly<Record<string, string>>;
-    try {
-      headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));
-    } catch (error) {
-      if (isDomainError(error)) throw error;
-      return { kind: 'unsent', why: sentenceOf(error) };
-    }
-    try {
-      return judge(await sender.post(url, headers, body), at);
-    } catch (error) {
-      const why = sentenceOf(error);
-      return error instanceof OwnFault
-        ? { kind: 'unsent', why }
-        : { kind: 'missed', why, retryAfterMs: null };
-    }
-  }
 
   async function unsent({ endpoint, sequence }: DeliveryKey, why: string): Promise<Error> {
     const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
@@ -99,6 +80,28 @@ export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
     if (tries >= patience.attempts) return deliveries.giveUp(key);
     const asked = retryAfterMs === null ? null : Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
     throw notYet('WebhookNotDelivered', why, asked ?? waitAfter(tries, patience));
+  }
+}
+
+/** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */
+async function tell(
+  { ledger: { webhooks }, sender }: WebhookDeps,
+  endpoint: string,
+  { id, url, body }: Due,
+): Promise<Outcome> {
+  const at = new Date();
+  let headers: Readonly<Record<string, string>>;
+  try {
+    headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));
+  } catch (error) {
+    if (isDomainError(error)) throw error;
+    return { kind: 'unsent', why: sentenceOf(error) };
+  }
+  try {
+    return judge(await sender.post(url, headers, body), at);
+  } catch (error) {
+    const why = sentenceOf(error);
+    return error instanceof OwnFault ? { kind: 'unsent', why } : { kind: 'missed', why, retryAfterMs: null };
   }
 }
 

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -17,9 +16,7 @@ import { verifyWebhook } from '../../src/client/client.ts';
 import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
-import { Webhooks } from '../../src/ledger/webhooks.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
-import { sealOf } from '../../src/platform/seal.ts';
 import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { handOver } from '../../src/workers/outbox.ts';
@@ -297,80 +294,6 @@ describe('an event that no try delivers', () => {
 });
 
 describe("a fault of our own is not the receiver's", () => {
-  /** The event of this thing, and what a try of it with other means comes to. */
-  async function waits(entity: string) {
-    await happens(entity, 'final');
-    const key = await createDeliverySteps(service.ledger).nextDelivery({ endpoint, entity });
-    if (key === null) throw new Error('nothing waits');
-    const { deliveries, alerts } = service.ledger;
-    const tryWith = (given: { readonly sender?: WebhookSender; readonly webhooks?: Webhooks }) =>
-      createWebhookActivities({
-        ledger: { deliveries, alerts, webhooks: given.webhooks ?? service.ledger.webhooks },
-        sender: given.sender ?? sender,
-      }).deliver(key, { ...PATIENCE, attempts: 1 });
-    return tryWith;
-  }
-
-  async function untouched(): Promise<void> {
-    const { rows } = await service.ledger.deliveries.list({ endpoint, limit: 9 });
-    expect(rows).toMatchObject([{ state: 'waiting', attempts: 0, lastError: null }]);
-  }
-
-  async function alarmed(): Promise<readonly string[]> {
-    const { rows } = await service.ledger.alerts.list({ open: true, limit: 99 });
-    return rows
-      .filter(({ kind, subject }) => kind === 'webhook_unsent' && subject === endpoint)
-      .map(({ message }) => message);
-  }
-
-  it('where its secret cannot be opened: it is alarmed, and delivered once it can be', async () => {
-    const [key, other] = [randomBytes(32), randomBytes(32)];
-    const { db } = service.ledger;
-    await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
-    const tryWith = await waits('deposit/sealed');
-    const sealed = new Webhooks(db, sealOf([other]));
-    await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
-    await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining('by a fault of our own')]);
-    expect(receiver.received).toEqual([]);
-    await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
-    expect(receiver.types()).toEqual(told('final'));
-    expect(await alarmed()).toEqual([]);
-  });
-
-  it.each(['EAI_AGAIN', 'ENETUNREACH'])('where our resolver or network fails: %s', async (code) => {
-    const { db } = service.ledger;
-    await sql`update webhook_endpoint set url = ${`http://${code}.example:${receiver.port}/`}`.execute(db);
-    const tryWith = await waits(`deposit/${code}`);
-    const failing = (failure: string) =>
-      new WebhookSender({
-        allowPrivate: true,
-        resolve: () => Promise.reject(Object.assign(new Error(failure), { code: failure })),
-      });
-    for (let again = 0; again < 3; again += 1)
-      await expect(tryWith({ sender: failing(code) })).rejects.toMatchObject({ type: 'WebhookNotSent' });
-    await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining(code)]);
-    await tryWith({ sender: failing('ENOTFOUND') });
-    expect(await statesOf(`deposit/${code}`)).toEqual(['dead']);
-    expect(await alarmed()).toEqual([]);
-  });
-
-  it('where a 401 comes with a clock far from ours; with the same clock it is the receiver that refuses', async () => {
-    const tryWith = await waits('deposit/clock');
-    const refuses = (at: number) =>
-      receiver.behave((response) => response.writeHead(401, { date: new Date(at).toUTCString() }).end());
-    refuses(Date.now() + 3_600_000);
-    await expect(tryWith({})).rejects.toMatchObject({ type: 'WebhookNotSent' });
-    await untouched();
-    expect(await alarmed()).toEqual([
-      expect.stringMatching(/answered 401, and its clock and ours are 3\d+ s apart/),
-    ]);
-    refuses(Date.now());
-    await tryWith({});
-    expect(await statesOf('deposit/clock')).toEqual(['dead']);
-  });
-
   it('where our database is silent between two tries: neither is counted, and the run goes on', async () => {
     let silent = 4;
     failsBefore = () => {

@@ -1,4 +1,5 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { givenRows } from './given-rows.ts';
@@ -106,13 +107,30 @@ export class DepositAddresses {
 
   /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
   async markAudited(address: string, since: bigint): Promise<void> {
-    await this.#db
-      .updateTable('depositAddress')
-      .set({ state: 'free' })
-      .where('address', '=', address)
-      .where('since', '=', since)
-      .where('state', '=', 'auditing')
-      .execute();
+    await this.#db.transaction().execute(async (trx) => {
+      const audited = await trx
+        .selectFrom('depositAddress')
+        .select('address')
+        .where('address', '=', address)
+        .where('since', '=', since)
+        .where('state', '=', 'auditing')
+        .forUpdate()
+        .executeTakeFirst();
+      if (audited === undefined) return;
+      // Asked behind the lock, which whatever arrives takes, too: see markUsed.
+      const came = await trx
+        .selectFrom('deposit')
+        .select('id')
+        .where('wallet', '=', address)
+        .where((row) => row.or([row('reason', 'is', null), row('reason', '<>', 'internal')]))
+        .limit(1)
+        .executeTakeFirst();
+      await trx
+        .updateTable('depositAddress')
+        .set({ state: came === undefined ? 'free' : 'used' })
+        .where('address', '=', address)
+        .execute();
+    });
   }
 
   #rows() {
@@ -124,11 +142,11 @@ export class DepositAddresses {
   }
 }
 
-/** Whatever comes to a wallet before it is assigned keeps it from ever being given out. */
+/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; one that is audited is locked, and stays so. */
 export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
     .updateTable('depositAddress')
-    .set({ state: 'used' })
+    .set({ state: sql<DepositAddressState>`case state when 'free' then 'used' else state end` })
     .where('address', '=', anyOf(wallets))
     .where('state', 'in', ['auditing', 'free'])
     .execute();

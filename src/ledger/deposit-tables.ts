@@ -133,6 +133,15 @@ interface SpendTable {
   judged: Generated<boolean>;
 }
 
+interface WalletBaselineTable {
+  wallet: string;
+  account: string;
+  asset: string;
+  slot: bigint;
+  amount: bigint;
+  takenAt: Generated<Date>;
+}
+
 /** The tables of what arrives; part of `Tables`. */
 export interface DepositTables {
   watchVersion: WatchVersionTable;
@@ -148,4 +157,5 @@ export interface DepositTables {
   depositEvent: DepositEventTable;
   outflow: OutflowTable;
   spend: SpendTable;
+  walletBaseline: WalletBaselineTable;
 }

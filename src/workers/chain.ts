@@ -147,6 +147,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
   return createDepositActivities({
     ledger,
     pool: chain.pool,
+    scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,

@@ -76,8 +76,8 @@ export const WATCH: ActivityOptions = {
   retry,
 };
 
-/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. */
-export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patience): ActivityOptions {
+/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. The record counts its tries. */
+export function deliverOptions({ firstRetryMs, longestRetryMs }: Patience): ActivityOptions {
   return {
     summary: 'tell the endpoint',
     taskQueue: WEBHOOK_TASK_QUEUE,
@@ -86,7 +86,6 @@ export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patie
       initialInterval: firstRetryMs,
       backoffCoefficient: 2,
       maximumInterval: longestRetryMs,
-      maximumAttempts: attempts,
       nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
     },
   };

@@ -90,11 +90,9 @@ export const EvidenceBody = z
           slot: u64.nullable(),
           error: z.string().nullable(),
           atSlot: u64.nullable().meta({ description: 'The slot that the node had come to when it answered' }),
-          historyFrom: u64
-            .nullable()
-            .meta({
-              description: 'The first block of the history in which the transaction was looked for in vain',
-            }),
+          historyFrom: u64.nullable().meta({
+            description: 'The first block of the history in which the transaction was looked for in vain',
+          }),
         }),
       )
       .readonly(),

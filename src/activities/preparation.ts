@@ -38,8 +38,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    await noneTooLate(ledger);
-    await inTime(walletWatch.look());
+    await mayBegin(ledger, walletWatch);
     const n = attempts.length + 1;
     const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
     for (let turn = 0; ; turn += 1) {
@@ -84,6 +83,11 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
+}
+
+async function mayBegin(ledger: Ledger, walletWatch: PreparationDeps['walletWatch']): Promise<void> {
+  await noneTooLate(ledger);
+  await inTime(walletWatch.look());
 }
 
 // Else a crowd that a slow signer cannot serve within one life of a blockhash would die and be prepared again, over and over.

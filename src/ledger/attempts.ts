@@ -1,6 +1,7 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
+import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
 import { GENERATION } from './continuity.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
@@ -15,10 +16,8 @@ import { stopOf } from './stops.ts';
 import { toJson } from './to-json.ts';
 import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
+export type { AttemptRow } from './attempt-row.ts';
 export type { ReservationInput } from './reservations.ts';
-
-/** One transaction for a withdrawal, from before it is signed to its end. `message` and `raw` are base64, `messageHash` hex of SHA-256. */
-export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
 
 export type NewAttempt = Omit<
   AttemptRow,
@@ -276,32 +275,4 @@ async function afterSettlement(
     await landFee(trx, id, settled.slot, settled.feeLamports);
     if (!isStopped) await enterStatus(trx, id, 'failed', reason ?? null);
   }
-}
-
-async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
-  return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
-}
-
-async function readAttempt(db: Database, withdrawalId: string, n: number): Promise<AttemptRow> {
-  const row = await db
-    .selectFrom('attempt')
-    .selectAll()
-    .where('withdrawalId', '=', withdrawalId)
-    .where('n', '=', n)
-    .executeTakeFirst();
-  if (row !== undefined) return row;
-  throw new DomainError('NotFound', `withdrawal ${withdrawalId} has no attempt ${n}`, { withdrawalId, n });
-}
-
-function illegal(row: AttemptRow, wish: string): DomainError {
-  const { withdrawalId, n, state } = row;
-  return new DomainError(
-    'IllegalTransition',
-    `attempt ${withdrawalId}/${n} is ${state} and may not ${wish}`,
-    {
-      withdrawalId,
-      n,
-      state,
-    },
-  );
 }

@@ -108,7 +108,9 @@ describe('a token with a transfer hook', () => {
       maxRentLamports: rentLamports.toString(),
     };
     const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
-      new MockActivityEnvironment().run(createSignerActivities({ signer, bounds }).signTransaction, task);
+      new MockActivityEnvironment().run(() =>
+        createSignerActivities({ signer, bounds }).signTransaction(task),
+      );
     expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
     await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });
   });

@@ -44,13 +44,12 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = { look: async () => undefined };
-  const { prepareAttempt } = createPreparation({ ledger, composer, walletWatch });
+  const preparing = createPreparation({ ledger, composer, walletWatch });
   const shown = { status: 'requested', code: null } as const;
   return async (of) => {
-    const work: Promise<Preparation> = new MockActivityEnvironment().run(prepareAttempt, {
-      terms: of,
-      shown,
-    });
+    const work: Promise<Preparation> = new MockActivityEnvironment().run(() =>
+      preparing.prepareAttempt({ terms: of, shown }),
+    );
     const preparation = await work;
     if (preparation.kind !== 'prepared') throw new Error(`${of.id} is ${preparation.status}`);
     return preparation.attempt;
@@ -88,8 +87,10 @@ function twins(): readonly [string, string] {
 async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): Promise<unknown> {
   const signature = base58.encode(await room.signer.sign(base64.decode(message)));
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  const { landAttempt } = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
-  const work = new MockActivityEnvironment({}, { client }).run(landAttempt, { id, n, signature });
+  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
+  const work = new MockActivityEnvironment({}, { client }).run(() =>
+    landings.landAttempt({ id, n, signature }),
+  );
   return room.withBlocks(work);
 }
 

@@ -9,11 +9,11 @@ import { signerWorker } from '../../src/workers/signer.ts';
 /** The real signer with a key that lets everybody wait for SLOW_MS. */
 const config = readConfigOrExit(process.env, 'signer');
 const delay = Number(process.env['SLOW_MS']);
-const slowly = ({ address, sign }: Signer): Signer => ({
-  address,
+const slowly = (signer: Signer): Signer => ({
+  address: signer.address,
   sign: async (message) => {
     await sleep(delay);
-    return sign(message);
+    return signer.sign(message);
   },
 });
 const staff = async (connection: NativeConnection) => [await signerWorker(config, connection, slowly)];

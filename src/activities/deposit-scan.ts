@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
-import type { ScanView, TailOrder } from '../domain/scan.ts';
+import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
-import { type Stand, scanView, standsSince } from '../domain/scan-view.ts';
+import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
-import { ScanAlarms, standAfter } from './scan-alarms.ts';
+import { haltAfter, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -26,9 +26,9 @@ export function createDepositScan(deps: DepositScanDeps) {
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, and has a second witness confirm what arrived; where it cannot go on it
-     * says so and tries again. Answers how it stands at the end. Any number may run at once: each block is committed by one.
+     * says so and tries again; while it is paused it does nothing else. Answers how it stands at the end. Any number may run at once: each block is committed by one.
      */
-    async scanTail({ seconds, since }: TailOrder): Promise<ScanView> {
+    async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();
       const failed = new AbortController();
       const end = AbortSignal.any([
@@ -40,12 +40,12 @@ export function createDepositScan(deps: DepositScanDeps) {
       try {
         const confirmer = new DepositConfirmer(deps);
         const announcer = new DepositAnnouncer(deps);
-        const [view] = await Promise.all([
+        const [status] = await Promise.all([
           follow(deps, reporter, since, end),
           keepLooking(deps, () => confirmer.confirm(), end),
           ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
         ]);
-        return view;
+        return status;
       } finally {
         failed.abort();
         reporter.stop();
@@ -57,15 +57,15 @@ export function createDepositScan(deps: DepositScanDeps) {
 async function follow(
   deps: DepositScanDeps,
   reporter: ScanReporter,
-  stoodSince: ScanView['since'],
+  stoodSince: string | null,
   end: AbortSignal,
-): Promise<ScanView> {
+): Promise<ScanStatus> {
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
-  let last: Stand = { state: 'starting', cursor: null, tip: null, gap: null, why: null };
+  let last: Stand = { state: 'starting', cursor: null, tip: null };
   let pace: Pace = NO_PACE;
-  let since = dateOf(reporter.resumed === null ? stoodSince : reporter.resumed.since);
-  let view = scanView(last, pace, since, new Date());
+  let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
+  let status = statusOf(last, pace, since, new Date());
   while (!end.aborted) {
     const began = performance.now();
     const { stand, blocks } = await attempt(scanner, last);
@@ -74,11 +74,11 @@ async function follow(
     await alarms.note(stand, since, now).catch(() => undefined);
     if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
-    view = scanView(stand, pace, since, new Date());
-    reporter.show(view);
+    status = statusOf(stand, pace, since, new Date());
+    reporter.show(status);
     last = stand;
   }
-  return view;
+  return status;
 }
 
 async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: Stand; blocks: number }> {
@@ -86,27 +86,35 @@ async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: S
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
-    const stand = standAfter(error);
-    if (stand === null) throw error;
-    return { stand: { ...last, gap: null, ...stand }, blocks: 0 };
+    const halt = haltAfter(error);
+    if (halt === null) throw error;
+    return { stand: { cursor: last.cursor, tip: last.tip, ...halt }, blocks: 0 };
   }
 }
 
-function standOf({ cursor, tip, stand, gap }: Step): Stand {
-  const still = { cursor, tip, gap };
-  switch (stand) {
+function standOf(step: Step): Stand {
+  const { cursor, tip } = step;
+  const still = { cursor, tip };
+  switch (step.stand) {
     case 'goes on':
-      return { ...still, state: 'tail', why: null };
+      return { ...still, state: 'tail' };
     case 'idle':
       return tip <= cursor.slot
-        ? { ...still, state: 'tail', why: null }
+        ? { ...still, state: 'tail' }
         : {
             ...still,
             state: 'waiting',
             why: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
           };
-    case 'gap':
-      return { ...still, state: 'gap', why: `no node shows the blocks from slot ${gap?.from} to ${gap?.to}` };
+    case 'gap': {
+      const { from, to } = step.gap;
+      return {
+        ...still,
+        state: 'gap',
+        gap: step.gap,
+        why: `no node shows the blocks from slot ${from} to ${to}`,
+      };
+    }
     case 'lost':
       return {
         ...still,
@@ -116,15 +124,16 @@ function standOf({ cursor, tip, stand, gap }: Step): Stand {
   }
 }
 
-/** Does `look` again and again beside the scan; one that fails because nodes or the database are away is left to the next. */
+/** Does `look` again and again beside the scan, unless that is paused; one that fails because nodes or the database are away is left to the next. */
 async function keepLooking(
   deps: DepositScanDeps,
   look: () => Promise<unknown>,
   end: AbortSignal,
 ): Promise<void> {
   while (!end.aborted) {
-    await look().catch((error: unknown) => {
-      if (standAfter(error) === null) throw error;
+    const looked = deps.ledger.scanPauses.assertNone().then(look);
+    await looked.catch((error: unknown) => {
+      if (haltAfter(error) === null) throw error;
     });
     await rest(deps.pollMs ?? POLL_MS, end);
   }

@@ -23,6 +23,7 @@ import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
+import { ScanPauses } from './scan-pauses.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
 import { WalletHistory } from './wallet-history.ts';
@@ -49,6 +50,7 @@ export interface Ledger {
   readonly addresses: DepositAddresses;
   readonly assets: Assets;
   readonly scan: Scan;
+  readonly scanPauses: ScanPauses;
   readonly gaps: Gaps;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
@@ -95,6 +97,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     addresses: new DepositAddresses(db),
     assets: new Assets(db),
     scan: new Scan(db),
+    scanPauses: new ScanPauses(db),
     gaps: new Gaps(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),

@@ -128,7 +128,7 @@ describe('the watch set', () => {
     const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
     expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
     await imported(use.ledger, ANN);
-    expect(await use.ledger.watched.get(ANN)).toMatchObject({ watchedAfter: 150n });
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });
     expect(await commit(use.ledger, blocks)).toBe('committed');
   });
 

@@ -56,6 +56,24 @@ describe('a deposit address', () => {
     expect(await use.ledger.watched.version()).toBe(version);
   });
 
+  it('is refused under another path, alone or in a list of which nothing is taken, and stays as it was', async () => {
+    await imported(use.ledger, ANN);
+    const other = { address: ANN, path: 'm/9' };
+    const list = [
+      ...Array.from({ length: 5_001 }, (_, n) => ({ address: address(`n${n}`), path: 'm' })),
+      other,
+    ];
+    const twice = [BEN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
+    for (const entries of [[other], list, twice])
+      await expect(use.ledger.addresses.import(entries)).rejects.toMatchObject({
+        code: 'InvalidRequest',
+        context: { field: 'path' },
+      });
+    expect(await use.ledger.addresses.freeCount()).toBe(1);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ path: 'm/0' });
+    await imported(use.ledger, ANN);
+  });
+
   it('of before is not given out until what it was paid is audited', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     expect(await use.ledger.addresses.toAudit(10)).toMatchObject([

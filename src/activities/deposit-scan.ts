@@ -14,6 +14,8 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly pollMs?: number;
   /** Whether deposits are told as soon as their block is confirmed. Default: no. */
   readonly announces?: boolean;
+  /** Slots behind the cursor whose headers are kept. Default: as {@link KeptBlocks} says. */
+  readonly keptSlots?: bigint;
   /** Aborted when this process is to end: the scan is then left to others at once. */
   readonly stop?: AbortSignal;
 }
@@ -25,7 +27,7 @@ const WAIT_MS = 2_000;
 export function createDepositScan(deps: DepositScanDeps) {
   return {
     /**
-     * Moves the cursor along with the chain for `seconds`, and has a second witness confirm what arrived; where it cannot go on it
+     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
      * says so and tries again; while it is paused it does nothing else. Answers how it stands at the end. Any number may run at once: each block is committed by one.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
@@ -43,6 +45,7 @@ export function createDepositScan(deps: DepositScanDeps) {
         const [status] = await Promise.all([
           follow(deps, reporter, since, end),
           keepLooking(deps, () => confirmer.confirm(), end),
+          look(deps, () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
         ]);
         return status;
@@ -124,18 +127,25 @@ function standOf(step: Step): Stand {
   }
 }
 
-/** Does `look` again and again beside the scan, unless that is paused; one that fails because nodes or the database are away is left to the next. */
+/** Does this again and again beside the scan. */
 async function keepLooking(
   deps: DepositScanDeps,
-  look: () => Promise<unknown>,
+  work: () => Promise<unknown>,
   end: AbortSignal,
 ): Promise<void> {
   while (!end.aborted) {
-    const looked = deps.ledger.scanPauses.assertNone().then(look);
-    await looked.catch((error: unknown) => {
-      if (haltAfter(error) === null) throw error;
-    });
+    await look(deps, work);
     await rest(deps.pollMs ?? POLL_MS, end);
+  }
+}
+
+/** Does this unless the scan is paused; where it fails because nodes or the database are away it is left to the next time. */
+async function look({ ledger }: DepositScanDeps, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await ledger.scanPauses.assertNone();
+    await work();
+  } catch (error) {
+    if (haltAfter(error) === null) throw error;
   }
 }
 

@@ -40,7 +40,7 @@ export async function resume(deps: ScanDeps, order: ScanOrder): Promise<ScanOver
 /**
  * Starts a run that reads the blocks of a range again, or joins the one that does; answers how the scan stands.
  *
- * @throws DomainError InvalidRequest for slots that are not scanned yet, Unavailable
+ * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
  */
 export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanOverview> {
   const cursor = await deps.ledger.scan.cursor();
@@ -48,6 +48,7 @@ export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<S
     const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
     throw new DomainError('InvalidRequest', message, { field: 'to' });
   }
+  await deps.ledger.rescans.begin({ ...range, from: BigInt(range.from), to: BigInt(range.to) });
   await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
     deps.temporal.workflow.start('depositRescan', {
       workflowId: rescanWorkflowId(range),

@@ -44,6 +44,8 @@ interface ScanCursorTable {
   slot: bigint;
   blockhash: string;
   height: bigint;
+  /** No header up to there is on record any more; null where none was pruned. */
+  prunedTo: bigint | null;
 }
 
 interface BlockTable {

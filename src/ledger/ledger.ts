@@ -13,6 +13,7 @@ import { DepositAddresses } from './deposit-addresses.ts';
 import { DepositFeed } from './deposit-feed.ts';
 import { Deposits } from './deposits.ts';
 import { Gaps } from './gaps.ts';
+import { KeptBlocks } from './kept-blocks.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
 import { Movements } from './movements.ts';
@@ -21,6 +22,7 @@ import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
+import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
 import { ScanPauses } from './scan-pauses.ts';
@@ -51,6 +53,8 @@ export interface Ledger {
   readonly assets: Assets;
   readonly scan: Scan;
   readonly scanPauses: ScanPauses;
+  readonly keptBlocks: KeptBlocks;
+  readonly rescans: Rescans;
   readonly gaps: Gaps;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
@@ -98,6 +102,8 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     assets: new Assets(db),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
+    keptBlocks: new KeptBlocks(db),
+    rescans: new Rescans(db),
     gaps: new Gaps(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),

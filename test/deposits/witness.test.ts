@@ -165,6 +165,16 @@ describe('the alerts about a scan that stands still', () => {
     expect(await stateOf(wallet)).toBe('final');
   });
 
+  it('headers go in the rhythm of the scan', async () => {
+    room.finalize(9);
+    await room.scanAll(room.scanner());
+    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const scan = createDepositScan({ ...room.deps(), keptSlots: 4n });
+    await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
+    const kept = await room.ledger.scan.headersBetween(0n, cursor);
+    expect(kept.map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
+  });
+
   it('fire over the runs of the scan, each of which is as long as they wait', async () => {
     const silent = { kind: 'http', status: 503 } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What people order of the scan, and since when a spend waits to be judged. */
+/** What people order of the scan, how far its headers are pruned, and since when a spend waits to be judged. */
 export const scanOrders = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await statement.execute(db);
@@ -27,5 +27,6 @@ const STATEMENTS = [
     begun_at timestamptz not null default now(),
     primary key (from_slot, to_slot)
   )`,
+  sql`alter table scan_cursor add column pruned_to bigint`,
   sql`alter table spend add column seen_at timestamptz not null default now()`,
 ];

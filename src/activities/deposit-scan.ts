@@ -65,7 +65,8 @@ async function follow(
 ): Promise<ScanStatus> {
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
-  let last: Stand = { state: 'starting', cursor: null, tip: null };
+  const begin = await deps.ledger.scan.cursor().catch(() => null);
+  let last: Stand = { state: 'starting', cursor: begin, tip: null };
   let pace: Pace = NO_PACE;
   let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
   let status = statusOf(last, pace, since, new Date());

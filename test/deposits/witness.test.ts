@@ -152,7 +152,8 @@ describe('the alerts about a scan that stands still', () => {
       new MockActivityEnvironment().run(() =>
         createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
       );
-    expect(await tail()).toMatchObject({ state: 'paused', ...pause });
+    const slot = (await room.ledger.scan.cursor())?.slot.toString();
+    expect(await tail()).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
     expect(await stateOf(wallet)).toBe('pending');
     await new ScanAlarms(room.ledger).note(
       { cursor, tip, state: 'paused', ...pause, since: new Date(0) },

@@ -45,10 +45,15 @@ export class DepositAddresses {
     return { imported, known: entries.length - imported };
   }
 
-  /** The address of this user, a free one where the user has none. Throws NoFreeAddress. */
+  /**
+   * The address of this user, a free one where the user has none. Throws NoFreeAddress; and Unavailable before the scan has begun, as
+   * what is paid in blocks before its first one is not looked for.
+   */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
+    if ((await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst()) === undefined)
+      throw new DomainError('Unavailable', 'the scan of blocks has not begun: no address is watched yet');
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;

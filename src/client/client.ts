@@ -33,7 +33,7 @@ export type {
 export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
-export type { ScanGap, ScanRange, ScanStatus } from './scan.ts';
+export type { ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type {
   Attempt,
   ListFilter,

@@ -30,12 +30,14 @@ export class DepositAddresses {
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
    * on and cannot be assigned before {@link markAudited}; a known one that nobody has, and that is not audited from so early, goes back
    * to that, also while it is being audited.
-   * Throws InvalidRequest for a wallet that we pay from.
+   * Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
   ): Promise<{ imported: number; known: number }> {
+    for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
+      await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
@@ -44,10 +46,15 @@ export class DepositAddresses {
     return { imported, known: entries.length - imported };
   }
 
-  /** The address of this user, a free one where the user has none. Throws NoFreeAddress. */
+  /**
+   * The address of this user, a free one where the user has none. Throws NoFreeAddress; and Unavailable before the scan has begun, as
+   * what is paid in blocks before its first one is not looked for.
+   */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
+    if ((await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst()) === undefined)
+      throw new DomainError('Unavailable', 'the scan of blocks has not begun: no address is watched yet');
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
@@ -176,5 +183,22 @@ async function importPart(
     .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
+  // What another import has brought in meanwhile, or these entries name twice, is on record by now.
+  await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);
+}
+
+/** Under another path its keys would be looked for where they are not: what it holds could not be moved. */
+async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Promise<void> {
+  const rows = await db
+    .selectFrom('depositAddress')
+    .select(['address', 'path'])
+    .where('address', '=', anyOf(entries.map(({ address }) => address)))
+    .execute();
+  const known = new Map(rows.map(({ address, path }) => [address, path]));
+  const other = entries.find(({ address, path }) => (known.get(address) ?? path) !== path);
+  if (other === undefined) return;
+  const { address, path } = other;
+  const message = `path: ${address} is on record under ${known.get(address)}, not under ${path}`;
+  throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

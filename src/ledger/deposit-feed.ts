@@ -42,12 +42,6 @@ export class DepositFeed {
       deposit: { ...deposit, state: kind, amount: amountThen, reason: reasonThen },
     }));
   }
-
-  /** The sequence of the newest event, 0 before the first. */
-  async last(): Promise<bigint> {
-    const row = await this.#db.selectFrom('depositFeed').select('lastSequence').executeTakeFirstOrThrow();
-    return row.lastSequence;
-  }
 }
 
 /**

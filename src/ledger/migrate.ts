@@ -10,6 +10,7 @@ import { cluster } from './migrations/0007-cluster.ts';
 import { judgedSpends } from './migrations/0008-judged-spends.ts';
 import { generations } from './migrations/0009-generations.ts';
 import { walletBaselines } from './migrations/0010-wallet-baselines.ts';
+import { scanOrders } from './migrations/0011-scan-orders.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -23,6 +24,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-judged-spends': judgedSpends,
   '0009-generations': generations,
   '0010-wallet-baselines': walletBaselines,
+  '0011-scan-orders': scanOrders,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

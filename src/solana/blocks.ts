@@ -205,7 +205,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 }
 
 /** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
-async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
+export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
   const shown = await pool.agreed((node) => readBlock(node, slot, 'signatures'), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);

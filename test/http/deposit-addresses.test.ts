@@ -13,6 +13,7 @@ const ROOT = '/v1/deposit-addresses';
 let desk: DepositDesk;
 beforeAll(async () => {
   desk = await DepositDesk.open();
+  await desk.ledger.scan.start(START);
 });
 afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());
@@ -83,6 +84,14 @@ describe('a manifest that cannot be believed writes nothing', () => {
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
   });
 
+  test('naming a known address under another path', async () => {
+    const elsewhere = { ...desk.keys.entry(0), path: "m/44'/501'/7'/0'" };
+    const manifest = desk.keys.manifest([desk.keys.entry(30), elsewhere]);
+    const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
+    expect([status, body.code, body.field]).toEqual([400, 'InvalidRequest', 'path']);
+    expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
+  });
+
   test('by another key than the one that is set', async () => {
     const manifestKey = new DepositKeys(new Uint8Array(64).fill(4)).manifestKey;
     const strict = await desk.also({ addresses: { manifestKey, lowWater: 0 } });
@@ -144,7 +153,6 @@ describe('what is wrong with an address', () => {
 
   test('it was paid, and holds less than the chain demands', async () => {
     const { address } = desk.keys.entry(2);
-    await desk.ledger.scan.start(START);
     const paid = blocks(START, [inflow(address)]);
     const matched = {
       blocks: paid,

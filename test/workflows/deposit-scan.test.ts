@@ -76,7 +76,7 @@ beforeAll(async () => {
   const common = { connection, namespace: service.namespace };
   const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
   workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
+    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath, activities: steps }),
     Worker.create({ ...common, taskQueue: WATCH_TASK_QUEUE, activities: steps }),
   ]);
   running = Promise.all(workers.map((worker) => worker.run()));

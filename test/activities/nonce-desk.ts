@@ -61,8 +61,12 @@ export class NonceDesk {
   async upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | null> {
     const task = await this.act.prepareUpkeep(request);
     if (task === null) return null;
-    const { signature } = await run((input) => this.act.signUpkeep(input), task);
+    const { signature } = await this.signUpkeep(task);
     return this.landUpkeep(task, signature);
+  }
+
+  signUpkeep(task: NonceUpkeepTask) {
+    return run((input) => this.act.signUpkeep(input), task);
   }
 
   landUpkeep({ messageHash }: NonceUpkeepTask, signature: string): Promise<NonceUpkeepEnd> {

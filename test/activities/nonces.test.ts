@@ -175,7 +175,7 @@ describe('a withdrawal with a durable nonce', () => {
     const task = await desk.act.prepareUpkeep(request);
     if (task === null) throw new Error('the account is leased with this nonce');
     expect((await desk.land(signed)).kind).toBe('finalized');
-    const { signature } = await desk.act.signUpkeep(task);
+    const { signature } = await desk.signUpkeep(task);
     expect(await desk.landUpkeep(task, signature)).toMatchObject({
       state: 'dead',
     });

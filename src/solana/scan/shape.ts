@@ -1,8 +1,13 @@
-import { isAfterScalar, isScalarStart, type OnText, QUOTES } from './json-bytes.ts';
-import { lowestMark, marksOf, WORD_BYTES } from './words.ts';
+import { isScalarStart, type OnText, QUOTES } from './json-bytes.ts';
+import { lowestMark, marksOf, WORD_BYTES, wordOf } from './words.ts';
 
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
 const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
+
+const COMMAS = wordOf(0x2c);
+/** With {@link EITHER_CASE}, a word of `]` is one of `}`. */
+const CLOSES = wordOf(0x7d);
+const EITHER_CASE = wordOf(0x20);
 
 /** What comes after bytes that are the same in every value of a shape. */
 const END = 0;
@@ -57,7 +62,12 @@ export class Shape {
       const start = next;
       if (follows === OTHER_SCALAR) {
         if (!isScalarStart(view.getUint8(next))) return -1;
-        while (!isAfterScalar(view.getUint8(next))) next += 1;
+        let marks = endMarksOf(view.getInt32(next, true));
+        while (marks === 0) {
+          next += WORD_BYTES;
+          marks = endMarksOf(view.getInt32(next, true));
+        }
+        next += lowestMark(marks);
         continue;
       }
       let marks = marksOf(view.getInt32(next, true) ^ QUOTES);
@@ -69,6 +79,11 @@ export class Shape {
       if (follows === TOLD_TEXT) onText(start, next);
     }
   }
+}
+
+/** Marks of the bytes that may stand next to a scalar in an object or array; white space before them passes for a part of it. */
+function endMarksOf(word: number): number {
+  return marksOf(word ^ COMMAS) | marksOf((word | EITHER_CASE) ^ CLOSES);
 }
 
 function bytesOf(mask: number): number {

@@ -47,7 +47,7 @@ function render(figures: Figures): string {
     `block            ${(blockBytes / 1e6).toFixed(2)} MB, JSON.parse ${jsonParseMs.toFixed(1)} ms`,
     `scan             ${figures.scanVsJsonParse.toFixed(2)} of JSON.parse (aim <= 0.45)`,
     `scan, 1 % hits   ${figures.scanWithHitsVsJsonParse.toFixed(2)} of JSON.parse (aim <= 1.3)`,
-    `lookup           ${figures.lookupNanoseconds.toFixed(0)} ns (aim < 200)`,
+    `lookup           ${figures.lookupNanoseconds.toFixed(0)} ns, alone ${figures.loneLookupNanoseconds.toFixed(0)} ns (aim < 200)`,
     `memory           ${figures.bytesPerWallet.toFixed(1)} bytes a wallet (aim <= 16)`,
     `end to end       ${figures.blocksPerSecond.toFixed(1)} blocks/s, ${figures.megabytesPerSecond.toFixed(0)} MB/s`,
     `  of web3.js     ${figures.endToEndVsWeb3js.toFixed(2)} x its speed (aim >= 5)`,

@@ -67,7 +67,7 @@ async function kill(supervisor: Supervisor, process: ManagedProcess | undefined)
 }
 
 const CUT_EVERY_MS = 15;
-const FORK_EVERY_MS = 400;
+const LOOK_EVERY_MS = 40;
 const ASK_EVERY_MS = 300;
 
 /** Ends, again and again, the sessions of which `condition` is true. */
@@ -91,13 +91,13 @@ const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
 const IN_TRANSACTION = 'xact_start is not null';
 const OF_WORKERS = `application_name = '${WORKER_APPLICATION}'`;
 
-/** Takes back some blocks at a time until a transaction went with them. */
+/** Waits until the newest blocks hold a transaction, and takes them back. */
 async function forkUntilMet({ rpcUrls }: Field, blocks: number): Promise<Heal> {
   const [url = ''] = rpcUrls;
   const before = await rpc<number>(url, 'localnet_undone', []);
   let met = 0;
-  return repeatedly(FORK_EVERY_MS, async () => {
-    if (met > 0) return 0;
+  return repeatedly(LOOK_EVERY_MS, async () => {
+    if (met > 0 || (await rpc<number>(url, 'localnet_atStake', [blocks])) === 0) return 0;
     await rpc(url, 'localnet_fork', [blocks]);
     met = (await rpc<number>(url, 'localnet_undone', [])) - before;
     return met;

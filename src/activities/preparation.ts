@@ -24,6 +24,10 @@ export interface PreparationDeps {
 const RETRY_MS = 5_000;
 /** Less than the time that one try of the activity has, so that a long look is a reason and no mere timeout. */
 const LOOK_DEADLINE_MS = 10_000;
+/** A third of what a blockhash lives. */
+const LATE_AFTER_BLOCKS = 50n;
+/** So many may be late before nothing more is prepared: what a reset or a refusal has left behind stops nobody. */
+const LATE_BORNE = 15;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 
@@ -34,6 +38,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
+    await noneTooLate();
     await inTime(walletWatch.look());
     const n = attempts.length + 1;
     const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
@@ -46,6 +51,14 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
       return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
     }
+  }
+
+  // Else a crowd that a slow signer cannot serve within one life of a blockhash would die and be prepared again, over and over.
+  async function noneTooLate(): Promise<void> {
+    const late = await ledger.attempts.late(LATE_AFTER_BLOCKS);
+    if (late <= LATE_BORNE) return;
+    const message = `${late} attempts wait for their signature since more than ${LATE_AFTER_BLOCKS} blocks: they go first`;
+    throw new DomainError('Unavailable', message, { late });
   }
 
   async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal | Stop): Promise<Preparation> {

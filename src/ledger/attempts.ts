@@ -99,6 +99,24 @@ export class Attempts {
   }
 
   /**
+   * How many wait for their signature since more than `blocks` blocks, by the newest blockhash of what is on its way. Those that the
+   * signer gets to last may find their blockhash expired, and more work behind them only makes that certain.
+   */
+  async late(blocks: bigint): Promise<number> {
+    const newest = this.#db
+      .selectFrom('attempt')
+      .select(({ fn }) => fn.max('lastValidBlockHeight').as('height'))
+      .where('state', 'in', LIVE);
+    const { count } = await this.#db
+      .selectFrom('attempt')
+      .select(({ fn }) => fn.countAll<bigint>().as('count'))
+      .where('state', '=', 'prepared')
+      .where((row) => row(row('lastValidBlockHeight', '+', blocks), '<', newest))
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
+  /**
    * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
    * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
    * for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.

@@ -220,3 +220,17 @@ describe('settling an attempt', () => {
     expect(await isLive()).toBe(false);
   });
 });
+
+describe('late attempts', () => {
+  it('are those unsigned since more blocks than given, by the newest blockhash of what is on its way', async () => {
+    const { attempts } = use.ledger;
+    const heights = { '9000': false, '9001': true, '9050': false, '9051': true };
+    for (const [height, isSigned] of Object.entries(heights)) {
+      const id = await reserved();
+      await attempts.prepare(attempt(id, 1, { lastValidBlockHeight: BigInt(height) }), PLENTY);
+      if (isSigned) await attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    }
+    expect((await attempts.late(50n)) - (await attempts.late(51n))).toBe(1);
+    expect((await attempts.late(0n)) - (await attempts.late(50n))).toBe(1);
+  });
+});

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import {
@@ -227,6 +227,7 @@ it('sends on no more than half of the connections, so that questions pass them',
     connections: 4,
   });
   for (let sends = 0; sends < 10; sends += 1) sendTransaction(node, 'bytes').catch(() => undefined);
+  await vi.waitFor(() => expect(server.asked).toHaveLength(2));
   expect(await slot()).toBe(5n);
   expect(server.asked.map(({ method }) => method).toSorted()).toEqual([
     'getSlot',

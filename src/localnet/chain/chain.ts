@@ -142,6 +142,14 @@ export class Chain {
     return this.ledger.tip;
   }
 
+  /** Transactions that a fork of the newest `count` blocks would take with it. */
+  atStake(count: number): number {
+    const doomed = Array.from({ length: Math.min(count, this.depth('finalized')) }, (_, depth) =>
+      this.ledger.below(depth),
+    );
+    return doomed.reduce((sum, { transactions }) => sum + transactions.length, 0);
+  }
+
   #run(
     waiting: readonly WireTransaction[],
     at: { slot: number; time: number; height: number },

@@ -66,6 +66,7 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
     },
     localnet_faultsMet: (params) =>
       run(() => controls.faultsMet(params.has(0) ? params.integer(0) : undefined)),
+    localnet_atStake: (params) => controls.chain.atStake(params.integer(0)),
     localnet_undone: () => controls.chain.undone,
     localnet_mintTo: (params) =>
       controls.queueMintTo(params.address(0), params.address(1), amount(params, 2)),

@@ -1,3 +1,5 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+
 /** How much a node is asked: at most so many requests at once, and so many that start within any second. */
 export interface GateOptions {
   readonly concurrency: number;
@@ -9,114 +11,57 @@ export type Lane = 'question' | 'send';
 
 const SECOND_MS = 1_000;
 
-/**
- * Keeps the requests to one node within its limits; the others wait for their turn, in each lane in the order in which they came.
- * It looks at no clock: one that is set back must not hold up the proofs of a payment.
- */
+/** Keeps the requests to one node within its limits; the others wait for their turn. */
 export class Gate {
-  readonly #whole: Room;
-  readonly #lanes: Readonly<Record<Lane, WaitingRoom>>;
-  readonly #limitsStarts: boolean;
-  #arrivals = 0;
+  readonly #node: Room;
+  readonly #sends: Room;
 
   constructor({ concurrency, perSecond }: GateOptions) {
-    this.#whole = new Room({ concurrency, perSecond });
-    this.#lanes = {
-      question: new WaitingRoom({ concurrency, perSecond }),
-      send: new WaitingRoom({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) }),
-    };
-    this.#limitsStarts = Number.isFinite(perSecond);
+    this.#node = new Room({ concurrency, perSecond });
+    this.#sends = new Room({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) });
   }
 
   /** Runs `request` when it is its turn. Rejects with the signal's reason when that is aborted before, and then never runs it. */
   pass<T>(signal: AbortSignal, request: () => Promise<T>, lane: Lane = 'question'): Promise<T> {
     return new Promise((resolve, reject) => {
-      const { waiting } = this.#lanes[lane];
-      const start = async (): Promise<void> => {
-        try {
-          resolve(await request());
-        } catch (error) {
-          reject(error as Error);
-        }
-        signal.removeEventListener('abort', abort);
-      };
-      const turn = { arrival: this.#arrivals++, start };
-      const abort = (): void => {
-        waiting.delete(turn);
-        reject(signal.reason as Error);
-      };
-      if (signal.aborted) return abort();
+      const abort = (): void => reject(signal.reason as Error);
       signal.addEventListener('abort', abort, { once: true });
-      waiting.add(turn);
-      this.#advance();
+      const enter = () => this.#node.enter(signal, request);
+      const turn = lane === 'send' ? this.#sends.enter(signal, enter) : enter();
+      void turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
+}
+
+/** Lets in whoever comes first. It looks at no clock: one that is set back must not hold up the proofs of a payment. */
+class Room {
+  readonly #atOnce: LimitFunction;
+  readonly #tickets: LimitFunction | null;
+
+  constructor({ concurrency, perSecond }: GateOptions) {
+    this.#atOnce = pLimit(concurrency);
+    this.#tickets = Number.isFinite(perSecond) ? pLimit(perSecond) : null;
+  }
+
+  enter<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    return this.#atOnce(async () => {
+      signal.throwIfAborted();
+      await this.#ticket(signal);
+      signal.throwIfAborted();
+      return run();
     });
   }
 
-  #advance(): void {
-    const lanes = Object.values(this.#lanes);
-    while (this.#whole.isFree) {
-      const [next] = lanes
-        .flatMap((lane) => lane.next ?? [])
-        .toSorted((one, other) => one.arrival - other.arrival);
-      const lane = lanes.find(({ waiting }) => next !== undefined && waiting.delete(next));
-      if (next === undefined || lane === undefined) return;
-      this.#start(next, [this.#whole, lane]);
-    }
-  }
-
-  #start(turn: Turn, rooms: readonly Room[]): void {
-    for (const room of rooms) room.enter();
-    const free = (leave: (room: Room) => void): void => {
-      rooms.forEach(leave);
-      this.#advance();
-    };
-    // No second sees more starts than allowed: one counts for a second after it.
-    if (this.#limitsStarts) setTimeout(() => free((room) => room.forget()), SECOND_MS);
-    void turn.start().finally(() => free((room) => room.leave()));
-  }
-}
-
-/** A request that waits. */
-interface Turn {
-  readonly arrival: number;
-  start(): Promise<void>;
-}
-
-/** How many requests are on their way, and how many started within the last second. */
-class Room {
-  readonly #limits: GateOptions;
-  #inside = 0;
-  #started = 0;
-
-  constructor(limits: GateOptions) {
-    this.#limits = limits;
-  }
-
-  get isFree(): boolean {
-    return this.#inside < this.#limits.concurrency && this.#started < this.#limits.perSecond;
-  }
-
-  enter(): void {
-    this.#inside += 1;
-    this.#started += 1;
-  }
-
-  leave(): void {
-    this.#inside -= 1;
-  }
-
-  forget(): void {
-    this.#started -= 1;
-  }
-}
-
-/** {@link Room} with a queue. */
-class WaitingRoom extends Room {
-  readonly waiting = new Set<Turn>();
-
-  /** The first that waits, where there is room for it. */
-  get next(): Turn | undefined {
-    return this.isFree ? this.waiting.values().next().value : undefined;
+  // A ticket is free again a second after it was taken, so no second sees more starts than there are; what was given up takes none.
+  #ticket(signal: AbortSignal): Promise<void> {
+    const tickets = this.#tickets;
+    if (tickets === null) return Promise.resolve();
+    return new Promise((taken) => {
+      void tickets(async () => {
+        taken();
+        if (!signal.aborted) await new Promise((free) => setTimeout(free, SECOND_MS));
+      });
+    });
   }
 }
 

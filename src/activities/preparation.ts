@@ -11,6 +11,7 @@ import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
 import type { Stop } from './lifetimes.ts';
 import { readmitted } from './lost-record.ts';
+import { Pace } from './pace.ts';
 import type { Refusal } from './payee.ts';
 import { currentAttempt, preparedAttempt } from './prepared-attempt.ts';
 import type { WalletWatch } from './wallet-watch.ts';
@@ -22,42 +23,42 @@ export interface PreparationDeps {
 }
 
 const RETRY_MS = 5_000;
-/** Less than the time that one try of the activity has, so that a long look is a reason and no mere timeout. */
+/** Together less than the time that one try of the activity has, so that a long wait is a reason and no mere timeout. */
+const PACE_DEADLINE_MS = 10_000;
 const LOOK_DEADLINE_MS = 10_000;
-/** A third of what a blockhash lives. */
-const LATE_AFTER_BLOCKS = 50n;
-/** So many may be late before nothing more is prepared: what a reset or a refusal has left behind stops nobody. */
-const LATE_BORNE = 15;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
 export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
+  const pace = new Pace(ledger);
+
   async function compose(row: WithdrawalRow): Promise<Preparation> {
     if (isPaidByDead(row)) return { kind: 'waiting', status: 'held', reason: row.reason };
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    await mayBegin(ledger, walletWatch);
-    const n = attempts.length + 1;
     const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
-    for (let turn = 0; ; turn += 1) {
-      const composition = await composer.compose(row, n, saltOf(row.id, n, turn), lastPrice);
-      if (composition.kind !== 'composed') return turnAway(row, composition);
-      const written = await write(ledger, composition);
-      if (written === 'taken') continue;
-      if (written.kind === 'stopped') return turnAway(row, { kind: 'held', reason: written.reason });
-      if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
-      return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
-    }
+    return pace.keep(PACE_DEADLINE_MS, () => begin(row, attempts.length + 1, lastPrice));
   }
 
-  async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal | Stop): Promise<Preparation> {
+  async function begin(row: WithdrawalRow, n: number, lastPrice: bigint | null): Promise<Preparation> {
+    await inTime(walletWatch.look());
+    const next = await writeNext({ ledger, composer }, row, n, lastPrice);
+    if (next.kind === 'prepared') return next;
+    return turnAway(row, next, (confirmed) => begin(confirmed, n, lastPrice));
+  }
+
+  async function turnAway(
+    row: WithdrawalRow,
+    { kind, reason }: Refusal | Stop,
+    again: (confirmed: WithdrawalRow) => Promise<Preparation>,
+  ): Promise<Preparation> {
     const moved = await ledger.withdrawals.move(row.id, kind, reason).catch(doubtful);
-    if ('doubt' in moved) return turnAway(row, { kind: 'held', reason: moved.doubt });
+    if ('doubt' in moved) return turnAway(row, { kind: 'held', reason: moved.doubt }, again);
     // The customer's word may have come after the row was read; nobody would say it again.
     if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
-      return compose(moved);
+      return again(moved);
     return answerOf(moved, kind, reason);
   }
 
@@ -83,19 +84,6 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
-}
-
-async function mayBegin(ledger: Ledger, walletWatch: PreparationDeps['walletWatch']): Promise<void> {
-  await noneTooLate(ledger);
-  await inTime(walletWatch.look());
-}
-
-// Else a crowd that a slow signer cannot serve within one life of a blockhash would die and be prepared again, over and over.
-async function noneTooLate(ledger: Ledger): Promise<void> {
-  const late = await ledger.attempts.late(LATE_AFTER_BLOCKS);
-  if (late <= LATE_BORNE) return;
-  const message = `${late} attempts wait for their signature since more than ${LATE_AFTER_BLOCKS} blocks: they go first`;
-  throw new DomainError('Unavailable', message, { late });
 }
 
 /** What the run hears of a withdrawal that was to be turned away; one that a dead attempt has paid has stayed as it was. */
@@ -145,6 +133,24 @@ async function inTime(look: Promise<void>): Promise<void> {
     timer = setTimeout(() => reject(error), LOOK_DEADLINE_MS);
   });
   await Promise.race([look, late]).finally(() => clearTimeout(timer));
+}
+
+/** Composes until no other attempt has the same message or nonce account, and writes it, or says what keeps it from being written. */
+async function writeNext(
+  { ledger, composer }: Pick<PreparationDeps, 'ledger' | 'composer'>,
+  row: WithdrawalRow,
+  n: number,
+  lastPrice: bigint | null,
+): Promise<Extract<Preparation, { kind: 'prepared' }> | Refusal | Stop> {
+  for (let turn = 0; ; turn += 1) {
+    const composition = await composer.compose(row, n, saltOf(row.id, n, turn), lastPrice);
+    if (composition.kind !== 'composed') return composition;
+    const written = await write(ledger, composition);
+    if (written === 'taken') continue;
+    if (written.kind === 'stopped') return { kind: 'held', reason: written.reason };
+    if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
+    return { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) };
+  }
 }
 
 /** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */

@@ -102,20 +102,15 @@ export class Attempts {
     });
   }
 
-  /**
-   * How many wait for their signature since more than `blocks` blocks, by the newest blockhash of what is on its way. Those that the
-   * signer gets to last may find their blockhash expired, and more work behind them only makes that certain.
-   */
-  async late(blocks: bigint): Promise<number> {
-    const newest = this.#db
-      .selectFrom('attempt')
-      .select(({ fn }) => fn.max('lastValidBlockHeight').as('height'))
-      .where('state', 'in', LIVE);
+  /** How many of a limited life are prepared and not on their way; those that the signer refused never will be. */
+  async unsent(): Promise<number> {
     const { count } = await this.#db
       .selectFrom('attempt')
+      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
       .select(({ fn }) => fn.countAll<bigint>().as('count'))
-      .where('state', '=', 'prepared')
-      .where((row) => row(row('lastValidBlockHeight', '+', blocks), '<', newest))
+      .where('attempt.state', '=', 'prepared')
+      .where('attempt.lastValidBlockHeight', 'is not', null)
+      .where('withdrawal.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
     return Number(count);
   }

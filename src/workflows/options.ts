@@ -27,7 +27,7 @@ export const RECORD: LocalActivityOptions = {
 /** Reads the chain, then commits one Postgres transaction. */
 export const PREPARE: ActivityOptions = {
   summary: 'check, compose, reserve',
-  startToCloseTimeout: '15 seconds',
+  startToCloseTimeout: '30 seconds',
   retry,
 };
 

@@ -219,16 +219,15 @@ describe('settling an attempt', () => {
   });
 });
 
-describe('late attempts', () => {
-  it('are those unsigned since more blocks than given, by the newest blockhash of what is on its way', async () => {
-    const { attempts } = use.ledger;
-    const heights = { '9000': false, '9001': true, '9050': false, '9051': true };
-    for (const [height, isSigned] of Object.entries(heights)) {
-      const id = await reserved();
-      await attempts.prepare(attempt(id, 1, { lastValidBlockHeight: BigInt(height) }), PLENTY);
-      if (isSigned) await attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
-    }
-    expect((await attempts.late(50n)) - (await attempts.late(51n))).toBe(1);
-    expect((await attempts.late(0n)) - (await attempts.late(50n))).toBe(1);
+describe('unsent attempts', () => {
+  it('are those that live for some blocks, are not signed, and were not refused', async () => {
+    const { attempts, withdrawals } = use.ledger;
+    const before = await attempts.unsent();
+    await signed();
+    const [waiting, refused] = [await reserved(), await reserved()];
+    for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
+    expect(await attempts.unsent()).toBe(before + 2);
+    await withdrawals.move(refused, 'held', REASON);
+    expect(await attempts.unsent()).toBe(before + 1);
   });
 });

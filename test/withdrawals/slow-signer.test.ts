@@ -7,10 +7,8 @@ import { useStack } from './use-stack.ts';
 const use = useStack();
 /** What a blockhash lives, and some blocks more. */
 const LIFE_AND_MORE = 170;
-/** More than the blocks after which what is unsigned is late. */
-const LATE = 55;
-/** More than may be late. */
-const CROWD = 16;
+/** As many as `Pace` lets wait. */
+const UNSENT_AT_ONCE = 32;
 
 const finalizedHeight = () => rpc<number>(use.chain.url, 'getBlockHeight', [{ commitment: 'finalized' }]);
 
@@ -40,34 +38,23 @@ it('a signer slower than the life of the blockhash leads to a proof of death and
 
 it('what a slow signer cannot serve in time is not prepared: the crowd behind it is paid by one attempt each', async () => {
   const { sluice, stack } = use;
-  const ask = async (name: string) => {
-    const ids = Array.from({ length: CROWD }, (_, index) => `${name}-${index}`);
-    const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-    await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newWallet() })));
-    return ids;
-  };
-  const attemptsOf = async (ids: readonly string[]) =>
-    (await Promise.all(ids.map((id) => sluice.get(id)))).map(({ attempts }) => attempts.length);
+  const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
+  const ids = Array.from({ length: 3 * UNSENT_AT_ONCE }, (_, index) => `crowd-${index}`);
+  const attempts = async () =>
+    (await Promise.all(ids.map((id) => sluice.get(id)))).map((one) => one.attempts.length);
+  const heldOnes = async () =>
+    (await Promise.all(ids.map((id) => sluice.get(id)))).filter(({ status }) => status === 'held');
   await stack.signer.stop();
-  const early = await ask('early');
-  await until(async () => (await attemptsOf(early)).every((count) => count === 1));
-  const later = (await finalizedHeight()) + LATE;
-  await until(async () => (await finalizedHeight()) > later);
-  // The first to come shows that the others are late; all that come after it wait.
-  await sluice.withdraw({
-    id: 'herald',
-    asset: 'SOL',
-    amount: '2000000',
-    destination: newWallet(),
-    acceptEmptyWallet: true,
-  });
-  await reaches(sluice, 'herald', 'preparing');
-  const crowd = await ask('crowd');
-  await reaches(sluice, 'crowd-0', 'held');
-  expect((await sluice.get('crowd-0')).reason?.message).toContain('wait for their signature');
-  expect(new Set(await attemptsOf(crowd))).toEqual(new Set([0]));
+  await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newWallet() })));
+  await until(async () => (await heldOnes()).length > 0);
+  const prepared = (await attempts()).filter((count) => count > 0);
+  // Two workers that look at the same moment may each take the last places.
+  expect(prepared.length).toBeGreaterThanOrEqual(UNSENT_AT_ONCE);
+  expect(prepared.length).toBeLessThan(2 * UNSENT_AT_ONCE);
+  const [held] = await heldOnes();
+  expect(held?.reason?.message).toContain('wait to be signed and sent');
 
   await stack.signer.start();
-  for (const id of [...early, ...crowd]) expect((await sluice.waitForFinal(id)).status).toBe('finalized');
-  expect(new Set(await attemptsOf(crowd))).toEqual(new Set([1]));
+  for (const id of ids) expect((await sluice.waitForFinal(id)).status).toBe('finalized');
+  expect((await attempts()).filter((count) => count > 1).length).toBeLessThanOrEqual(prepared.length);
 }, 240_000);

@@ -1,4 +1,3 @@
-import { heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import {
@@ -13,10 +12,10 @@ import {
 } from '../domain/audit.ts';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { deriveAta } from '../solana/ata.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
-import { type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
+import { beating } from './beating.ts';
+import { derivedAccountsOf, type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -27,7 +26,6 @@ type PartialReport = AuditReport & { readonly why: string };
 
 const ADDRESSES_AT_ONCE = 4;
 const ADDRESSES_OF_A_PAGE = 20;
-const BEAT_MS = 2_000;
 const MOST_NAMED = 3;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
@@ -38,17 +36,14 @@ export function createAddressAudit(deps: AuditDeps) {
      * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
      * is alarmed, and keeps no other from being audited.
      */
-    async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
-      const beat = setInterval(() => heartbeat(), BEAT_MS);
-      try {
+    auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
+      return beating(async () => {
         const all = order.address === null;
         const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
         const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
         return { ...allOf(parts), next };
-      } finally {
-        clearInterval(beat);
-      }
+      });
     },
 
     /** Puts on record that every part of the audit is done; one that does not repair, or that could not read all, settles nothing. */
@@ -120,10 +115,7 @@ async function accountsOf(
   address: string,
   onRecord: readonly Arrived[],
 ): Promise<ReadonlySet<string>> {
-  const assets = await ledger.assets.list();
-  const derived = assets.flatMap(({ asset, program }) =>
-    program === null ? [] : [deriveAta(address, asset, program)],
-  );
+  const derived = await derivedAccountsOf(ledger, address);
   const known = onRecord.map(({ account }) => account);
   return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
 }

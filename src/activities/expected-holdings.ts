@@ -2,9 +2,8 @@ import type { WatchKind } from '../domain/deposit.ts';
 import { differencesOf, type Holding } from '../domain/reconciliation.ts';
 import type { Baseline } from '../ledger/baselines.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { deriveAta } from '../solana/ata.ts';
 import type { WalletHoldings } from '../solana/scan/holdings.ts';
-import { type HistoryDeps, listedFor } from './listed-history.ts';
+import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
 
 export interface ExpectationDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -37,16 +36,17 @@ export async function expectedOf(
   return [...baseline.balances, ...moved];
 }
 
-/** By what nodes list for the wallet since its baseline, null where they do not show all of it; where that explains all, the baseline moves on: the next look lists little. */
+/**
+ * By what nodes list for the wallet since its baseline, null where they do not show all of it; where that explains all, the baseline
+ * moves on: the next look lists little.
+ */
 async function expectedByHistory(
   deps: ExpectationDeps,
   baseline: Baseline,
   { wallet, slot, holdings }: WalletHoldings,
 ): Promise<readonly Holding[] | null> {
   const { ledger } = deps;
-  const derived = (await ledger.assets.list()).flatMap(({ asset, program }) =>
-    program === null ? [] : [deriveAta(wallet, asset, program)],
-  );
+  const derived = await derivedAccountsOf(ledger, wallet);
   const held = [...baseline.balances, ...holdings].map(({ account }) => account);
   const accounts = new Set([wallet, ...derived, ...held]);
   const { listed, unread } = await listedFor(deps, accounts, baseline.slot + 1n, slot);

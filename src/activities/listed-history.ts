@@ -1,5 +1,7 @@
 import pLimit from 'p-limit';
 import type { BlockFinding } from '../domain/deposit.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { deriveAta } from '../solana/ata.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { historyOf, listedTransaction } from '../solana/scan/history.ts';
 import { addressesOf } from '../solana/scan/searched-block.ts';
@@ -24,6 +26,17 @@ export interface ListedHistory {
 }
 
 const AT_ONCE = 8;
+
+/** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
+export async function derivedAccountsOf(
+  { assets }: Pick<Ledger, 'assets'>,
+  wallet: string,
+): Promise<readonly string[]> {
+  const listed = await assets.list();
+  return listed.flatMap(({ asset, program }) =>
+    program === null ? [] : [deriveAta(wallet, asset, program)],
+  );
+}
 
 /**
  * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once. Throws NoHealthyNode where no

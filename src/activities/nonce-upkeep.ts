@@ -1,5 +1,5 @@
 import { base58, base64 } from '@scure/base';
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { formatLamports } from '../domain/amount.ts';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -15,6 +15,7 @@ import type { LandingWatcher } from '../solana/landing.ts';
 import { messageHashOf } from '../solana/message.ts';
 import { NONCE_ACCOUNT_SIZE, nonceSeed, readNonceAccount } from '../solana/nonces.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
+import { beating } from './beating.ts';
 import { notYet } from './failures.ts';
 import { lifetimeColumns, proveNonces } from './lifetimes.ts';
 
@@ -27,7 +28,6 @@ export interface NonceUpkeepDeps {
 }
 
 const RETRY_MS = 5_000;
-const HEARTBEAT_EVERY_MS = 3_000;
 
 /** Makes nonce accounts, and uses up the nonce of an attempt that shall not land any more. Proves nothing: the ordinary judges do. */
 export function createNonceUpkeep(deps: NonceUpkeepDeps) {
@@ -45,23 +45,23 @@ export function createNonceUpkeep(deps: NonceUpkeepDeps) {
     },
 
     /** Sends it until it has landed or is proved dead; that is on record by then. */
-    async landUpkeep(input: {
+    landUpkeep({
+      messageHash,
+      signature,
+    }: {
       readonly messageHash: string;
       readonly signature: string;
     }): Promise<NonceUpkeepEnd> {
-      const beat = setInterval(() => heartbeat(), HEARTBEAT_EVERY_MS);
-      try {
-        const row = await storeBytes(ledger, input.messageHash, input.signature);
+      return beating(async () => {
+        const row = await storeBytes(ledger, messageHash, signature);
         if (row.state === 'signed' && row.raw !== null)
-          await settle(ledger, watcher, row, row.raw, input.signature);
-        const { state } = await ledger.nonceUpkeeps.get(input.messageHash);
+          await settle(ledger, watcher, row, row.raw, signature);
+        const { state } = await ledger.nonceUpkeeps.get(messageHash);
         if (state === 'prepared' || state === 'signed')
-          throw new DomainError('IllegalTransition', `nonce upkeep ${input.messageHash} is still ${state}`);
+          throw new DomainError('IllegalTransition', `nonce upkeep ${messageHash} is still ${state}`);
         if (state === 'landed') await proveNonces(deps);
-        return { state, signature: input.signature };
-      } finally {
-        clearInterval(beat);
-      }
+        return { state, signature };
+      });
     },
   };
 }

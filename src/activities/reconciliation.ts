@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import { isDomainError } from '../domain/errors.ts';
@@ -13,6 +13,7 @@ import {
 } from '../domain/reconciliation.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { holdingsOf, type WalletHoldings } from '../solana/scan/holdings.ts';
+import { beating } from './beating.ts';
 import { type ExpectationDeps, expectedOf } from './expected-holdings.ts';
 
 export interface ReconciliationDeps extends Omit<ExpectationDeps, 'scannedTo'> {
@@ -30,7 +31,6 @@ interface Compared extends WalletHoldings {
 const KINDS = ['balance_difference', 'confidential_pending'] as const;
 const WALLETS_AT_ONCE = 8;
 const PAGE = 100;
-const BEAT_MS = 2_000;
 const WAIT_MS = 500;
 const PATIENCE_MS = 3_600_000;
 
@@ -43,9 +43,8 @@ export function createReconciliation(deps: ReconciliationDeps) {
      * those that we pay from, by what nodes list for them. A difference is an alert, and never a credit: a reward, something from before
      * it was watched, or a movement that was missed. May be repeated.
      */
-    async reconcilePage(after: string | null): Promise<ReconciledPage> {
-      const beat = setInterval(() => heartbeat(), BEAT_MS);
-      try {
+    reconcilePage(after: string | null): Promise<ReconciledPage> {
+      return beating(async () => {
         const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
         const unfinished = { ...NOTHING_RECONCILED, complete: false, next: null };
         if (scans && scannedTo === null) return unfinished;
@@ -55,9 +54,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
         const compared = await expectations({ ...deps, scannedTo }, shown);
         const next = wallets.length < PAGE ? null : (wallets.at(-1) ?? null);
         return { ...(await compare(deps, compared)), unread: wallets.length - compared.length, next };
-      } finally {
-        clearInterval(beat);
-      }
+      });
     },
   };
 }

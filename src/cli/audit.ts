@@ -2,9 +2,12 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Audit, AuditDifference, AuditReport } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { connect } from './connection.ts';
-import { EXIT, Interrupted } from './exit.ts';
+import { EXIT } from './exit.ts';
+import { untilInterrupted } from './interruption.ts';
 import { notNegative } from './numbers.ts';
 import { JSON_OPTION, run } from './output.ts';
+
+const GOES_ON = 'interrupted; the audit goes on, and the same command finds it';
 
 /** `sluice audit`: all that came to one address by the word of the nodes' histories, against the record. */
 export function registerAudit(program: Command): void {
@@ -19,7 +22,7 @@ export function registerAudit(program: Command): void {
     .action((address, { from, to, repair = false, json }) =>
       run({ json }, async (output) => {
         const question = { address, from: String(from), to: String(to), repair };
-        const audit = await untilInterrupted((signal) => connect().audits.run(question, { signal }));
+        const audit = await untilInterrupted(GOES_ON, (signal) => connect().audits.run(question, { signal }));
         output.result(audit, render(audit));
         return exitOf(audit);
       }),
@@ -30,18 +33,6 @@ function exitOf({ report }: Audit): number {
   if (report === null) return EXIT.failure;
   if (report.remaining > 0) return EXIT.differs;
   return report.unread > 0 ? EXIT.unavailable : EXIT.ok;
-}
-
-async function untilInterrupted<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const interruption = new AbortController();
-  const interrupt = (): void =>
-    interruption.abort(new Interrupted('interrupted; the audit goes on, and the same command finds it'));
-  process.once('SIGINT', interrupt);
-  try {
-    return await body(interruption.signal);
-  } finally {
-    process.off('SIGINT', interrupt);
-  }
 }
 
 function render({ report, why, from, to }: Audit): string {

@@ -2,7 +2,8 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Deposit, DepositEvent, DepositFilter, FollowOptions } from '../client/client.ts';
 import { DEPOSIT_STATES } from '../domain/deposit.ts';
 import { connect } from './connection.ts';
-import { EXIT, Interrupted } from './exit.ts';
+import { EXIT } from './exit.ts';
+import { untilInterrupted } from './interruption.ts';
 import { notNegative, positive } from './numbers.ts';
 import { type Output, run } from './output.ts';
 
@@ -59,20 +60,15 @@ async function list(filter: DepositFilter, limit: number, output: Output): Promi
 }
 
 async function follow(options: FollowOptions, output: Output): Promise<number> {
-  const interruption = new AbortController();
-  const interrupt = (): void => interruption.abort(new Interrupted('interrupted'));
-  process.once('SIGINT', interrupt);
-  try {
+  return untilInterrupted('interrupted', async (signal) => {
     const events = connect().deposits.events({
       ...options,
-      signal: interruption.signal,
+      signal,
       onSilence: ({ message }) => process.stderr.write(`${message}; asking on\n`),
     });
     for await (const event of events) output.result(event, renderEvent(event));
     return EXIT.ok;
-  } finally {
-    process.off('SIGINT', interrupt);
-  }
+  });
 }
 
 function renderEvent({ sequence, at, deposit }: DepositEvent): string {

@@ -19,7 +19,10 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   cancel: { what: 'end a withdrawal that has no attempt yet', ask: (sluice, id) => sluice.cancel(id) },
 };
 
-/** `sluice status ID`, `sluice confirm ID`, `sluice cancel ID` and `sluice paid ID WHY`: each asks the API once and shows the withdrawal as it then is. */
+/**
+ * `sluice status ID`, `sluice confirm ID`, `sluice cancel ID` and `sluice paid ID WHY`: each asks the API once and shows the withdrawal as
+ * it then is.
+ */
 export function registerOneWithdrawal(program: Command): void {
   for (const [name, { what, ask }] of Object.entries(QUESTIONS)) {
     program

@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
-import { EXIT, Interrupted, UsageError } from './exit.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { untilInterrupted } from './interruption.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 import { renderStep, renderWithdrawal } from './render.ts';
 
@@ -55,20 +56,15 @@ function termsOf({ id, asset, amount, to, acceptEmptyWallet, memo }: WithdrawOpt
 }
 
 async function follow(sluice: SluiceClient, asked: Withdrawal, output: Output): Promise<number> {
-  const interruption = new AbortController();
   const goesOn = `interrupted; the withdrawal goes on, see: sluice status ${asked.id}`;
-  const interrupt = (): void => interruption.abort(new Interrupted(goesOn));
-  process.once('SIGINT', interrupt);
-  try {
-    const final = await sluice.waitForFinal(asked.id, {
-      signal: interruption.signal,
+  const final = await untilInterrupted(goesOn, (signal) =>
+    sluice.waitForFinal(asked.id, {
+      signal,
       onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
       onSilence: ({ message }) => output.progress(`${message}; asking on`),
-    });
-    return end(final, output);
-  } finally {
-    process.off('SIGINT', interrupt);
-  }
+    }),
+  );
+  return end(final, output);
 }
 
 function end(withdrawal: Withdrawal, output: Output): number {

@@ -5,7 +5,7 @@
 export const ALERT_KINDS = [
   /** A signature that the hot wallet gave has no attempt: a restored record, or a leaked key. Subject: the signature. */
   'unknown_spend',
-  /** An unfinished withdrawal whose receiver an unknown spend names. Subject: the withdrawal. */
+  /** A withdrawal that may be paid without being on record, unfinished or ended unpaid. Subject: the withdrawal. */
   'maybe_paid',
   /** The chain shows an attempt that was proved dead. Subject: the withdrawal. */
   'dead_attempt_landed',
@@ -19,7 +19,7 @@ export const ALERT_KINDS = [
   'workflow_failed',
   /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */
   'scan_gap',
-  /** The scan stands still until people act: a transaction version, a block without its outcomes, another chain. Subject: `sluice`. */
+  /** The scan stands still until people act, or nodes have not helped it on for a minute. Subject: `sluice`. */
   'scan_stopped',
   /** A finalized deposit that no quorum of nodes shows by itself. Subject: the deposit's id. */
   'deposit_unconfirmed',

@@ -94,6 +94,9 @@ const NEXT: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   failed: [],
 };
 
+/** The ends that tell the customer that nothing was paid. */
+export const UNPAID_ENDS: readonly WithdrawalStatus[] = ['rejected', 'cancelled', 'failed'];
+
 /** True where the state never changes again. */
 export function isTerminal(status: WithdrawalStatus): boolean {
   return NEXT[status].length === 0;

@@ -4,6 +4,7 @@ import { type AuditOrder, type AuditReport, auditWorkflowId } from '../domain/au
 import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { startAudit } from '../platform/start-audit.ts';
+import { assertScanned } from './scanned.ts';
 
 export interface AuditDeps {
   readonly ledger: Ledger;
@@ -26,11 +27,7 @@ export async function beginAudit(deps: AuditDeps, question: Question, who: strin
   const { address, to } = question;
   if (!(await ledger.watched.among([address])).has(address))
     throw new DomainError('NotFound', `${address} is no address of ours`, { address });
-  const cursor = await ledger.scan.cursor();
-  if (cursor === null || to > cursor.slot) {
-    const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
-    throw new DomainError('InvalidRequest', message, { field: 'to' });
-  }
+  await assertScanned(ledger, to);
   await startAudit(temporal, orderOf(question), `asked for by ${who}`);
   return auditOf(deps, question);
 }

@@ -1,6 +1,5 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { ScanOverview } from '../client/scan.ts';
-import { DomainError } from '../domain/errors.ts';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import {
   type RescanOrder,
@@ -15,6 +14,7 @@ import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScanPauseRow } from '../ledger/scan-pauses.ts';
 import { scanStatus } from '../workflows/messages.ts';
+import { assertScanned } from './scanned.ts';
 
 export interface ScanDeps {
   readonly ledger: Ledger;
@@ -43,12 +43,9 @@ export async function resume(deps: ScanDeps, order: ScanOrder): Promise<ScanOver
  * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
  */
 export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanOverview> {
-  const cursor = await deps.ledger.scan.cursor();
-  if (cursor === null || BigInt(range.to) > cursor.slot) {
-    const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
-    throw new DomainError('InvalidRequest', message, { field: 'to' });
-  }
-  await deps.ledger.rescans.begin({ ...range, from: BigInt(range.from), to: BigInt(range.to) });
+  const to = BigInt(range.to);
+  await assertScanned(deps.ledger, to);
+  await deps.ledger.rescans.begin({ ...range, from: BigInt(range.from), to });
   await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
     deps.temporal.workflow.start('depositRescan', {
       workflowId: rescanWorkflowId(range),

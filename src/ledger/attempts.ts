@@ -60,9 +60,9 @@ export class Attempts {
   }
 
   /**
-   * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it. The row's existence forbids
-   * cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned as it is.
-   * Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
+   * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
+   * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
+   * as it is. Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
    */
   async prepare(input: NewAttempt, reserve: ReservationInput): Promise<PrepareResult> {
     try {
@@ -117,8 +117,9 @@ export class Attempts {
 
   /**
    * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
-   * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it open
-   * for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
+   * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind
+   * what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it
+   * open for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
   async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database, Tables } from './database.ts';
+import { dropForsaken } from './rescans.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
@@ -30,7 +31,7 @@ export class KeptBlocks {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
-      await sql`delete from rescan where begun_at < now() - interval '2 days'`.execute(trx);
+      await dropForsaken(trx);
       const needed = await neededFrom(trx);
       const horizon = cursor.slot - keptSlots;
       const pruned = await trx

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import type { Database } from './database.ts';
+import type { Database, Tables } from './database.ts';
 import type { Word } from './pauses.ts';
 import { lockCursor } from './scan-cursor.ts';
 
@@ -9,6 +9,9 @@ interface Range {
   readonly from: bigint;
   readonly to: bigint;
 }
+
+/** Twice as long as the activity that reads is given: whoever began then is gone. */
+const FORSAKEN_AFTER = sql`interval '2 days'`;
 
 /** What is read again just now: its headers are kept until that ends. */
 export class Rescans {
@@ -41,4 +44,9 @@ export class Rescans {
   async end({ from, to }: Range): Promise<void> {
     await this.#db.deleteFrom('rescan').where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
+}
+
+/** Ends those whose run was lost: they must not keep headers for ever. */
+export async function dropForsaken(trx: Transaction<Tables>): Promise<void> {
+  await trx.deleteFrom('rescan').where('begunAt', '<', sql<Date>`now() - ${FORSAKEN_AFTER}`).execute();
 }

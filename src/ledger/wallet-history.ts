@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { SOL } from '../domain/deposit-asset.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
-import { isTerminal } from '../domain/withdrawal.ts';
+import { isTerminal, UNPAID_ENDS } from '../domain/withdrawal.ts';
 import { anyOf, type Database } from './database.ts';
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
@@ -106,7 +106,8 @@ export class WalletHistory {
 
   /**
    * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint, or of
-   * any token where it hides who got its tokens. They have no attempt but dead ones, and are unfinished, or have ended since a day before the record was last known to be unbroken.
+   * any token where it hides who got its tokens. They have no attempt but dead ones, and are unfinished, or have ended since a day before
+   * the record was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
     const lately = sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`;
@@ -121,9 +122,7 @@ export class WalletHistory {
         ]),
       )
       .where('status', '<>', 'finalized')
-      .where((row) =>
-        row.or([row('status', 'not in', ['rejected', 'cancelled', 'failed']), row('updatedAt', '>', lately)]),
-      )
+      .where((row) => row.or([row('status', 'not in', UNPAID_ENDS), row('updatedAt', '>', lately)]))
       .where((row) =>
         row.not(
           row.exists(

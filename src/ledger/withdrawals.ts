@@ -8,6 +8,7 @@ import {
   PAID_ALREADY,
   PAID_BY_DEAD,
   type StatusReason,
+  UNPAID_ENDS,
   WITHDRAWAL_STATUSES,
   type WithdrawalStatus,
   type WithdrawalTerms,
@@ -39,13 +40,9 @@ export interface WithdrawalFilter extends PageRequest {
 const BEFORE_ANY_ATTEMPT: readonly WithdrawalStatus[] = [
   'awaiting_confirmation',
   'awaiting_funds',
-  'rejected',
-  'cancelled',
-  'failed',
+  ...UNPAID_ENDS,
 ];
 const NOT_DEAD = ['prepared', 'signed', 'landed', 'failed'] as const;
-/** What tells the customer that nothing was paid. */
-const UNPAID_ENDS: readonly WithdrawalStatus[] = ['rejected', 'cancelled', 'failed'];
 const UNFINISHED = WITHDRAWAL_STATUSES.filter((status) => !isTerminal(status));
 const UNFINISHED_AT_ONCE = 500;
 

@@ -3,7 +3,10 @@ export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 }
 
-/** What resolvers and sockets answer where this machine cannot do its part. A name that is not there is the receiver's, as is a host that refuses. */
+/**
+ * What resolvers and sockets answer where this machine cannot do its part. A name that is not there is the receiver's fault, as is a host
+ * that refuses.
+ */
 const OURS: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'EAI_FAIL',

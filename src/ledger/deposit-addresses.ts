@@ -1,6 +1,10 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import { WHOLE } from '../domain/alerts.ts';
+import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import { closeAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
+import { refuseInDoubt } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import { watch } from './watched.ts';
 
@@ -16,6 +20,7 @@ export interface NewAddress {
 }
 
 const IMPORTED_AT_ONCE = 5_000;
+const DOUBTFUL = 'addresses_doubtful' as const;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {
@@ -27,8 +32,8 @@ export class DepositAddresses {
 
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
-   * on and cannot be assigned before {@link markAudited}; a known one that nobody has, and that is not audited from so early, goes back
-   * to that, also while it is being audited.
+   * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
+   * to that where nobody has it.
    * Throws InvalidRequest for a wallet that we pay from.
    */
   async import(
@@ -43,34 +48,28 @@ export class DepositAddresses {
     return { imported, known: entries.length - imported };
   }
 
-  /** The address of this user, a free one where the user has none. Throws NoFreeAddress. */
+  /**
+   * The address of this user, a free one where the user has none. Throws NoFreeAddress; Unavailable before the scan has begun, as
+   * what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
+   */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
-    throw new DomainError('NoFreeAddress', 'no deposit address is free: import more', { userRef });
+    const message = 'no deposit address is free: import more, or release those that are in doubt';
+    throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
   /** Undefined where none is free, or another call has just given one to this user. */
   async #take(userRef: string): Promise<string | undefined> {
-    const free = this.#db
-      .selectFrom('depositAddress')
-      .select('address')
-      .where('state', '=', 'free')
-      .orderBy('position')
-      .limit(1)
-      .forUpdate()
-      .skipLocked();
     try {
-      const taken = await this.#db
-        .updateTable('depositAddress')
-        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
-        .where('address', '=', free)
-        .returning('address')
-        .executeTakeFirst();
-      return taken?.address;
+      return await this.#db.transaction().execute(async (trx) => {
+        await refuseUnscanned(trx);
+        await refuseInDoubt(trx);
+        return await takeFree(trx, userRef);
+      });
     } catch (error) {
       if (violates(error, 'deposit_address_user_unique')) return undefined;
       throw error;
@@ -101,18 +100,35 @@ export class DepositAddresses {
 
   /** Those whose time before they were watched is still to be audited, the first imported first. */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
-    return this.#rows().where('state', '=', 'auditing').orderBy('position').limit(limit).execute();
+    return this.#rows().where('auditDue', '=', true).orderBy('position').limit(limit).execute();
   }
 
   /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
   async markAudited(address: string, since: bigint): Promise<void> {
     await this.#db
       .updateTable('depositAddress')
-      .set({ state: 'free' })
+      .set({ auditDue: false, state: insteadOf('auditing', 'free') })
       .where('address', '=', address)
       .where('since', '=', since)
-      .where('state', '=', 'auditing')
+      .where('auditDue', '=', true)
       .execute();
+  }
+
+  /** An operator knows that no user has what {@link doubtFree} kept back, and says why. Answers how many may be assigned again, now or once audited. */
+  async release(who: string, why: string): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { numUpdatedRows } = await trx
+        .updateTable('depositAddress')
+        .set({ state: sql<'auditing' | 'free'>`case when audit_due then 'auditing' else 'free' end` })
+        .where('state', '=', 'doubtful')
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return 0;
+      const released = Number(numUpdatedRows);
+      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
+      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
+      await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
+      return released;
+    });
   }
 
   #rows() {
@@ -124,13 +140,61 @@ export class DepositAddresses {
   }
 }
 
+/** Keeps back every address that nobody has: in the newer record that this one was put in the place of, users may have them. */
+export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('depositAddress')
+    .set({ state: 'doubtful' })
+    .where('state', 'in', ['auditing', 'free'])
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) return;
+  const message = `the record was restored: users may have some of ${numUpdatedRows} deposit addresses that nobody has in it. Import new ones; release these only if no address was given out after the backup`;
+  await raiseAlert(trx, {
+    kind: DOUBTFUL,
+    subject: WHOLE,
+    message,
+    details: { kept: Number(numUpdatedRows) },
+  });
+}
+
+/** Before the first block nobody would look for what is paid; the cursor stays until the transaction ends. */
+async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
+  const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+  if (cursor !== undefined) return;
+  const message =
+    'the scan of blocks has not begun: what is paid to an address now would never be seen';
+  throw new DomainError('Unavailable', message);
+}
+
+async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<string | undefined> {
+  const free = trx
+    .selectFrom('depositAddress')
+    .select('address')
+    .where('state', '=', 'free')
+    .orderBy('position')
+    .limit(1)
+    .forUpdate()
+    .skipLocked();
+  const taken = await trx
+    .updateTable('depositAddress')
+    .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
+    .where('address', '=', free)
+    .returning('address')
+    .executeTakeFirst();
+  return taken?.address;
+}
+
+function insteadOf(state: DepositAddressState, other: DepositAddressState) {
+  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+}
+
 /** Whatever comes to a wallet before it is assigned keeps it from ever being given out. */
 export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
     .updateTable('depositAddress')
     .set({ state: 'used' })
     .where('address', '=', anyOf(wallets))
-    .where('state', 'in', ['auditing', 'free'])
+    .where('state', 'in', ['auditing', 'free', 'doubtful'])
     .execute();
 }
 
@@ -144,14 +208,14 @@ async function importPart(
   if (since !== null)
     await trx
       .updateTable('depositAddress')
-      .set({ state: 'auditing', since })
+      .set({ state: insteadOf('free', 'auditing'), since, auditDue: true })
       .where('address', '=', anyOf(addresses))
-      .where('state', 'in', ['free', 'auditing'])
       .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
       .execute();
   const state = since === null ? 'free' : 'auditing';
-  const columns = ['address', 'path', 'state', 'since'] as const;
-  const rows = entries.map(({ address, path }) => ({ address, path, state, since }) as const);
+  const columns = ['address', 'path', 'state', 'since', 'auditDue'] as const;
+  const auditDue = since !== null;
+  const rows = entries.map(({ address, path }) => ({ address, path, state, since, auditDue }) as const);
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('depositAddress')
     .columns(columns)

@@ -91,7 +91,7 @@ async function readRecord(
     return {
       cursor,
       headers: await ledger.scan.headersBetween(0n, cursor?.slot ?? 0n),
-      openGaps: (await ledger.gaps.current()) === undefined ? 0 : 1,
+      openGaps: (await ledger.gaps.list(100)).filter(({ state }) => state === 'open').length,
     };
   } finally {
     await ledger.close();

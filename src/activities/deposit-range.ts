@@ -2,14 +2,14 @@ import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
-import { type Stand, scanView } from '../domain/scan-view.ts';
+import { type Stand, statusOf } from '../domain/scan-view.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
-import { ScanAlarms, standAfter } from './scan-alarms.ts';
+import { haltAfter, ScanAlarms } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -62,7 +62,7 @@ export function createDepositRanges(deps: RangeDeps) {
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
         () => joinStaged(deps),
-        (why) => ({ joined: 0, view: null, why }),
+        (why) => ({ joined: 0, status: null, why }),
       );
     },
   };
@@ -75,7 +75,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
-    const why = standAfter(error)?.why ?? null;
+    const why = haltAfter(error)?.why ?? null;
     if (why === null) throw error;
     return otherwise(why);
   }
@@ -100,12 +100,10 @@ async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
     state: 'catch-up',
     cursor,
     tip: await finalizedTip(deps.pool),
-    gap: null,
-    why: null,
   };
   const now = new Date();
   if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);
-  return { joined, view: scanView(stand, pace, null, now), why: null };
+  return { joined, status: statusOf(stand, pace, null, now), why: null };
 }
 
 async function rangesAhead(

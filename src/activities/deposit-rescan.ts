@@ -24,11 +24,13 @@ export function createDepositRescan(deps: ScannerDeps) {
   return {
     /**
      * Puts on record what was missed in these blocks, which stay where they are; another amount than the one on record is an alarm.
-     * Answers how many blocks were read. Throws as `NodePool.read` does.
+     * Answers how many blocks were read. Throws InvalidRequest for blocks whose headers are pruned, and as `NodePool.read` does.
      */
-    async rescan({ from, to }: RescanOrder): Promise<{ readonly blocks: number }> {
+    async rescan({ from, to, who, why }: RescanOrder): Promise<{ readonly blocks: number }> {
+      const range = { from: BigInt(from), to: BigInt(to) };
+      await ledger.rescans.begin({ ...range, who, why });
       const cursor = await ledger.scan.cursor();
-      const last = cursor === null || cursor.slot > BigInt(to) ? BigInt(to) : cursor.slot;
+      const last = cursor === null || cursor.slot > range.to ? range.to : cursor.slot;
       const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
       let blocks = resumed?.blocks ?? 0;
       let next = BigInt(resumed?.next ?? from);
@@ -41,6 +43,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       } finally {
         clearInterval(beat);
       }
+      await ledger.rescans.end(range);
       return { blocks };
     },
   };

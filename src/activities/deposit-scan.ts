@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
-import type { ScanView, TailOrder } from '../domain/scan.ts';
+import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
-import { type Stand, scanView, standsSince } from '../domain/scan-view.ts';
+import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
-import { ScanAlarms, standAfter } from './scan-alarms.ts';
+import { haltAfter, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -14,6 +14,8 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly pollMs?: number;
   /** Whether deposits are told as soon as their block is confirmed. Default: no. */
   readonly announces?: boolean;
+  /** Slots behind the cursor whose headers are kept. Default: as {@link KeptBlocks} says. */
+  readonly keptSlots?: bigint;
   /** Aborted when this process is to end: the scan is then left to others at once. */
   readonly stop?: AbortSignal;
 }
@@ -25,10 +27,10 @@ const WAIT_MS = 2_000;
 export function createDepositScan(deps: DepositScanDeps) {
   return {
     /**
-     * Moves the cursor along with the chain for `seconds`, and has a second witness confirm what arrived; where it cannot go on it
-     * says so and tries again. Answers how it stands at the end. Any number may run at once: each block is committed by one.
+     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
+     * says so and tries again; while it is paused it does nothing else. Answers how it stands at the end. Any number may run at once: each block is committed by one.
      */
-    async scanTail({ seconds, since }: TailOrder): Promise<ScanView> {
+    async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();
       const failed = new AbortController();
       const end = AbortSignal.any([
@@ -40,12 +42,13 @@ export function createDepositScan(deps: DepositScanDeps) {
       try {
         const confirmer = new DepositConfirmer(deps);
         const announcer = new DepositAnnouncer(deps);
-        const [view] = await Promise.all([
+        const [status] = await Promise.all([
           follow(deps, reporter, since, end),
           keepLooking(deps, () => confirmer.confirm(), end),
+          look(deps, () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
         ]);
-        return view;
+        return status;
       } finally {
         failed.abort();
         reporter.stop();
@@ -57,15 +60,16 @@ export function createDepositScan(deps: DepositScanDeps) {
 async function follow(
   deps: DepositScanDeps,
   reporter: ScanReporter,
-  stoodSince: ScanView['since'],
+  stoodSince: string | null,
   end: AbortSignal,
-): Promise<ScanView> {
+): Promise<ScanStatus> {
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
-  let last: Stand = { state: 'starting', cursor: null, tip: null, gap: null, why: null };
+  const begin = await deps.ledger.scan.cursor().catch(() => null);
+  let last: Stand = { state: 'starting', cursor: begin, tip: null };
   let pace: Pace = NO_PACE;
-  let since = dateOf(reporter.resumed === null ? stoodSince : reporter.resumed.since);
-  let view = scanView(last, pace, since, new Date());
+  let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
+  let status = statusOf(last, pace, since, new Date());
   while (!end.aborted) {
     const began = performance.now();
     const { stand, blocks } = await attempt(scanner, last);
@@ -74,11 +78,11 @@ async function follow(
     await alarms.note(stand, since, now).catch(() => undefined);
     if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
-    view = scanView(stand, pace, since, new Date());
-    reporter.show(view);
+    status = statusOf(stand, pace, since, new Date());
+    reporter.show(status);
     last = stand;
   }
-  return view;
+  return status;
 }
 
 async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: Stand; blocks: number }> {
@@ -86,27 +90,35 @@ async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: S
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
-    const stand = standAfter(error);
-    if (stand === null) throw error;
-    return { stand: { ...last, gap: null, ...stand }, blocks: 0 };
+    const halt = haltAfter(error);
+    if (halt === null) throw error;
+    return { stand: { cursor: last.cursor, tip: last.tip, ...halt }, blocks: 0 };
   }
 }
 
-function standOf({ cursor, tip, stand, gap }: Step): Stand {
-  const still = { cursor, tip, gap };
-  switch (stand) {
+function standOf(step: Step): Stand {
+  const { cursor, tip } = step;
+  const still = { cursor, tip };
+  switch (step.stand) {
     case 'goes on':
-      return { ...still, state: 'tail', why: null };
+      return { ...still, state: 'tail' };
     case 'idle':
       return tip <= cursor.slot
-        ? { ...still, state: 'tail', why: null }
+        ? { ...still, state: 'tail' }
         : {
             ...still,
             state: 'waiting',
             why: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
           };
-    case 'gap':
-      return { ...still, state: 'gap', why: `no node shows the blocks from slot ${gap?.from} to ${gap?.to}` };
+    case 'gap': {
+      const { from, to } = step.gap;
+      return {
+        ...still,
+        state: 'gap',
+        gap: step.gap,
+        why: `no node shows the blocks from slot ${from} to ${to}`,
+      };
+    }
     case 'lost':
       return {
         ...still,
@@ -116,17 +128,25 @@ function standOf({ cursor, tip, stand, gap }: Step): Stand {
   }
 }
 
-/** Does `look` again and again beside the scan; one that fails because nodes or the database are away is left to the next. */
+/** Does this again and again beside the scan. */
 async function keepLooking(
   deps: DepositScanDeps,
-  look: () => Promise<unknown>,
+  work: () => Promise<unknown>,
   end: AbortSignal,
 ): Promise<void> {
   while (!end.aborted) {
-    await look().catch((error: unknown) => {
-      if (standAfter(error) === null) throw error;
-    });
+    await look(deps, work);
     await rest(deps.pollMs ?? POLL_MS, end);
+  }
+}
+
+/** Does this unless the scan is paused; where it fails because nodes or the database are away it is left to the next time. */
+async function look({ ledger }: DepositScanDeps, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await ledger.scanPauses.assertNone();
+    await work();
+  } catch (error) {
+    if (haltAfter(error) === null) throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ScanView } from '../domain/scan.ts';
+import type { ScanRange } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
@@ -18,15 +18,11 @@ export interface ScannerDeps {
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
-/** How far one step brought the scan. */
-export interface Step {
-  readonly cursor: Cursor;
-  readonly tip: bigint;
-  readonly blocks: number;
-  /** `lost`: the chain of the nodes does not hold our cursor. */
-  readonly stand: 'goes on' | 'idle' | 'gap' | 'lost';
-  readonly gap: ScanView['gap'];
-}
+/** How far one step brought the scan. `lost`: the chain of the nodes does not hold our cursor. */
+export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
+  | { readonly stand: 'goes on' | 'idle' | 'lost' }
+  | { readonly stand: 'gap'; readonly gap: ScanRange }
+);
 
 /** Blocks of one commit, and requests for blocks at once. */
 const BATCH = 32;
@@ -46,7 +42,7 @@ export class DepositScanner {
 
   /**
    * Reads what follows the cursor and commits it. Where another scanner was faster nothing is lost: the next step begins at its
-   * cursor. Throws as `NodePool.read` does where nodes are away or contradict each other.
+   * cursor. Throws ScanPaused, and as `NodePool.read` does where nodes are away or contradict each other.
    */
   async step(): Promise<Step> {
     const { ledger, pool, matcher } = this.#deps;
@@ -65,7 +61,6 @@ export class DepositScanner {
       tip,
       blocks: committed === 'committed' ? reading.blocks.length : 0,
       stand: 'goes on',
-      gap: null,
     };
   }
 
@@ -74,7 +69,7 @@ export class DepositScanner {
     tip: bigint,
     reading: Exclude<Reading<WatchedBlock>, { kind: 'linked' }>,
   ): Promise<Step> {
-    const stand = { cursor, tip, blocks: 0, gap: null };
+    const stand = { cursor, tip, blocks: 0 };
     if (reading.kind === 'idle') return { ...stand, stand: 'idle' };
     if (reading.kind === 'contradicted') return { ...stand, stand: 'lost' };
     const gap = await this.#deps.ledger.gaps.open(cursor, reading.child);
@@ -97,7 +92,8 @@ export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock
   };
 }
 
-/** The cursor; before the first block, the one behind which the scan begins. */
+/** The cursor to read on from; before the first block, the one behind which the scan begins. Throws ScanPaused. */
 export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
+  await ledger.scanPauses.assertNone();
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));
 }

@@ -3,6 +3,7 @@ import { createDepositRanges, type RangeDeps } from './deposit-range.ts';
 import { createDepositRescan } from './deposit-rescan.ts';
 import { createDepositScan, type DepositScanDeps } from './deposit-scan.ts';
 import { createReconciliation } from './reconciliation.ts';
+import { createScanOrders } from './scan-orders.ts';
 
 /** Every activity of the deposit scan, and of those that look after it. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps) {
@@ -10,6 +11,7 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     ...createDepositScan(deps),
     ...createDepositRanges(deps),
     ...createDepositRescan(deps),
+    ...createScanOrders(deps),
     ...createAddressAudit(deps),
     ...createReconciliation(deps),
   };

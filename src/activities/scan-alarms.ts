@@ -1,8 +1,9 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { isDomainError } from '../domain/errors.ts';
-import type { Stand } from '../domain/scan-view.ts';
+import type { Halt, Stand } from '../domain/scan-view.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { ScanPaused } from '../ledger/scan-pauses.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
 
 const KINDS = ['scan_gap', 'scan_stopped'] as const;
@@ -20,22 +21,22 @@ export class ScanAlarms {
     this.#ledger = ledger;
   }
 
-  /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. */
-  async note({ state, gap, why, cursor }: Stand, since: Date | null, now: Date): Promise<void> {
-    if (why === null || since === null) {
+  /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. A pause tells nothing new: people made it. */
+  async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
+    if (stand.state === 'paused') return;
+    if (!('why' in stand) || since === null) {
       if (this.#shown !== 'none') await this.#ledger.alerts.keepOnly(KINDS, []);
       this.#shown = 'none';
       return;
     }
-    const isCertain = state === 'gap' || state === 'stopped';
-    if (!isCertain && now.getTime() - since.getTime() < STALLED_MS) return;
-    const subject = gap?.from ?? WHOLE;
+    if (stand.state === 'waiting' && now.getTime() - since.getTime() < STALLED_MS) return;
     const alarm: Alarm = {
-      kind: gap === null ? 'scan_stopped' : 'scan_gap',
-      subject,
-      message: `the deposit scan stands still at slot ${cursor?.slot ?? 'none'}: ${why}`,
+      ...(stand.state === 'gap'
+        ? { kind: 'scan_gap', subject: stand.gap.from }
+        : { kind: 'scan_stopped', subject: WHOLE }),
+      message: `the deposit scan stands still at slot ${stand.cursor?.slot ?? 'none'}: ${stand.why}`,
     };
-    const key = `${alarm.kind} ${subject}`;
+    const key = `${alarm.kind} ${alarm.subject}`;
     if (key === this.#shown && now.getTime() - this.#raisedAt < REPEATED_MS) return;
     await this.#ledger.alerts.keepOnly(KINDS, [alarm]);
     this.#shown = key;
@@ -44,10 +45,14 @@ export class ScanAlarms {
 }
 
 /**
- * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`stopped`): a
- * block of a version that this build cannot read is never skipped. Null for what is a defect.
+ * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`paused`,
+ * `stopped`): a block of a version that this build cannot read is never skipped. Null for what is a defect.
  */
-export function standAfter(error: unknown): Pick<Stand, 'state' | 'why'> | null {
+export function haltAfter(error: unknown): Halt | null {
+  if (error instanceof ScanPaused) {
+    const { who, why, since } = error.pause;
+    return { state: 'paused', who, why, since };
+  }
   if (error instanceof RpcError) {
     const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
     return { state, why: error.message };

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { SCAN_REPORT, type ScanView } from '../domain/scan.ts';
+import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
 /** A signal costs the run about five history events. */
@@ -13,38 +13,38 @@ export class ScanReporter {
   readonly #context = Context.current();
   readonly #timer: NodeJS.Timeout;
   /** What a try before this one, which ended with its worker, had shown last; null where none had. */
-  readonly resumed: ScanView | null;
-  #view: ScanView | null;
-  #told: ScanView | null = null;
+  readonly resumed: ScanStatus | null;
+  #status: ScanStatus | null;
+  #told: ScanStatus | null = null;
   #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor() {
     const { heartbeatDetails } = this.#context.info;
-    this.resumed = (heartbeatDetails as ScanView | null | undefined) ?? null;
-    this.#view = this.resumed;
-    this.#timer = setInterval(() => this.#context.heartbeat(this.#view), HEARTBEAT_EVERY_MS);
+    this.resumed = (heartbeatDetails as ScanStatus | null | undefined) ?? null;
+    this.#status = this.resumed;
+    this.#timer = setInterval(() => this.#context.heartbeat(this.#status), HEARTBEAT_EVERY_MS);
   }
 
-  show(view: ScanView): void {
-    this.#view = view;
-    const isNew = view.state !== this.#told?.state;
-    const moved = view.cursor?.slot !== this.#told?.cursor?.slot;
+  show(status: ScanStatus): void {
+    this.#status = status;
+    const isNew = status.state !== this.#told?.state;
+    const moved = status.cursor?.slot !== this.#told?.cursor?.slot;
     const due = performance.now() - this.#toldAt >= SIGNAL_EVERY_MS;
-    if (isNew || (moved && due)) void this.#tell(view);
+    if (isNew || (moved && due)) void this.#tell(status);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  async #tell(view: ScanView): Promise<void> {
-    this.#told = view;
+  async #tell(status: ScanStatus): Promise<void> {
+    this.#told = status;
     this.#toldAt = performance.now();
     const { info, log } = this.#context;
     try {
       const { client } = this.#context;
       const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
-      await client.workflow.getHandle(workflowId, runId).signal(SCAN_REPORT, view);
+      await client.workflow.getHandle(workflowId, runId).signal(SCAN_REPORT, status);
     } catch (error) {
       log.warn('the run was not told how the scan stands', { error });
     }

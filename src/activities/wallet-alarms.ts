@@ -28,6 +28,16 @@ export function unknownSpendAlarm(signature: string, slot: bigint, suspects: rea
   };
 }
 
+/** What the scan alone saw: people look whether it is true. */
+export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigint): Alarm {
+  return {
+    kind: 'unknown_spend',
+    subject: signature,
+    message: `the scan saw ${wallet} sign ${signature} in slot ${slot}, no attempt on record is that, and no node shows it any more`,
+    details: { signature, slot: slot.toString(), maybePaid: [] },
+  };
+}
+
 export function maybePaidAlarm(
   { id, ended }: { readonly id: string; readonly ended: boolean },
   signature: string,

@@ -22,6 +22,7 @@ import {
 } from '../solana/wallet-history.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { confirmOneCluster } from './one-cluster.ts';
+import { settleUnproved } from './unproved-spends.ts';
 import { landedThoughDead, maybePaidAlarm, restoredAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps {
@@ -154,15 +155,17 @@ export class WalletWatch {
 
   /**
    * Judges what the scan saw the wallet sign, which is found there also where no list names it. What no node proves is asked for again
-   * in the next look: it may be what one node made up, and the lists of all are judged beside it.
+   * in each look, until the wait for a proof ends: it may be what one node made up, and the lists of all are judged beside it.
    */
   async #judgeScanned(wallet: string): Promise<void> {
-    const { ledger, readAtMost = READ_AT_MOST } = this.#deps;
+    const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
     const spends = await ledger.spends.unjudged(wallet, readAtMost);
     if (spends.length === 0) return;
     const { unproven } = await this.#judgeAll(wallet, spends);
     const judged = spends.flatMap(({ signature }) => (unproven.has(signature) ? [] : [signature]));
-    await ledger.spends.markJudged(wallet, judged);
+    const left = spends.filter(({ signature }) => unproven.has(signature));
+    const settled = await settleUnproved({ ledger, pool: chain.pool }, wallet, left);
+    await ledger.spends.markJudged(wallet, [...judged, ...settled]);
   }
 
   /** A wallet that this record, which has lost nothing, has never paid from: what it did before is not ours to judge. */

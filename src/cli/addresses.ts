@@ -13,6 +13,7 @@ export function registerAddresses(program: Command): void {
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
+  registerRelease(addresses);
 }
 
 function registerImport(addresses: Command): void {
@@ -58,6 +59,23 @@ function registerUsers(addresses: Command): void {
       run(options, async (output) => {
         const shown = await connect().depositAddresses.get(address);
         output.result(shown, renderAddress(shown));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function registerRelease(addresses: Command): void {
+  addresses
+    .command('release')
+    .description(
+      'give out again what was kept back since the record was restored: only if no user was given one after the backup',
+    )
+    .argument('<why>', 'for whoever asks later')
+    .option(...JSON_OPTION)
+    .action((why, options) =>
+      run(options, async (output) => {
+        const done = await connect().depositAddresses.release(why);
+        output.result(done, `${done.released} released; ${done.free} are free`);
         return EXIT.ok;
       }),
     );

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ScanGap, ScanStatus, SluiceClient } from '../client/client.ts';
+import type { ScanGap, ScanOverview, SluiceClient } from '../client/client.ts';
+import { GOING_ON, type ScanStatus } from '../domain/scan.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
@@ -22,7 +23,7 @@ const RANGES = {
   },
 } as const;
 
-const GOING_ON: ReadonlySet<ScanStatus['state']> = new Set(['starting', 'tail', 'catch-up']);
+const goesOn = ({ state }: ScanStatus): boolean => GOING_ON.some((one) => one === state);
 
 /** `sluice scan status`, and the orders to the scan of blocks in the name of the API key. */
 export function registerScan(program: Command): void {
@@ -35,7 +36,7 @@ export function registerScan(program: Command): void {
       run(options, async (output) => {
         const status = await connect().scan.status();
         output.result(status, renderScan(status));
-        return GOING_ON.has(status.state) ? EXIT.ok : EXIT.unavailable;
+        return goesOn(status) ? EXIT.ok : EXIT.unavailable;
       }),
     );
   for (const [name, { what, tell }] of Object.entries(WORDS)) {
@@ -60,24 +61,31 @@ export function registerScan(program: Command): void {
 
 function told(
   options: { readonly json?: boolean | undefined },
-  tell: (scan: Scan) => Promise<ScanStatus>,
+  tell: (scan: Scan) => Promise<ScanOverview>,
 ): Promise<void> {
   return run(options, async (output) => {
     const status = await tell(connect().scan);
-    output.result(status, ['told; it stood so:', renderScan(status)].join('\n'));
+    output.result(status, ['told; it stands so:', renderScan(status)].join('\n'));
     return EXIT.ok;
   });
 }
 
-function renderScan({ state, cursor, tip, lag, blocksPerSecond, gap, why, gaps }: ScanStatus): string {
+function renderScan(overview: ScanOverview): string {
+  const { cursor, tip, lag, blocksPerSecond, gaps } = overview;
   const rate = blocksPerSecond === null ? '' : `  ${blocksPerSecond.toFixed(1)} blocks/s`;
   return [
-    `${state}${why === null ? '' : `: ${why}`}`,
+    headline(overview),
     `  cursor  ${cursor === null ? 'none yet' : `slot ${cursor.slot}  ${cursor.blockhash}`}`,
     `  tip     ${tip === null ? 'not known' : `slot ${tip}  ${lag ?? '?'} behind${rate}`}`,
-    ...(gap === null ? [] : [`  gap     ${gap.from} to ${gap.to}`]),
-    ...gaps.filter((one) => one.state === 'closed').map(renderClosed),
+    ...gaps.filter(({ state }) => state === 'open').map(({ from, to }) => `  gap     ${from} to ${to}`),
+    ...gaps.filter(({ state }) => state === 'closed').map(renderClosed),
   ].join('\n');
+}
+
+function headline(status: ScanStatus): string {
+  if (!('why' in status)) return status.state;
+  const by = status.state === 'paused' ? ` by ${status.who}` : '';
+  return `${status.state}${by} since ${status.since}: ${status.why}`;
 }
 
 function renderClosed({ from, to, who, why, auditedAt }: ScanGap): string {

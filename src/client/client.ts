@@ -13,6 +13,7 @@ export type { Asset, AssetChange } from './assets.ts';
 export type {
   AddressImport,
   AddressManifest,
+  AddressRelease,
   DepositAddress,
   DepositAddressState,
   TokenAccount,
@@ -29,7 +30,7 @@ export type {
 } from './deposits.ts';
 export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
-export type { ScanGap, ScanRange, ScanStatus } from './scan.ts';
+export type { ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type {
   Attempt,
   ListFilter,

@@ -39,6 +39,12 @@ export interface AddressImport {
   readonly warnings: readonly Warning[];
 }
 
+/** How many addresses were kept back until now, and how many can be given out. */
+export interface AddressRelease {
+  readonly released: number;
+  readonly free: number;
+}
+
 /** Where a token for a deposit address arrives. */
 export interface TokenAccount {
   readonly address: string;
@@ -64,7 +70,8 @@ export class DepositAddressCalls {
   /**
    * The one address of this user: taken from the pool the first time, the same ever after. It is watched when it is answered.
    *
-   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty.
+   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
+   * where the record was restored and may have forgotten whose an address is.
    */
   assign(userRef: string): Promise<DepositAddress> {
     return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } });
@@ -88,6 +95,14 @@ export class DepositAddressCalls {
    */
   import(manifest: AddressManifest, options: { readonly since?: string } = {}): Promise<AddressImport> {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
+  }
+
+  /**
+   * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
+   * one after the backup: else two users get the same.
+   */
+  release(why: string): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } });
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */

@@ -38,7 +38,7 @@ export const ERROR_KINDS = {
   DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
   AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be used' },
   AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
-  ScanAbsent: { status: 409, retryable: false, title: 'No scan of blocks is there to take the order' },
+  ScanPaused: { status: 503, retryable: true, title: 'The scan of blocks is paused' },
   ManifestRejected: { status: 422, retryable: false, title: 'The manifest of addresses cannot be trusted' },
   SigningRefused: {
     status: 500,

@@ -1,42 +1,46 @@
-import type { ScanRange, ScanState, ScanView } from './scan.ts';
+import type { GOING_ON, ScanPosition, ScanRange, ScanStatus, STANDING_STILL } from './scan.ts';
 import type { Pace } from './scan-pace.ts';
 import type { BlockName } from './scan-walk.ts';
 
-/** How the scan stands, without what is reckoned over time. */
-export interface Stand {
-  readonly state: ScanState;
-  readonly cursor: BlockName | null;
-  readonly tip: bigint | null;
-  readonly gap: ScanRange | null;
-  /** One sentence for people where it stands still; null where it goes on. */
-  readonly why: string | null;
-}
+/** What keeps the scan where it is; `why` is one sentence for people. */
+export type Halt =
+  | { readonly state: (typeof STANDING_STILL)[number]; readonly why: string }
+  | { readonly state: 'gap'; readonly gap: ScanRange; readonly why: string }
+  | { readonly state: 'paused'; readonly who: string; readonly why: string; readonly since: Date };
 
-/** Since when it stands still, which one who looks again has been told before; null where it goes on. */
-export function standsSince({ why }: Pick<Stand, 'why'>, before: Date | null, now: Date): Date | null {
-  return why === null ? null : (before ?? now);
+/** How the scan stands, without what is reckoned over time. */
+export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | null } & (
+  | { readonly state: (typeof GOING_ON)[number] }
+  | Halt
+);
+
+/** Since when it stands still, which one who looks again has been told before; null where it goes on. A pause knows it by itself. */
+export function standsSince(stand: Stand, before: Date | null, now: Date): Date | null {
+  if (!('why' in stand)) return null;
+  return stand.state === 'paused' ? stand.since : (before ?? now);
 }
 
 /** What people and programs see of it. */
-export function scanView(
-  { state, cursor, tip, gap, why }: Stand,
-  pace: Pace,
-  since: Date | null,
-  at: Date,
-): ScanView {
+export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
+  const { cursor, tip, ...still } = stand;
+  const blocksPerSecond = pace.seconds === 0 ? null : Math.round((10 * pace.blocks) / pace.seconds) / 10;
+  const position = { ...positionOf(cursor, tip), blocksPerSecond, at: at.toISOString() };
+  if (!('why' in still)) return { ...position, ...still };
+  return { ...position, ...still, since: (since ?? at).toISOString() };
+}
+
+/** The cursor and the tip as they are shown, and what lies between. */
+export function positionOf(
+  cursor: BlockName | null,
+  tip: bigint | null,
+): Pick<ScanPosition, 'cursor' | 'tip' | 'lag'> {
   const lag = cursor === null || tip === null ? null : tip > cursor.slot ? tip - cursor.slot : 0n;
   return {
-    state,
     cursor:
       cursor === null
         ? null
         : { slot: cursor.slot.toString(), blockhash: cursor.blockhash, height: cursor.height.toString() },
     tip: tip?.toString() ?? null,
     lag: lag?.toString() ?? null,
-    blocksPerSecond: pace.seconds === 0 ? null : Math.round((10 * pace.blocks) / pace.seconds) / 10,
-    gap,
-    why,
-    since: since?.toISOString() ?? null,
-    at: at.toISOString(),
   };
 }

@@ -1,5 +1,11 @@
-/** What the scan does: read blocks as they come (`tail`) or many at once (`catch-up`), nothing (`paused`), or nothing any more until nodes (`gap`, `waiting`) or people (`stopped`) help it on. */
-export type ScanState = 'starting' | 'tail' | 'catch-up' | 'paused' | 'gap' | 'waiting' | 'stopped';
+/** The states in which the scan goes on: it begins, reads blocks as they come, or many at once. */
+export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
+
+/** It stands still until nodes (`waiting`) or people (`stopped`) help it on. */
+export const STANDING_STILL = ['waiting', 'stopped'] as const;
+
+/** Nobody tells: no worker answers for it (`silent`), or it has not been started (`absent`). */
+export const UNTOLD = ['silent', 'absent'] as const;
 
 /** Slots as decimal strings, both ends included. */
 export interface ScanRange {
@@ -26,17 +32,17 @@ export interface RangeEnd {
   readonly why: string | null;
 }
 
-/** How many blocks were joined to the cursor, and how the scan stands then; `view` is null where `why` says what stands in the way. */
+/** How many blocks were joined to the cursor, and how the scan stands then; `status` is null where `why` says what stands in the way. */
 export interface JoinEnd {
   readonly joined: number;
-  readonly view: ScanView | null;
+  readonly status: ScanStatus | null;
   readonly why: string | null;
 }
 
-/** How long to follow the chain, and since when the scan stands still, as its last view said. */
+/** How long to follow the chain, and since when the scan stands still, as its last status said; null where it goes on. */
 export interface TailOrder {
   readonly seconds: number;
-  readonly since: ScanView['since'];
+  readonly since: string | null;
 }
 
 /** The last block that was linked, scanned and committed; decimal strings. */
@@ -46,9 +52,9 @@ export interface ScanCursor {
   readonly height: string;
 }
 
-/** How the scan stands, as its run knows it. Postgres is the record of the cursor; this may be some seconds older. */
-export interface ScanView {
-  readonly state: ScanState;
+/** How far the scan is. Slots are decimal strings. */
+export interface ScanPosition {
+  /** The last block that was linked, scanned and committed; null before the first. */
   readonly cursor: ScanCursor | null;
   /** The newest slot that a quorum of nodes has finalized. */
   readonly tip: string | null;
@@ -56,17 +62,50 @@ export interface ScanView {
   readonly lag: string | null;
   /** Over the newest report; null before there is one. */
   readonly blocksPerSecond: number | null;
-  /** The slots that no node shows and that the chain says hold a block. */
-  readonly gap: ScanRange | null;
-  /** One sentence for people where the scan stands still; null where it goes on. */
-  readonly why: string | null;
-  /** ISO-8601: since when it stands still; null where it goes on. */
-  readonly since: string | null;
-  /** ISO-8601. */
-  readonly at: string;
+  /** ISO-8601: when the worker said so; null where none did. */
+  readonly at: string | null;
 }
 
-/** Who asks the scan for something, and why: kept in the history. */
+/** Why the scan stands still: one sentence for people, and since when, ISO-8601. */
+interface Standstill {
+  readonly why: string;
+  readonly since: string;
+}
+
+/**
+ * How the scan stands, by its `state`. PostgreSQL is the record of the cursor, of pauses and of gaps; what a worker tells of the rest
+ * may be some seconds older.
+ */
+export type ScanStatus = ScanPosition &
+  (
+    | { readonly state: (typeof GOING_ON)[number] }
+    | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
+    /** Somebody said so, and somebody must say when it goes on. */
+    | ({ readonly state: 'paused'; readonly who: string } & Standstill)
+    /** The chain says that these slots hold blocks, and no node shows them. */
+    | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
+    | { readonly state: (typeof UNTOLD)[number] }
+  );
+
+/** Since when it stands still, ISO-8601; null where it goes on, or nobody tells. */
+export function sinceOf(status: ScanStatus): string | null {
+  return 'since' in status ? status.since : null;
+}
+
+export const GAP_STATES = ['open', 'filled', 'closed'] as const;
+
+/** Slots whose blocks no node showed. `filled`: one did after all; `closed`: an operator went on without them. Times are ISO-8601. */
+export interface ScanGap extends ScanRange {
+  readonly state: (typeof GAP_STATES)[number];
+  readonly openedAt: string;
+  readonly endedAt: string | null;
+  readonly who: string | null;
+  readonly why: string | null;
+  /** When every address had been audited over it; null before, and for one that was filled. */
+  readonly auditedAt: string | null;
+}
+
+/** Who asks the scan for something, and why: kept on record. */
 export interface ScanOrder {
   readonly who: string;
   readonly why: string;

@@ -1,11 +1,19 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { SignalDefinition } from '@temporalio/common';
-import type { ScanGap, ScanStatus } from '../client/scan.ts';
+import type { ScanOverview } from '../client/scan.ts';
 import { DomainError } from '../domain/errors.ts';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-import { type RescanOrder, rescanWorkflowId, type ScanView } from '../domain/scan.ts';
+import {
+  type RescanOrder,
+  rescanWorkflowId,
+  type ScanGap,
+  type ScanOrder,
+  type ScanPosition,
+  type ScanStatus,
+} from '../domain/scan.ts';
+import { positionOf } from '../domain/scan-view.ts';
 import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ScanPauseRow } from '../ledger/scan-pauses.ts';
 import { scanStatus } from '../workflows/messages.ts';
 
 export interface ScanDeps {
@@ -17,34 +25,30 @@ export interface ScanDeps {
 const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
 
-/** Tells the run, and answers how it stood. @throws DomainError ScanAbsent, Unavailable */
-export async function order<Order extends object>(
-  deps: ScanDeps,
-  signal: SignalDefinition<[Order]>,
-  given: Order,
-): Promise<ScanStatus> {
-  try {
-    await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
-      handleOf(deps).signal(signal, given),
-    );
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    throw new DomainError('ScanAbsent', `no scan of ${deps.cluster} is running: a chain worker starts it`);
-  }
-  return statusOf(deps);
+/** Puts the pause on record, which every worker obeys, and answers how the scan stands. */
+export async function pause(deps: ScanDeps, order: ScanOrder): Promise<ScanOverview> {
+  await deps.ledger.scanPauses.begin(order);
+  return overviewOf(deps);
+}
+
+/** Ends the pause on record, and answers how the scan stands. */
+export async function resume(deps: ScanDeps, order: ScanOrder): Promise<ScanOverview> {
+  await deps.ledger.scanPauses.end(order);
+  return overviewOf(deps);
 }
 
 /**
- * Starts a run that reads the blocks of a range again, or joins the one that does; answers how the scan stood.
+ * Starts a run that reads the blocks of a range again, or joins the one that does; answers how the scan stands.
  *
- * @throws DomainError InvalidRequest for slots that are not scanned yet, Unavailable
+ * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
  */
-export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanStatus> {
+export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanOverview> {
   const cursor = await deps.ledger.scan.cursor();
   if (cursor === null || BigInt(range.to) > cursor.slot) {
     const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
     throw new DomainError('InvalidRequest', message, { field: 'to' });
   }
+  await deps.ledger.rescans.begin({ ...range, from: BigInt(range.from), to: BigInt(range.to) });
   await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
     deps.temporal.workflow.start('depositRescan', {
       workflowId: rescanWorkflowId(range),
@@ -56,59 +60,61 @@ export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<S
       staticDetails: `asked for by ${range.who}: ${range.why}`,
     }),
   );
-  return statusOf(deps);
+  return overviewOf(deps);
 }
 
 /** The record, which counts, and what the run adds where it answers. */
-export async function statusOf(deps: ScanDeps): Promise<ScanStatus> {
+export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
-  const [told, cursor, gaps] = await Promise.all([
+  const [told, cursor, paused, gaps] = await Promise.all([
     ask(deps),
     ledger.scan.cursor(),
+    ledger.scanPauses.open(),
     ledger.gaps.list(GAPS_SHOWN),
   ]);
-  const open = gaps.find(({ state }) => state === 'open');
-  const { tip, blocksPerSecond, why: said, at } = told.view ?? NOTHING_TOLD;
+  const { tip, blocksPerSecond, at } = told;
+  const position = positionOf(cursor, tip === null ? null : BigInt(tip));
   return {
-    state: told.state,
-    cursor:
-      cursor === null
-        ? null
-        : { slot: cursor.slot.toString(), blockhash: cursor.blockhash, height: cursor.height.toString() },
-    tip,
-    lag: tip === null || cursor === null ? null : above(BigInt(tip), cursor.slot).toString(),
+    ...standOnRecord(told, paused, gaps),
+    ...position,
     blocksPerSecond,
-    gap: open === undefined ? null : { from: open.fromSlot.toString(), to: open.toSlot.toString() },
-    why: said,
     at,
     gaps: gaps.map(presentGap),
   };
 }
 
-const NOTHING_TOLD = { tip: null, blocksPerSecond: null, why: null, at: null };
-
-function above(tip: bigint, slot: bigint): bigint {
-  return tip > slot ? tip - slot : 0n;
+/** What the run tells, put right by the record: a run hears of the orders of people some seconds later. */
+function standOnRecord(
+  told: ScanStatus,
+  paused: ScanPauseRow | undefined,
+  gaps: readonly GapRow[],
+): ScanStatus {
+  if (paused !== undefined) {
+    const { who, why, since } = paused;
+    return { ...positionIn(told), state: 'paused', who, why, since: since.toISOString() };
+  }
+  const open = gaps.find(({ state }) => state === 'open');
+  const isOver = told.state === 'paused' || (told.state === 'gap' && open === undefined);
+  return isOver ? { ...positionIn(told), state: 'starting' } : told;
 }
 
-interface Told {
-  readonly state: ScanStatus['state'];
-  readonly view: ScanView | null;
+function positionIn({ cursor, tip, lag, blocksPerSecond, at }: ScanStatus): ScanPosition {
+  return { cursor, tip, lag, blocksPerSecond, at };
 }
+
+const NOTHING_TOLD = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
 
 /** Asks the run; `silent` where it does not answer in time, whatever the cause. */
-async function ask(deps: ScanDeps): Promise<Told> {
+async function ask(deps: ScanDeps): Promise<ScanStatus> {
   const handle = handleOf(deps);
   try {
     return await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, async () => {
       // A run that has ended still answers questions, as it was.
       const { status } = await handle.describe();
-      if (status.name !== 'RUNNING') return { state: 'absent', view: null };
-      const view = await handle.query(scanStatus);
-      return { state: view.state, view };
+      return status.name === 'RUNNING' ? handle.query(scanStatus) : { ...NOTHING_TOLD, state: 'absent' };
     });
   } catch (error) {
-    return { state: error instanceof WorkflowNotFoundError ? 'absent' : 'silent', view: null };
+    return { ...NOTHING_TOLD, state: error instanceof WorkflowNotFoundError ? 'absent' : 'silent' };
   }
 }
 

@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { ScanGap, ScanStatus } from '../client/scan.ts';
-import { pauseScan, resumeScan } from '../workflows/messages.ts';
-import { order, type ScanDeps, startRescan, statusOf } from './scan-run.ts';
+import type { ScanOverview } from '../client/scan.ts';
+import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../domain/scan.ts';
+import { overviewOf, pause, resume, type ScanDeps, startRescan } from './scan-run.ts';
 import { position, problems, time, u64, why } from './schemas.ts';
 
 const tags = ['operations'];
 const range = z.object({ from: u64, to: u64 });
 
 const GapBody = range.extend({
-  state: z.enum(['open', 'filled', 'closed']),
+  state: z.enum(GAP_STATES),
   openedAt: time,
   endedAt: time.nullable(),
   who: z.string().nullable(),
@@ -17,29 +17,24 @@ const GapBody = range.extend({
   auditedAt: time.nullable(),
 }) satisfies z.ZodType<ScanGap>;
 
+const told = z.object({
+  cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
+  tip: u64.nullable(),
+  lag: u64.nullable(),
+  blocksPerSecond: z.number().nullable(),
+  at: time.nullable(),
+  gaps: z.array(GapBody).readonly(),
+});
+const standstill = told.extend({ why: z.string(), since: time });
 const ScanBody = z
-  .object({
-    state: z.enum([
-      'starting',
-      'tail',
-      'catch-up',
-      'paused',
-      'gap',
-      'waiting',
-      'stopped',
-      'silent',
-      'absent',
-    ]),
-    cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
-    tip: u64.nullable(),
-    lag: u64.nullable(),
-    blocksPerSecond: z.number().nullable(),
-    gap: range.nullable(),
-    why: z.string().nullable(),
-    at: time.nullable(),
-    gaps: z.array(GapBody).readonly(),
-  })
-  .meta({ id: 'Scan' }) satisfies z.ZodType<ScanStatus>;
+  .discriminatedUnion('state', [
+    told.extend({ state: z.enum(GOING_ON) }),
+    standstill.extend({ state: z.enum(STANDING_STILL) }),
+    standstill.extend({ state: z.literal('paused'), who: z.string() }),
+    standstill.extend({ state: z.literal('gap'), gap: range }),
+    told.extend({ state: z.enum(UNTOLD) }),
+  ])
+  .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 
 const response = { 200: ScanBody, ...problems };
 const WhyBody = z.strictObject({ why });
@@ -54,14 +49,14 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
       method: 'GET',
       url: '/v1/scan',
       schema: { tags, summary: 'How the scan of blocks stands', response },
-      handler: () => statusOf(deps),
+      handler: () => overviewOf(deps),
     });
-    for (const { url, summary, signal } of ORDERS) {
+    for (const { url, summary, give } of ORDERS) {
       app.route({
         method: 'POST',
         url,
         schema: { tags, summary, body: WhyBody, response },
-        handler: ({ caller: who, body }) => order(deps, signal, { who, why: body.why }),
+        handler: ({ caller: who, body }) => give(deps, { who, why: body.why }),
       });
     }
     rangeRoutes(deps, app);
@@ -94,12 +89,12 @@ function rangeRoutes(deps: ScanDeps, app: Parameters<FastifyPluginAsyncZod>[0]):
     },
     handler: async ({ caller: who, body }) => {
       await deps.ledger.gaps.close({ ...body, who });
-      return statusOf(deps);
+      return overviewOf(deps);
     },
   });
 }
 
 const ORDERS = [
-  { url: '/v1/scan/pause', summary: 'Read no more blocks until resumed', signal: pauseScan },
-  { url: '/v1/scan/resume', summary: 'End a pause of the scan', signal: resumeScan },
+  { url: '/v1/scan/pause', summary: 'Read no more blocks until resumed', give: pause },
+  { url: '/v1/scan/resume', summary: 'End a pause of the scan', give: resume },
 ] as const;

@@ -34,12 +34,14 @@ export class DepositAddresses {
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
    * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
    * to that where nobody has it.
-   * Throws InvalidRequest for a wallet that we pay from.
+   * Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
   ): Promise<{ imported: number; known: number }> {
+    for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
+      await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
@@ -161,8 +163,7 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   if (cursor !== undefined) return;
-  const message =
-    'the scan of blocks has not begun: what is paid to an address now would never be seen';
+  const message = 'the scan of blocks has not begun: what is paid to an address now would never be seen';
   throw new DomainError('Unavailable', message);
 }
 
@@ -222,5 +223,22 @@ async function importPart(
     .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
+  // What another import has brought in meanwhile, or these entries name twice, is on record by now.
+  await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);
+}
+
+/** Under another path its keys would be looked for where they are not: what it holds could not be moved. */
+async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Promise<void> {
+  const rows = await db
+    .selectFrom('depositAddress')
+    .select(['address', 'path'])
+    .where('address', '=', anyOf(entries.map(({ address }) => address)))
+    .execute();
+  const known = new Map(rows.map(({ address, path }) => [address, path]));
+  const other = entries.find(({ address, path }) => (known.get(address) ?? path) !== path);
+  if (other === undefined) return;
+  const { address, path } = other;
+  const message = `path: ${address} is on record under ${known.get(address)}, not under ${path}`;
+  throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

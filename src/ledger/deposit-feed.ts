@@ -59,12 +59,6 @@ export class DepositFeed {
     const context = { field: 'after', last: last.toString() };
     throw new DomainError(doubt === null ? 'FeedBehind' : 'RecordInDoubt', message, context);
   }
-
-  /** The sequence of the newest event, 0 before the first. */
-  async last(): Promise<bigint> {
-    const row = await this.#db.selectFrom('depositFeed').select('lastSequence').executeTakeFirstOrThrow();
-    return row.lastSequence;
-  }
 }
 
 /**

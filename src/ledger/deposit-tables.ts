@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DepositAddressState, DepositState, NotCreditedReason, WatchKind } from '../domain/deposit.ts';
+import type { ScanGap } from '../domain/scan.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -45,6 +46,8 @@ interface ScanCursorTable {
   slot: bigint;
   blockhash: string;
   height: bigint;
+  /** No header up to there is on record any more; null where none was pruned. */
+  prunedTo: bigint | null;
 }
 
 interface BlockTable {
@@ -56,21 +59,37 @@ interface BlockTable {
   time: bigint | null;
 }
 
-/** `filled`: a node had the blocks after all; `closed`: an operator went on without them. */
-export type GapState = 'open' | 'filled' | 'closed';
-
 interface ScanGapTable {
   fromSlot: bigint;
   /** The last block within; its hash and height are what its child says of it. */
   toSlot: bigint;
   blockhash: string;
   height: bigint;
-  state: GapState;
+  state: ScanGap['state'];
   openedAt: Generated<Date>;
   endedAt: Date | null;
   who: string | null;
   why: string | null;
   auditedAt: Date | null;
+}
+
+interface ScanPauseTable {
+  position: Generated<bigint>;
+  who: string;
+  why: string;
+  since: Generated<Date>;
+  endedAt: Date | null;
+  endedBy: string | null;
+  endedWhy: string | null;
+}
+
+/** Committed blocks that are read again: their headers are kept meanwhile. */
+interface RescanTable {
+  fromSlot: bigint;
+  toSlot: bigint;
+  who: string;
+  why: string;
+  begunAt: Generated<Date>;
 }
 
 interface StagedRangeTable {
@@ -135,6 +154,8 @@ interface SpendTable {
   wallet: string;
   error: string | null;
   judged: Generated<boolean>;
+  /** When the scan put it on record. */
+  seenAt: Generated<Date>;
 }
 
 /** The tables of what arrives; part of `Tables`. */
@@ -146,6 +167,8 @@ export interface DepositTables {
   scanCursor: ScanCursorTable;
   block: BlockTable;
   scanGap: ScanGapTable;
+  scanPause: ScanPauseTable;
+  rescan: RescanTable;
   stagedRange: StagedRangeTable;
   deposit: DepositTable;
   depositFeed: DepositFeedTable;

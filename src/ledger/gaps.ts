@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isSameBlock } from '../domain/scan-walk.ts';
 import type { Database, Tables } from './database.ts';
 import type { Word } from './pauses.ts';
-import { type Cursor, isSameBlock, lockCursor, moveCursor } from './scan-cursor.ts';
+import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /** Slots after the cursor with blocks that no node shows. Its last block, at `toSlot`, is known from its child. */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
@@ -14,10 +15,6 @@ export class Gaps {
 
   constructor(db: Database) {
     this.#db = db;
-  }
-
-  async current(): Promise<GapRow | undefined> {
-    return this.#db.selectFrom('scanGap').selectAll().where('state', '=', 'open').executeTakeFirst();
   }
 
   /** The newest first. */

@@ -13,6 +13,7 @@ import { DepositAddresses } from './deposit-addresses.ts';
 import { DepositFeed } from './deposit-feed.ts';
 import { Deposits } from './deposits.ts';
 import { Gaps } from './gaps.ts';
+import { KeptBlocks } from './kept-blocks.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
 import { Movements } from './movements.ts';
@@ -21,8 +22,10 @@ import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
+import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
+import { ScanPauses } from './scan-pauses.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
 import { WalletHistory } from './wallet-history.ts';
@@ -49,6 +52,9 @@ export interface Ledger {
   readonly addresses: DepositAddresses;
   readonly assets: Assets;
   readonly scan: Scan;
+  readonly scanPauses: ScanPauses;
+  readonly keptBlocks: KeptBlocks;
+  readonly rescans: Rescans;
   readonly gaps: Gaps;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
@@ -95,6 +101,9 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     addresses: new DepositAddresses(db),
     assets: new Assets(db),
     scan: new Scan(db),
+    scanPauses: new ScanPauses(db),
+    keptBlocks: new KeptBlocks(db),
+    rescans: new Rescans(db),
     gaps: new Gaps(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),

@@ -8,6 +8,7 @@ import { deposits } from './migrations/0005-deposits.ts';
 import { webhooks } from './migrations/0006-webhooks.ts';
 import { cluster } from './migrations/0007-cluster.ts';
 import { judgedSpends } from './migrations/0008-judged-spends.ts';
+import { scanOrders } from './migrations/0011-scan-orders.ts';
 import { doubtfulAddresses } from './migrations/0012-doubtful-addresses.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
@@ -20,6 +21,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-webhooks': webhooks,
   '0007-cluster': cluster,
   '0008-judged-spends': judgedSpends,
+  '0011-scan-orders': scanOrders,
   '0012-doubtful-addresses': doubtfulAddresses,
 };
 

@@ -1,16 +1,12 @@
 import { sql, type Transaction } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
-import { isParent } from '../domain/scan-walk.ts';
+import { type BlockName, isParent } from '../domain/scan-walk.ts';
 import type { Database, Tables } from './database.ts';
 import { dropPassed } from './deposit-writing.ts';
 
 /** The last linked, scanned, committed block. */
-export interface Cursor {
-  readonly slot: bigint;
-  readonly blockhash: string;
-  readonly height: bigint;
-}
+export type Cursor = BlockName;
 
 export async function readCursor(db: Database): Promise<Cursor | null> {
   const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();
@@ -25,11 +21,6 @@ export async function lockCursor(trx: Transaction<Tables>): Promise<Cursor | nul
     .forUpdate()
     .executeTakeFirst();
   return row ?? null;
-}
-
-/** A hash names a block and, through its parents, all before it. */
-export function isSameBlock(a: Cursor, b: Cursor): boolean {
-  return a.slot === b.slot && a.blockhash === b.blockhash;
 }
 
 /** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */

@@ -1,14 +1,16 @@
 import type { BlockHeader } from '../domain/deposit.ts';
+import { isSameBlock } from '../domain/scan-walk.ts';
 import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
 import type { Database } from './database.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
-import { type Cursor, isSameBlock, lockCursor, readCursor } from './scan-cursor.ts';
+import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
+import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
 /** `overtaken`: another scanner moved the cursor, or the record is another one: read the cursor and the watch set anew. */
 export type CommitResult = 'committed' | 'overtaken';
 
-/** The cursor, the headers of all blocks behind it, and the one way to move it: with everything that the next blocks brought. */
+/** The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks brought. */
 export class Scan {
   readonly #db: Database;
 
@@ -37,7 +39,7 @@ export class Scan {
 
   /**
    * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
-   * commit is `committed` as long as its last block is the cursor. Throws IllegalTransition for blocks that are not linked.
+   * commit is `committed` as long as its last block is the cursor. Throws ScanPaused, and IllegalTransition for blocks that are not linked.
    */
   async commit({
     expected,
@@ -49,6 +51,7 @@ export class Scan {
       if (cursor === null || last === undefined) return 'overtaken';
       if (isSameBlock(cursor, last)) return 'committed';
       if (!isSameBlock(cursor, expected)) return 'overtaken';
+      await assertNotPaused(trx);
       const blocks = await withNewestWatchSet(trx, matched);
       if (blocks === null) return 'overtaken';
       await appendBlocks(trx, cursor, blocks);
@@ -67,11 +70,6 @@ export class Scan {
       await recordFindings(trx, await namedBlocks(trx, blocks));
       return 'committed';
     });
-  }
-
-  /** The committed block at this slot. */
-  async header(slot: bigint): Promise<BlockHeader | undefined> {
-    return this.#db.selectFrom('block').select(HEADER).where('slot', '=', slot).executeTakeFirst();
   }
 
   /** The committed blocks of these slots, both ends within, the lowest first. */

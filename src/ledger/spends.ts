@@ -1,10 +1,16 @@
+import { sql } from 'kysely';
 import { anyOf, type Database } from './database.ts';
 
 /** A finalized transaction that a hot wallet signed, as the scan saw it. */
 export interface ScannedSpend {
   readonly signature: string;
   readonly slot: bigint;
+  /** On record for so long that nodes had the time to show it. */
+  readonly isOverdue: boolean;
 }
+
+/** Nodes that lag, or are being restarted, are back by then. */
+const PATIENCE = sql`interval '10 minutes'`;
 
 /** What the scan saw the hot wallets sign, block by linked block. */
 export class Spends {
@@ -20,6 +26,7 @@ export class Spends {
       .selectFrom('spend')
       .innerJoin('walletHistory', 'walletHistory.wallet', 'spend.wallet')
       .select(['spend.signature', 'spend.slot'])
+      .select(sql<boolean>`spend.seen_at < now() - ${PATIENCE}`.as('isOverdue'))
       .where('spend.wallet', '=', wallet)
       .where('spend.judged', '=', false)
       .whereRef('spend.slot', '>', 'walletHistory.fromSlot')

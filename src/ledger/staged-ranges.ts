@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { NOT_CREDITED_REASONS } from '../domain/deposit.ts';
+import { isSameBlock } from '../domain/scan-walk.ts';
 import { appendBlocks, type MatchedBlock } from './blocks.ts';
 import type { Database, Tables } from './database.ts';
-import { type Cursor, isSameBlock, lockCursor } from './scan-cursor.ts';
+import { type Cursor, lockCursor } from './scan-cursor.ts';
+import { assertNotPaused } from './scan-pauses.ts';
 import { toJson } from './to-json.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
@@ -36,6 +38,7 @@ export class StagedRanges {
     'staged' | 'overtaken'
   > {
     return this.#db.transaction().execute(async (trx) => {
+      await assertNotPaused(trx);
       const found = await withNewestWatchSet(trx, matched);
       if (found === null) return 'overtaken';
       await trx.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();
@@ -67,6 +70,7 @@ export class StagedRanges {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null || !isSameBlock(cursor, expected)) return { kind: 'overtaken' };
+      await assertNotPaused(trx);
       const next = await trx
         .selectFrom('stagedRange')
         .select('blocks')
@@ -78,11 +82,6 @@ export class StagedRanges {
       const joined = await appendBlocks(trx, cursor, stagedBlocks.parse(next.blocks));
       return { kind: 'committed', cursor: joined };
     });
-  }
-
-  /** Forgets what was staged from this slot: no chain goes through it. */
-  async drop(from: bigint): Promise<void> {
-    await this.#db.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();
   }
 }
 

@@ -1,14 +1,10 @@
-import type { Selectable, Transaction } from 'kysely';
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { readInOneQuery } from './one-query.ts';
 import { WalletHistory } from './wallet-history.ts';
-
-/** `watchedAfter`: every block above that slot is matched with the wallet; null where nothing had been scanned. */
-export type WatchedRow = Readonly<Selectable<Tables['watchedWallet']>>;
 
 export interface WatchedWallet {
   readonly address: string;
@@ -88,10 +84,6 @@ export class Watched {
   /** Those of `addresses` that are ours. */
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     return kindsOf(this.#db, addresses);
-  }
-
-  async get(address: string): Promise<WatchedRow | undefined> {
-    return this.#db.selectFrom('watchedWallet').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
   /** Wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */

@@ -191,7 +191,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 }
 
 /** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
-async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
+export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
   const shown = await pool.agreed((node) => readBlock(node, slot, 'signatures'), isSameContent);
   if (shown !== null) return { ...shown.answer, witnesses: shown.nodes.length };
   throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);

@@ -1,73 +1,53 @@
-import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow';
-import type { ScanView } from '../domain/scan.ts';
+import { setHandler } from '@temporalio/workflow';
+import { type ScanStatus, sinceOf } from '../domain/scan.ts';
+import * as act from './deposit-activities.ts';
 import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
 
 /** What one run of the scan hands to the next. */
 export interface DepositScanInput {
-  readonly paused?: boolean;
-  readonly view?: ScanView;
+  readonly status?: ScanStatus;
 }
 
-const UNKNOWN: ScanView = {
+const UNKNOWN: ScanStatus = {
   state: 'starting',
   cursor: null,
   tip: null,
   lag: null,
   blocksPerSecond: null,
-  gap: null,
-  why: null,
-  since: null,
-  at: '',
+  at: null,
 };
 
-/** How the scan stands, and what people want of it. Made first in the run: from then on messages are answered. */
+/**
+ * How the scan stands, and the orders that come to its run, which go on record in their order: what reads obeys that. Made first in
+ * the run: from then on messages are answered.
+ */
 export class DepositScanProgress {
-  #view: ScanView;
-  #paused: boolean;
-  #reading: CancellationScope | null = null;
+  #status: ScanStatus;
+  #orders: Promise<void> = Promise.resolve();
 
-  constructor({ paused = false, view = UNKNOWN }: DepositScanInput) {
-    this.#paused = paused;
-    this.#view = view;
-    setHandler(scanStatus, () => (this.#paused ? { ...this.#view, state: 'paused' } : this.#view));
+  constructor({ status = UNKNOWN }: DepositScanInput) {
+    this.#status = status;
+    setHandler(scanStatus, () => this.#status);
     setHandler(scanReport, (report) => this.note(report));
-    setHandler(pauseScan, () => {
-      this.#paused = true;
-      this.#reading?.cancel();
-    });
-    setHandler(resumeScan, () => {
-      this.#paused = false;
-    });
+    setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(order)));
+    setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(order)));
   }
 
   /** Since when it stands still, over all workers and runs; null where it goes on. */
-  get since(): ScanView['since'] {
-    return this.#view.since;
+  get since(): string | null {
+    return sinceOf(this.#status);
   }
 
-  note(view: ScanView): void {
-    this.#view = view;
-  }
-
-  /** Resolves where the scan is not paused. */
-  async resumed(): Promise<void> {
-    await condition(() => !this.#paused);
-  }
-
-  /** Runs what reads on; a pause ends it early, and it may commit what it has begun. */
-  async unlessPaused(read: () => Promise<void>): Promise<void> {
-    const scope = new CancellationScope();
-    this.#reading = scope;
-    try {
-      await scope.run(read);
-    } catch (error) {
-      if (!isCancellation(error) || !scope.consideredCancelled) throw error;
-    } finally {
-      this.#reading = null;
-    }
+  note(status: ScanStatus): void {
+    this.#status = status;
   }
 
   next(): DepositScanInput {
-    return { paused: this.#paused, view: this.#view };
+    return { status: this.#status };
+  }
+
+  #inTurn(order: () => Promise<void>): Promise<void> {
+    this.#orders = this.#orders.then(order);
+    return this.#orders;
   }
 }

@@ -8,15 +8,12 @@ const TAIL_SECONDS = 60;
 const AHEAD = 16;
 
 /**
- * Scans a cluster for deposits, for ever. Postgres has the cursor, so that a run which is lost, ended or started twice loses nothing
- * and credits nothing twice. Runs under the id `deposit-scan/<cluster>`.
+ * Scans a cluster for deposits, for ever. Postgres has the cursor and the pauses, so that a run which is lost, ended or started twice
+ * loses nothing, credits nothing twice, and reads nothing that people have not released. Runs under the id `deposit-scan/<cluster>`.
  */
 export async function depositScan(input: DepositScanInput = {}): Promise<void> {
   const scan = new DepositScanProgress(input);
-  while (!workflowInfo().continueAsNewSuggested) {
-    await scan.resumed();
-    await scan.unlessPaused(() => readOn(scan));
-  }
+  while (!workflowInfo().continueAsNewSuggested) await readOn(scan);
   await condition(allHandlersFinished);
   await continueAsNew<typeof depositScan>(scan.next());
 }
@@ -41,8 +38,8 @@ async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRan
   for (const [index, { to }] of ranges.entries()) {
     for (const range of ranges.slice(ends.length, index + AHEAD)) ends.push(read(range));
     const end = await ends[index];
-    const { view } = await join(scan);
-    const reached = BigInt(view?.cursor?.slot ?? '0') >= BigInt(to);
+    const { status } = await join(scan);
+    const reached = BigInt(status?.cursor?.slot ?? '0') >= BigInt(to);
     if (end?.complete === true && reached) continue;
     await Promise.all(ends);
     return false;
@@ -59,6 +56,6 @@ function read(range: CatchUpRange): Promise<RangeEnd> {
 
 async function join(scan: DepositScanProgress): Promise<JoinEnd> {
   const end = await act.joinRanges();
-  if (end.view !== null) scan.note(end.view);
+  if (end.status !== null) scan.note(end.status);
   return end;
 }

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
-import { SCAN_REPORT, type ScanOrder, type ScanView } from '../domain/scan.ts';
+import { SCAN_REPORT, type ScanOrder, type ScanStatus } from '../domain/scan.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
 
 /** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
@@ -28,13 +28,13 @@ export const wakeDelivery = defineSignal('wakeDelivery');
 export const withdrawalStatus = defineQuery<WithdrawalView>('status');
 
 /** How the deposit scan stands. */
-export const scanStatus = defineQuery<ScanView>('scan');
+export const scanStatus = defineQuery<ScanStatus>('scan');
 
 /** The activity that scans says how it stands. */
-export const scanReport = defineSignal<[ScanView]>(SCAN_REPORT);
+export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
-/** The scan commits what it has begun, then nothing more until it is resumed. */
+/** Puts a pause of the scan on record: nothing is committed until it is resumed, by whichever run. */
 export const pauseScan = defineSignal<[ScanOrder]>('pauseScan');
 
-/** Ends a pause. */
+/** Ends the pause on record. */
 export const resumeScan = defineSignal<[ScanOrder]>('resumeScan');

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Asset, DepositAddress, DepositEvent, ScanStatus } from '../../src/client/client.ts';
+import type { Asset, DepositAddress, DepositEvent, ScanOverview } from '../../src/client/client.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { lastWord, runSluice, startSluice } from '../support/cli.ts';
@@ -67,19 +67,24 @@ test('addresses made offline are imported, given to users, and what they are pai
 });
 
 test('the scan is looked at, paused and resumed', async () => {
-  const state = async () => (lastWord(await sluice('scan', 'status', '--json')) as ScanStatus).state;
+  const state = async () => (lastWord(await sluice('scan', 'status', '--json')) as ScanOverview).state;
   await expect.poll(state, WAIT).toBe('tail');
   expect((await sluice('scan', 'status')).stdout).toMatch(
     /^tail\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/,
   );
-  expect(await asked<ScanStatus>('scan', 'pause', 'we look at it')).toMatchObject({ gap: null, gaps: [] });
-  await expect.poll(state, WAIT).toBe('paused');
-  expect((await sluice('scan', 'status')).code).toBe(5);
+  expect(await asked<ScanOverview>('scan', 'pause', 'we look at it')).toMatchObject({
+    state: 'paused',
+    why: 'we look at it',
+    gaps: [],
+  });
+  const paused = await sluice('scan', 'status');
+  expect(paused.stdout).toMatch(/^paused by \S+ since \S+Z: we look at it\n/);
+  expect(paused.code).toBe(5);
   await asked('scan', 'resume', 'seen');
   await expect.poll(state, WAIT).toBe('tail');
-  const { cursor } = await asked<ScanStatus>('scan', 'status');
+  const { cursor } = await asked<ScanOverview>('scan', 'status');
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
-  expect((await asked<ScanStatus>('scan', 'rescan', from, to, 'once more')).state).toBe('tail');
+  expect((await asked<ScanOverview>('scan', 'rescan', from, to, 'once more')).state).toBe('tail');
   expect((await sluice('scan', 'rescan', from, '99999999', 'too far')).code).toBe(2);
   expect((await sluice('scan', 'close-gap', from, to, 'there is none')).code).toBe(3);
 });

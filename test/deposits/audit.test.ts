@@ -131,7 +131,7 @@ describe('a gap that was closed by hand', () => {
     room.finalize();
     for (const node of [0, 1]) controls.setFault(node, 'getBlock', { kind: 'hole', from, to });
     await room.scanAll(room.scanner());
-    const gap = await room.ledger.gaps.current();
+    const gap = await room.openGap();
     const range = { from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n };
     await room.ledger.gaps.close({ ...range, who: 'operator', why: 'lost' });
     await room.scanAll(room.scanner());

@@ -43,7 +43,7 @@ describe('a scan that is far behind', () => {
     expect(await amountsOf(wallet)).toEqual([]);
     expect(await other.plan()).toEqual([]);
     const joins = await Promise.all([one.join(), other.join()]);
-    expect(joins[0]?.view?.cursor?.slot).toBe(ranges.at(-1)?.to);
+    expect(joins[0]?.status?.cursor?.slot).toBe(ranges.at(-1)?.to);
     expect(await amountsOf(wallet)).toEqual(amounts);
     await room.chainLength();
   });
@@ -56,8 +56,8 @@ describe('a scan that is far behind', () => {
     const ranges = await first.plan();
     const [, lost] = ranges;
     for (const range of ranges) if (range !== lost) await first.read(range);
-    const { view } = await first.join();
-    expect(view?.cursor?.slot).toBe(ranges[0]?.to);
+    const { status } = await first.join();
+    expect(status?.cursor?.slot).toBe(ranges[0]?.to);
     await room.scanAll(room.scanner());
     expect(await amountsOf(wallet)).toEqual(amounts);
     expect((await first.join()).joined).toBe(0);
@@ -102,7 +102,7 @@ describe('a catch-up that cannot go on', () => {
     const why = expect.stringMatching(/./);
     expect(await one.tryToPlan()).toEqual({ behind: false, ranges: [], why });
     expect(await one.read(range)).toMatchObject({ complete: false });
-    expect(await one.join()).toEqual({ joined: 0, view: null, why });
+    expect(await one.join()).toEqual({ joined: 0, status: null, why });
     room.localnet.controls.clearFaults();
     setFault('getBlock', refusal);
     expect(await one.read(range)).toMatchObject({ complete: false });

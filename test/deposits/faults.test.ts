@@ -1,7 +1,7 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { standAfter } from '../../src/activities/scan-alarms.ts';
+import { haltAfter } from '../../src/activities/scan-alarms.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
@@ -97,11 +97,11 @@ describe('nodes that show less than there is', () => {
     for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
     const step = await room.scanAll(scanner);
     expect(step).toMatchObject({ stand: 'gap', gap: { to: String(to) } });
-    expect(await room.ledger.gaps.current()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
+    expect(await room.openGap()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
     expect((await scanner.step()).cursor).toEqual(step.cursor);
     room.localnet.controls.clearFaults(2);
     await room.scanAll(scanner);
-    expect(await room.ledger.gaps.current()).toBeUndefined();
+    expect(await room.openGap()).toBeUndefined();
     room.localnet.controls.clearFaults();
     await room.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
@@ -113,7 +113,7 @@ describe('nodes that show less than there is', () => {
     room.finalize();
     for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
     const step = await room.scanAll(scanner);
-    const gap = await room.ledger.gaps.current();
+    const gap = await room.openGap();
     await room.ledger.gaps.close({
       from: gap?.fromSlot ?? 0n,
       to: gap?.toSlot ?? 0n,
@@ -151,7 +151,7 @@ describe('a transaction of a version that this build does not read', () => {
       const refusal = await room
         .scanAll(new DepositScanner(room.deps(older)))
         .catch((error: unknown) => error);
-      expect(standAfter(refusal)).toMatchObject({ state: 'stopped' });
+      expect(haltAfter(refusal)).toMatchObject({ state: 'stopped' });
       expect(await amountsOf(wallet)).toEqual(AMOUNTS);
     } finally {
       await older.close();
@@ -199,7 +199,8 @@ describe('nodes that lie', () => {
     const { blockhash, previousBlockhash } = headerAt(to);
     tellOtherParent(0, to);
     await room.scanAll(scanner);
-    expect(await room.ledger.scan.header(BigInt(to))).toMatchObject({ blockhash, previousBlockhash });
+    const [header] = await room.ledger.scan.headersBetween(BigInt(to), BigInt(to));
+    expect(header).toMatchObject({ blockhash, previousBlockhash });
     await room.chainLength();
   });
 

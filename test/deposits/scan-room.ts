@@ -4,6 +4,7 @@ import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
 import { isParent } from '../../src/domain/scan-walk.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import type { GapRow } from '../../src/ledger/gaps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
@@ -92,6 +93,11 @@ export class ScanRoom {
 
   confirm(): Promise<number> {
     return new DepositConfirmer(this.deps()).confirm();
+  }
+
+  /** The gap that the scan stands at. */
+  async openGap(): Promise<GapRow | undefined> {
+    return (await this.ledger.gaps.list(100)).find(({ state }) => state === 'open');
   }
 
   async depositsOf(address: string): Promise<readonly DepositRow[]> {

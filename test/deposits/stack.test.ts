@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
-import type { ScanView } from '../../src/domain/scan.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
-import { pauseScan, resumeScan, scanStatus } from '../../src/workflows/messages.ts';
+import { ensureDepositScan } from '../../src/platform/schedules.ts';
+import { pauseScan, scanStatus } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
@@ -22,7 +23,7 @@ function scan() {
   return use.temporal.workflow.getHandle(depositScanWorkflowId('localnet'));
 }
 
-function status(): Promise<ScanView> {
+function status(): Promise<ScanStatus> {
   return scan().query(scanStatus);
 }
 
@@ -51,11 +52,13 @@ async function credited(address: string): Promise<readonly bigint[]> {
 
 describe('the deposit scan of a running stack', () => {
   it('starts by itself and makes a deposit final', async () => {
+    // What is paid before its first block is not looked for, so that no address is given out until then.
+    await until(async () => (await ledger.scan.cursor()) !== null);
     const address = await newDepositAddress();
     await pay(address, 2_000_000);
     expect(await credited(address)).toEqual([2_000_000n]);
     await until(async () => (await status()).state === 'tail');
-    expect(await status()).toMatchObject({ gap: null, why: null });
+    expect((await status()).cursor).not.toBeNull();
   });
 
   it('goes on in another worker when the scanner is killed', async () => {
@@ -66,22 +69,20 @@ describe('the deposit scan of a running stack', () => {
     expect(await credited(address)).toEqual([3_000_000n]);
   });
 
-  it('reads nothing while it is paused, and misses nothing of that time', async () => {
+  it('reads nothing while it is paused, not in another run either, and misses nothing of that time', async () => {
     const address = await newDepositAddress();
     await scan().signal(pauseScan, OPERATOR);
-    const stillReads = async (): Promise<boolean> => {
-      const { pendingActivities } = await scan()
-        .describe()
-        .then(({ raw }) => raw);
-      return (pendingActivities ?? []).length > 0;
-    };
-    await until(async () => !(await stillReads()));
-    expect((await status()).state).toBe('paused');
+    await until(async () => (await ledger.scanPauses.open()) !== undefined);
     const before = await ledger.scan.cursor();
     await pay(address, 4_000_000);
     await until(async () => (await use.chain.lamports(address)) === 4_000_000);
+    await scan().terminate('lost');
+    await ensureDepositScan(use.temporal, 'localnet');
+    await until(async () => (await status()).state === 'paused');
+    expect(await status()).toMatchObject(OPERATOR);
+    expect(await use.sluice.scan.status()).toMatchObject({ state: 'paused', ...OPERATOR });
     expect(await ledger.scan.cursor()).toEqual(before);
-    await scan().signal(resumeScan, OPERATOR);
+    await use.sluice.scan.resume('seen');
     expect(await credited(address)).toEqual([4_000_000n]);
   });
 

@@ -4,8 +4,8 @@ import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
-import type { ScanView } from '../../src/domain/scan.ts';
-import type { Stand } from '../../src/domain/scan-view.ts';
+import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
+import type { Halt } from '../../src/domain/scan-view.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -113,18 +113,10 @@ describe('an announcement', () => {
 
 describe('the alerts about a scan that stands still', () => {
   const cursor = { slot: 7n, blockhash: 'x', height: 7n };
-  const stand = (changes: Partial<Stand>): Stand => ({
-    state: 'tail',
-    cursor,
-    tip: 9n,
-    gap: null,
-    why: null,
-    ...changes,
-  });
-
   const now = new Date('2026-01-01T00:02:00Z');
-  const note = (alarms: ScanAlarms, changes: Partial<Stand>, since: Date | null = now) =>
-    alarms.note(stand(changes), since, now);
+  const tip = 9n;
+  const note = (alarms: ScanAlarms, halt: Halt | null, since: Date | null = now) =>
+    alarms.note({ cursor, tip, ...(halt ?? { state: 'tail' }) }, since, now);
 
   it('are open for as long as it does', async () => {
     const alarms = new ScanAlarms(room.ledger);
@@ -133,7 +125,7 @@ describe('the alerts about a scan that stands still', () => {
     expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
     await note(alarms, { state: 'stopped', why: 'a version that cannot be read' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    await note(alarms, {}, null);
+    await note(alarms, null, null);
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -143,28 +135,60 @@ describe('the alerts about a scan that stands still', () => {
     expect(await openAlerts()).toEqual([]);
     await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:00Z'));
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    await note(new ScanAlarms(room.ledger), {}, null);
+    await note(new ScanAlarms(room.ledger), null, null);
   });
 
   it('end when another process goes on than the one that raised them', async () => {
     await note(new ScanAlarms(room.ledger), { state: 'stopped', why: 'a version' });
-    await note(new ScanAlarms(room.ledger), {}, null);
+    await note(new ScanAlarms(room.ledger), null, null);
     expect(await openAlerts()).toEqual([]);
+  });
+
+  it('stay as they are while the scan is paused, and nothing is read, confirmed or alarmed then', async () => {
+    const wallet = await pendingDeposit(7_000_000n);
+    const pause = { who: 'ops', why: 'to see' };
+    await room.ledger.scanPauses.begin(pause);
+    const tail = (): Promise<ScanStatus> =>
+      new MockActivityEnvironment().run(() =>
+        createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
+      );
+    const slot = (await room.ledger.scan.cursor())?.slot.toString();
+    expect(await tail()).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
+    expect(await stateOf(wallet)).toBe('pending');
+    await new ScanAlarms(room.ledger).note(
+      { cursor, tip, state: 'paused', ...pause, since: new Date(0) },
+      new Date(0),
+      now,
+    );
+    expect(await openAlerts()).toEqual([]);
+    await room.ledger.scanPauses.end(pause);
+    await tail();
+    expect(await stateOf(wallet)).toBe('final');
+  });
+
+  it('headers go in the rhythm of the scan', async () => {
+    room.finalize(9);
+    await room.scanAll(room.scanner());
+    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const scan = createDepositScan({ ...room.deps(), keptSlots: 4n });
+    await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
+    const kept = await room.ledger.scan.headersBetween(0n, cursor);
+    expect(kept.map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
   it('fire over the runs of the scan, each of which is as long as they wait', async () => {
     const silent = { kind: 'http', status: 503 } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
-    const tail = (since: string | null): Promise<ScanView> =>
+    const tail = (since: string | null): Promise<ScanStatus> =>
       new MockActivityEnvironment().run(() => createDepositScan(room.deps()).scanTail({ seconds: 1, since }));
-    const { state, since } = await tail(null);
-    expect(state).toBe('waiting');
+    const first = await tail(null);
+    expect(first.state).toBe('waiting');
     expect(await openAlerts()).toEqual([]);
-    const aMinuteBefore = new Date(Date.parse(since ?? '') - 60_000).toISOString();
-    expect((await tail(aMinuteBefore)).since).toBe(aMinuteBefore);
+    const aMinuteBefore = new Date(Date.parse(sinceOf(first) ?? '') - 60_000).toISOString();
+    expect(sinceOf(await tail(aMinuteBefore))).toBe(aMinuteBefore);
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     room.localnet.controls.clearFaults();
-    expect((await tail(aMinuteBefore)).since).toBeNull();
+    expect(sinceOf(await tail(aMinuteBefore))).toBeNull();
     expect(await openAlerts()).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 // Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts [of what, such as deposits]
 import { writeFileSync } from 'node:fs';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
+import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { auditWorkflowId } from '../../src/domain/audit.ts';
@@ -13,6 +14,7 @@ import {
 import { rescanWorkflowId } from '../../src/domain/scan.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
+import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { newWallet, testStack } from '../support/stack.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
@@ -118,14 +120,19 @@ async function webhook(): Promise<void> {
   await receiver.close();
 }
 
+async function orders(give: (scan: WorkflowHandle) => Promise<void>): Promise<void> {
+  await asOperator(stack, (client) => give(client.workflow.getHandle(depositScanWorkflowId('localnet'))));
+}
+
 /** The scan through a pause that is long enough for a catch-up, and what looks after it. */
 async function deposits(): Promise<void> {
   await until(async () => (await sluice.scan.status()).state === 'tail');
-  await sluice.scan.pause('to fall behind');
+  await orders((scan) => scan.signal(pauseScan, { who: 'recorder', why: 'to fall behind' }));
+  await until(async () => (await sluice.scan.status()).state === 'paused');
   const { cursor } = await sluice.scan.status();
   const behind = BigInt(cursor?.slot ?? '0') + 700n;
   await until(async () => BigInt(await rpc<number>(hand.url, 'getSlot', [{ commitment: 'finalized' }])) > behind, 300_000);
-  await sluice.scan.resume('far enough');
+  await orders((scan) => scan.signal(resumeScan, { who: 'recorder', why: 'far enough' }));
   await until(async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0') > behind);
   await until(async () => (await sluice.scan.status()).state === 'tail');
   await save('deposit-scan', depositScanWorkflowId('localnet'), { endless: true });

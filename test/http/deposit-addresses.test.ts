@@ -1,4 +1,5 @@
 import { Keypair } from '@solana/web3.js';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { DepositKeys } from '../../src/signing/hd-keys.ts';
@@ -13,6 +14,7 @@ const ROOT = '/v1/deposit-addresses';
 let desk: DepositDesk;
 beforeAll(async () => {
   desk = await DepositDesk.open();
+  await desk.ledger.scan.start(START);
 });
 afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());
@@ -75,11 +77,40 @@ describe('the pool', () => {
   });
 });
 
+describe('in a record that was restored', () => {
+  test('a new user is asked to come back, and gets an address once an operator says why that is safe', async () => {
+    const { continuity, db } = desk.ledger;
+    await importing(40, 2);
+    await continuity.pulse();
+    await sql`update continuity set identity = 'the old primary'`.execute(db);
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
+    await continuity.quarantine(1n, null);
+    await continuity.heal(1n);
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'NoFreeAddress' } });
+    const { address } = desk.keys.entry(41);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'doubtful' });
+    expect(await openAlerts()).toContainEqual(expect.stringContaining('addresses_doubtful'));
+    const { status, body } = await desk.call('POST', `${ROOT}/release`, { why: 'a drill' });
+    expect([status, body.released > 1, body.free > 1]).toEqual([200, true, true]);
+    expect(await openAlerts()).toEqual([]);
+    expect((await assign('after')).status).toBe(200);
+    await sql`delete from continuity`.execute(db);
+  });
+});
+
 describe('a manifest that cannot be believed writes nothing', () => {
   test('touched after it was signed', async () => {
     const manifest = { ...desk.manifest(30, 2), entries: [desk.keys.entry(30), desk.keys.entry(32)] };
     const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
     expect([status, body.code, body.field]).toEqual([422, 'ManifestRejected', 'manifest.signature']);
+    expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
+  });
+
+  test('naming a known address under another path', async () => {
+    const elsewhere = { ...desk.keys.entry(0), path: "m/44'/501'/7'/0'" };
+    const manifest = desk.keys.manifest([desk.keys.entry(30), elsewhere]);
+    const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
+    expect([status, body.code, body.field]).toEqual([400, 'InvalidRequest', 'path']);
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
   });
 
@@ -144,7 +175,6 @@ describe('what is wrong with an address', () => {
 
   test('it was paid, and holds less than the chain demands', async () => {
     const { address } = desk.keys.entry(2);
-    await desk.ledger.scan.start(START);
     const paid = blocks(START, [inflow(address)]);
     const matched = {
       blocks: paid,

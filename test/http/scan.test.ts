@@ -16,10 +16,9 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object) {
 }
 const scan = async () => (await call('GET', '/v1/scan')).body;
 const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
-const WORD = { pause: { why: 'x' }, resume: { why: 'x' } };
 const RANGE = { from: '100', to: '100', why: 'x' };
 
-test('before the first block there is nothing to tell, and nobody to order about', async () => {
+test('before the first block there is nothing to tell', async () => {
   expect(await call('GET', '/v1/scan')).toEqual({
     status: 200,
     body: {
@@ -28,8 +27,6 @@ test('before the first block there is nothing to tell, and nobody to order about
       tip: null,
       lag: null,
       blocksPerSecond: null,
-      gap: null,
-      why: null,
       at: null,
       gaps: [],
     },
@@ -39,27 +36,25 @@ test('before the first block there is nothing to tell, and nobody to order about
     field: 'to',
   });
   await service.ledger.scan.start(START);
-  for (const [order, body] of Object.entries(WORD)) {
-    const answer = await call('POST', `/v1/scan/${order}`, body);
-    expect(answer).toMatchObject({ status: 409, body: { code: 'ScanAbsent' } });
-  }
 });
 
-test('a run that no worker answers for is silent, takes orders, and the record is shown', async () => {
+test('a pause is on record by name and reason, whether a run is there or not, until it is ended by name', async () => {
+  const paused = { state: 'paused', who: 'tests', why: 'a node is suspected' };
+  for (const why of [paused.why, 'again'])
+    expect((await call('POST', '/v1/scan/pause', { why })).body).toMatchObject(paused);
+  expect(await scan()).toMatchObject({ ...paused, since: expect.stringMatching(/Z$/) });
+  expect((await call('POST', '/v1/scan/resume', { why: 'seen' })).body).toMatchObject({ state: 'absent' });
+  const rows = await service.ledger.db.selectFrom('scanPause').selectAll().execute();
+  expect(rows).toMatchObject([{ who: 'tests', endedBy: 'tests', endedWhy: 'seen' }]);
+});
+
+test('a run that no worker answers for is silent, and the record is shown', async () => {
   const run = await service.temporal.workflow.start('depositScan', {
     workflowId: depositScanWorkflowId(EXPLORER.cluster),
     taskQueue: WORKFLOW_TASK_QUEUE,
   });
   const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
   expect(await scan()).toMatchObject({ state: 'silent', ...record });
-  for (const [order, body] of Object.entries(WORD)) {
-    expect(await call('POST', `/v1/scan/${order}`, body)).toMatchObject({ status: 200, body: record });
-  }
-  const { events } = await run.fetchHistory();
-  const told = (events ?? []).flatMap(
-    ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
-  );
-  expect(told).toEqual(['pauseScan', 'resumeScan']);
   await run.terminate();
   expect((await scan()).state).toBe('absent');
 });
@@ -67,15 +62,12 @@ test('a run that no worker answers for is silent, takes orders, and the record i
 test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
   const { ledger } = service;
   await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
-  expect(await scan()).toMatchObject({
-    gap: { from: '101', to: '105' },
-    gaps: [{ state: 'open', who: null }],
-  });
+  expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', who: null }] });
   const wrong = await call('POST', '/v1/scan/close-gap', { from: '101', to: '104', why: 'archive has none' });
   expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound' } });
   const closing = { from: '101', to: '105', why: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);
-  expect(closed.body).toMatchObject({ gap: null, cursor: { slot: '105' } });
+  expect(closed.body).toMatchObject({ cursor: { slot: '105' } });
   expect(closed.body.gaps).toMatchObject([
     { state: 'closed', who: 'tests', why: 'archive has none', auditedAt: null },
   ]);

@@ -3,7 +3,14 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, forgetDeposits, imported, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import {
+  commit,
+  forgetDeposits,
+  imported,
+  lockWaits,
+  mustNotRematch,
+  useDepositLedgers,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -36,6 +43,14 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.freeCount(3)).toBe(3);
   });
 
+  it('is given to nobody before the scan has begun: what was paid before would be missed', async () => {
+    await forgetDeposits(use.ledger.db);
+    await imported(use.ledger, ANN);
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('Unavailable');
+    await use.ledger.scan.start(START);
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN, watchedAfter: null });
+  });
+
   it('is not waited for while somebody else is about to get it', async () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
@@ -54,6 +69,24 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 0, known: 3 });
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ userRef: 'user-1', since: null });
     expect(await use.ledger.watched.version()).toBe(version);
+  });
+
+  it('is refused under another path, alone or in a list of which nothing is taken, and stays as it was', async () => {
+    await imported(use.ledger, ANN);
+    const other = { address: ANN, path: 'm/9' };
+    const list = [
+      ...Array.from({ length: 5_001 }, (_, n) => ({ address: address(`n${n}`), path: 'm' })),
+      other,
+    ];
+    const twice = [BEN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
+    for (const entries of [[other], list, twice])
+      await expect(use.ledger.addresses.import(entries)).rejects.toMatchObject({
+        code: 'InvalidRequest',
+        context: { field: 'path' },
+      });
+    expect(await use.ledger.addresses.freeCount()).toBe(1);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ path: 'm/0' });
+    await imported(use.ledger, ANN);
   });
 
   it('of before is not given out until what it was paid is audited', async () => {
@@ -116,15 +149,6 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
-  it('is given to nobody before the first block is scanned: what is paid to it would not be seen', async () => {
-    await forgetDeposits(use.ledger.db);
-    await imported(use.ledger, ANN);
-    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('Unavailable');
-    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'free' });
-    await use.ledger.scan.start(START);
-    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
-  });
-
   it('is no wallet that we pay from', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT, HOT]);
@@ -166,7 +190,7 @@ describe('the watch set', () => {
     const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
     expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
     await imported(use.ledger, ANN);
-    expect(await use.ledger.watched.get(ANN)).toMatchObject({ watchedAfter: 150n });
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });
     expect(await commit(use.ledger, blocks)).toBe('committed');
   });
 

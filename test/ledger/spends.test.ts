@@ -17,7 +17,12 @@ it('what a hot wallet signed is to be judged once, unless it was before its hist
   await use.ledger.walletHistory.advance(HOT, early.slot);
   await use.ledger.walletHistory.advance(HOT, later.slot);
   const spend = { signature: `s-${later.slot}`, slot: later.slot };
-  expect(await use.ledger.spends.unjudged(HOT, 10)).toEqual([spend]);
+  expect(await use.ledger.spends.unjudged(HOT, 10)).toEqual([{ ...spend, isOverdue: false }]);
+  await use.ledger.db
+    .updateTable('spend')
+    .set({ seenAt: new Date(Date.now() - 11 * 60_000) })
+    .execute();
+  expect(await use.ledger.spends.unjudged(HOT, 10)).toEqual([{ ...spend, isOverdue: true }]);
   await use.ledger.spends.markJudged(HOT, [spend.signature]);
   expect(await use.ledger.spends.unjudged(HOT, 10)).toEqual([]);
 });

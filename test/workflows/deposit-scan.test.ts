@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -8,24 +9,17 @@ import type {
   CatchUpRange,
   JoinEnd,
   RangeEnd,
-  ScanView,
+  ScanOrder,
+  ScanStatus,
   TailOrder,
 } from '../../src/domain/scan.ts';
+import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
-const STANDING: ScanView = {
-  state: 'waiting',
-  cursor: null,
-  tip: null,
-  lag: null,
-  blocksPerSecond: null,
-  gap: null,
-  why: 'no node answers',
-  since: SINCE,
-  at: SINCE,
-};
+const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
+const STANDING: ScanStatus = { ...POSITION, state: 'waiting', why: 'no node answers', since: SINCE };
 const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
 
 let service: Service;
@@ -55,14 +49,20 @@ const steps = {
     asked.push(`join ${to ?? 'nothing'}`);
     return {
       joined: staged.length,
-      view: { ...STANDING, state: 'catch-up', cursor, why: null, since: null },
+      status: { ...POSITION, state: 'catch-up', cursor },
       why: null,
     };
   },
-  async scanTail({ since }: TailOrder): Promise<ScanView> {
+  async scanTail({ since }: TailOrder): Promise<ScanStatus> {
     asked.push(`tail ${since}`);
     return STANDING;
   },
+  recordPause: async ({ why }: ScanOrder) => {
+    // The first is slow: what came later must wait for it.
+    if (why === 'one') await setTimeout(300);
+    asked.push(`pause ${why}`);
+  },
+  recordResume: async ({ why }: ScanOrder) => void asked.push(`resume ${why}`),
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
@@ -107,6 +107,17 @@ describe('the run of the scan', () => {
   it('tells each tail since when the scan stands still', async () => {
     const [first, second] = await scansUntil(`tail ${SINCE}`, 1);
     expect([first, second]).toEqual(['tail null', `tail ${SINCE}`]);
+  });
+
+  it('puts pauses on record in the order in which they were signalled', async () => {
+    await scansUntil('tail null', 1);
+    const run = service.temporal.workflow.getHandle('scan');
+    await run.signal(pauseScan, { who: 'ops', why: 'one' });
+    await run.signal(resumeScan, { who: 'ops', why: 'two' });
+    await run.signal(pauseScan, { who: 'ops', why: 'three' });
+    await until(async () => asked.includes('pause three'));
+    const orders = asked.filter((one) => /^(pause|resume)/.test(one));
+    expect(orders).toEqual(['pause one', 'resume two', 'pause three']);
   });
 
   it('joins ranges as they end, and plans anew', async () => {

@@ -70,7 +70,9 @@ async function scanned({ sluice, node, say, signal }: Stage, given: readonly Giv
   say(`the scan is to pass slot ${last}, the newest with a deposit`);
   let shown: string | null = null;
   for (;;) {
-    const { cursor, why } = await sluice.scan.status();
+    const status = await sluice.scan.status();
+    const { cursor } = status;
+    const why = 'why' in status ? status.why : null;
     const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
     if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
     if (why !== null && why !== shown) say(`the scan stands: ${why}`);

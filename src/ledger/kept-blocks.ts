@@ -1,0 +1,66 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database, Tables } from './database.ts';
+import { lockCursor } from './scan-cursor.ts';
+
+interface Retention {
+  /** Slots behind the cursor whose headers are kept whatever happens. */
+  readonly keptSlots?: bigint | undefined;
+  /** Headers that go in one transaction. */
+  readonly atMost?: number;
+}
+
+/**
+ * Three epochs, about six days and 270 MB. Nodes keep about two by default, so that what is older can be read again from archives only;
+ * a proof of death needs the 300 blocks of an attempt's life.
+ */
+const KEPT_SLOTS = 1_296_000n;
+/** So much more than comes in between two prunings that a catch-up of days is soon pruned, too. */
+const AT_MOST = 10_000;
+
+/** The headers of committed blocks: those that something may still need are kept, the others pruned, the oldest first. */
+export class KeptBlocks {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Prunes what is further behind the cursor than `keptSlots` and no unfinished work needs. Answers how many headers that were. */
+  async prune({ keptSlots = KEPT_SLOTS, atMost = AT_MOST }: Retention = {}): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const cursor = await lockCursor(trx);
+      if (cursor === null) return 0;
+      await sql`delete from rescan where begun_at < now() - interval '2 days'`.execute(trx);
+      const needed = await neededFrom(trx);
+      const horizon = cursor.slot - keptSlots;
+      const pruned = await trx
+        .deleteFrom('block')
+        .where('slot', 'in', (block) =>
+          block
+            .selectFrom('block')
+            .select('slot')
+            .where('slot', '<', needed === null || needed > horizon ? horizon : needed)
+            .orderBy('slot')
+            .limit(atMost),
+        )
+        .returning('slot')
+        .execute();
+      if (pruned.length > 0) {
+        const prunedTo = pruned.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
+        await trx.updateTable('scanCursor').set({ prunedTo }).execute();
+      }
+      return pruned.length;
+    });
+  }
+}
+
+/** The lowest slot that a living attempt, a gap, an audit or a rescan needs; null where there are none. */
+async function neededFrom(trx: Transaction<Tables>): Promise<bigint | null> {
+  const { rows } = await sql<{ slot: bigint | null }>`select least(
+    (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
+    (select min(blockhash_slot) from nonce_upkeep where state in ('prepared', 'signed')),
+    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and audited_at is null)),
+    (select min(since) from deposit_address where state = 'auditing'),
+    (select min(from_slot) from rescan)) as slot`.execute(trx);
+  return rows[0]?.slot ?? null;
+}

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { address, chain, START } from './chain-of-blocks.ts';
+import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { attempt, codeOf, newId, PLENTY } from './support.ts';
+import { terms } from './terms.ts';
+
+const use = useDepositLedgers();
+const OPS = { who: 'ops', why: 'to see' };
+/** Slots 101 to 120, the cursor on the last. */
+const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
+const keptSlots = 5n;
+
+async function lowest(): Promise<bigint | undefined> {
+  return (await use.ledger.scan.headersBetween(0n, 200n))[0]?.slot;
+}
+
+async function prune(): Promise<bigint | undefined> {
+  await use.other.keptBlocks.prune({ keptSlots });
+  return lowest();
+}
+
+it('headers are pruned behind the bound, the oldest first, some at once', async () => {
+  await commit(use.ledger, BLOCKS);
+  expect(await use.ledger.keptBlocks.prune()).toBe(0);
+  expect(await use.ledger.keptBlocks.prune({ keptSlots, atMost: 3 })).toBe(3);
+  expect(await lowest()).toBe(103n);
+  expect(await use.ledger.keptBlocks.prune({ keptSlots })).toBe(12);
+  expect(await lowest()).toBe(115n);
+  expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
+});
+
+it('none goes that a living attempt may need for its proof of death', async () => {
+  await commit(use.ledger, BLOCKS);
+  const id = newId();
+  await use.ledger.withdrawals.reserve(terms(id));
+  await use.ledger.attempts.prepare(attempt(id, 1, { blockhashSlot: 107n }), PLENTY);
+  expect(await prune()).toBe(107n);
+  await use.ledger.attempts.storeSignature(id, 1, 'signed', 'AQID');
+  expect(await prune()).toBe(107n);
+  await use.ledger.attempts.settle(id, 1, { state: 'dead', proof: {} });
+  expect(await prune()).toBe(115n);
+});
+
+it('none goes that a gap without its audit, or an address with a past, needs', async () => {
+  await commit(use.ledger, BLOCKS);
+  const at = { blockhash: 'x', height: 1n, ...OPS, endedAt: new Date() };
+  await use.ledger.db
+    .insertInto('scanGap')
+    .values({ ...at, fromSlot: 106n, toSlot: 108n, state: 'closed' })
+    .execute();
+  await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
+  expect(await prune()).toBe(104n);
+  await use.ledger.addresses.markAudited(address('past'), 104n);
+  expect(await prune()).toBe(106n);
+  await use.ledger.gaps.markAudited(106n, 108n);
+  expect(await prune()).toBe(115n);
+  await imported(use.ledger, address('new'));
+});
+
+it('none goes that is just read again; what is gone cannot be', async () => {
+  await commit(use.ledger, BLOCKS);
+  const range = { from: 103n, to: 110n };
+  await use.ledger.rescans.begin({ ...range, ...OPS });
+  expect(await prune()).toBe(103n);
+  await use.ledger.rescans.begin({ ...range, ...OPS });
+  await use.ledger.rescans.end(range);
+  expect(await prune()).toBe(115n);
+  expect(await codeOf(use.ledger.rescans.begin({ ...range, ...OPS }))).toBe('InvalidRequest');
+  await use.ledger.rescans.begin({ from: 115n, to: 120n, ...OPS });
+});
+
+it('a rescan that was given up is not waited for for ever', async () => {
+  await commit(use.ledger, BLOCKS);
+  await use.ledger.rescans.begin({ from: 103n, to: 110n, ...OPS });
+  await use.ledger.db
+    .updateTable('rescan')
+    .set({ begunAt: new Date(Date.now() - 49 * 3_600_000) })
+    .execute();
+  expect(await prune()).toBe(115n);
+});

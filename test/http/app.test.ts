@@ -121,6 +121,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/assets/{mint}',
     '/v1/deposit-addresses',
     '/v1/deposit-addresses/import',
+    '/v1/deposit-addresses/release',
     '/v1/deposit-addresses/{address}',
     '/v1/deposit-addresses/{address}/assets/{mint}',
     '/v1/deposits',

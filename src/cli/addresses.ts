@@ -25,11 +25,15 @@ function registerImport(addresses: Command): void {
       '--since <slot>',
       'they may have been paid from this slot on: audit them before they are given out',
     )
+    .option(
+      '--kept-back',
+      'after a restore: users may have the new ones; watch them, and give them to nobody',
+    )
     .option(...JSON_OPTION)
-    .action((file, options) =>
+    .action((file, { since, keptBack = false, ...options }) =>
       run(options, async (output) => {
-        const since = options.since === undefined ? {} : { since: options.since };
-        const done = await connect().depositAddresses.import(await readManifest(file), since);
+        const how = { keptBack, ...(since === undefined ? {} : { since }) };
+        const done = await connect().depositAddresses.import(await readManifest(file), how);
         const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free`;
         output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
         return EXIT.ok;

@@ -16,6 +16,7 @@ export type {
   AddressRelease,
   DepositAddress,
   DepositAddressState,
+  ImportOptions,
   TokenAccount,
   Warning,
 } from './deposit-addresses.ts';

@@ -31,6 +31,12 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
+/** How a manifest is taken in; see {@link DepositAddressCalls.import}. */
+export interface ImportOptions {
+  readonly since?: string;
+  readonly keptBack?: boolean;
+}
+
 /** What an import did: addresses that are new, those that were there already, and how many can be given out now. */
 export interface AddressImport {
   readonly imported: number;
@@ -89,11 +95,12 @@ export class DepositAddressCalls {
 
   /**
    * Takes the addresses of a manifest into the pool; the same again changes nothing. With `since`, a slot, they may have been paid
-   * before: they are audited from there, and given out after that.
+   * before: they are audited from there, and given out after that. With `keptBack` the new ones are watched, and given to nobody: for
+   * those that users were given in a newer record than the one that was restored.
    *
    * @throws SluiceError `ManifestRejected` (422), which names the field.
    */
-  import(manifest: AddressManifest, options: { readonly since?: string } = {}): Promise<AddressImport> {
+  import(manifest: AddressManifest, options: ImportOptions = {}): Promise<AddressImport> {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
   }
 

@@ -102,12 +102,16 @@ function writeRoutes(app: App, pool: AddressPool, trust: ManifestTrust): void {
       body: z.strictObject({
         manifest: ManifestBody,
         since: position.optional().meta({ description: 'The first slot in which they may have been paid' }),
+        keptBack: z.boolean().optional().meta({
+          description:
+            'Give none of the new ones to anybody: users may have them, in a newer record than this',
+        }),
       }),
       response: { 200: ImportedBody, ...problems },
     },
-    handler: async ({ body: { manifest, since = null } }) => {
+    handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
-      const { low, ...counts } = await pool.import(manifest.entries, since);
+      const { low, ...counts } = await pool.import(manifest.entries, since, { keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
   });

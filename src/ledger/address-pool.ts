@@ -45,8 +45,12 @@ export class AddressPool {
   }
 
   /** Takes in addresses that somebody has vouched for; see `DepositAddresses.import`. */
-  async import(entries: readonly NewAddress[], since: bigint | null): Promise<Imported> {
-    const counts = await this.#addresses.import(entries, since);
+  async import(
+    entries: readonly NewAddress[],
+    since: bigint | null,
+    options: { readonly keptBack?: boolean } = {},
+  ): Promise<Imported> {
+    const counts = await this.#addresses.import(entries, since, options);
     const free = await this.#addresses.freeCount();
     return { ...counts, free, low: await this.#watch(free) };
   }

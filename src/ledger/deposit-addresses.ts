@@ -33,19 +33,20 @@ export class DepositAddresses {
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
    * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
-   * to that where nobody has it.
+   * to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link release}.
    * Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
+    { keptBack = false } = {},
   ): Promise<{ imported: number; known: number }> {
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
       await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
-      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since));
+      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since, keptBack));
     }
     return { imported, known: entries.length - imported };
   }
@@ -203,6 +204,7 @@ async function importPart(
   trx: Transaction<Tables>,
   entries: readonly NewAddress[],
   since: bigint | null,
+  keptBack: boolean,
 ): Promise<number> {
   const addresses = entries.map(({ address }) => address);
   await watch(trx, addresses, 'deposit');
@@ -213,7 +215,7 @@ async function importPart(
       .where('address', '=', anyOf(addresses))
       .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
       .execute();
-  const state = since === null ? 'free' : 'auditing';
+  const state = keptBack ? 'doubtful' : since === null ? 'free' : 'auditing';
   const columns = ['address', 'path', 'state', 'since', 'auditDue'] as const;
   const auditDue = since !== null;
   const rows = entries.map(({ address, path }) => ({ address, path, state, since, auditDue }) as const);

@@ -95,6 +95,10 @@ describe('in a record that was restored', () => {
     expect(await openAlerts()).toEqual([]);
     expect((await assign('after')).status).toBe(200);
     await sql`delete from continuity`.execute(db);
+    const manifest = desk.manifest(42, 1);
+    await desk.call('POST', `${ROOT}/import`, { manifest, keptBack: true });
+    const kept = await desk.call('GET', `${ROOT}/${desk.keys.entry(42).address}`);
+    expect(kept.body.state).toBe('doubtful');
   });
 });
 

@@ -71,6 +71,15 @@ describe('in a record that was restored', () => {
     expect(await use.ledger.addresses.assign('user-1')).toEqual(known);
   });
 
+  it('what users may have that the backup did not know can be watched again, and is given to nobody', async () => {
+    const { addresses, watched } = use.ledger;
+    await addresses.import([{ address: ANN, path: 'm' }], 40n, { keptBack: true });
+    expect(await watched.among([ANN])).toEqual(new Map([[ANN, 'deposit']]));
+    expect(await addresses.toAudit(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
+    await addresses.markAudited(ANN, 40n);
+    expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
+  });
+
   it('an operator who knows that nothing was given out releases them, by name; audits that are due come first', async () => {
     const { addresses, alerts } = use.ledger;
     await imported(use.ledger, ANN);

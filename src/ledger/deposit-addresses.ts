@@ -190,7 +190,7 @@ function insteadOf(state: DepositAddressState, other: DepositAddressState) {
   return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
 }
 
-/** Whatever comes to a wallet before it is assigned keeps it from ever being given out. */
+/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; an audit of it goes on. */
 export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
     .updateTable('depositAddress')

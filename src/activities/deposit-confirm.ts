@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
+import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposits.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -93,12 +94,13 @@ export class DepositConfirmer {
   }
 }
 
-function alarmOf({ id, signature, asset, amount, account }: DepositRow, { agree, deny }: Testimony): Alarm {
+function alarmOf(row: DepositRow, { agree, deny }: Testimony): Alarm {
+  const { signature, asset, amount, account } = row;
   const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;
   const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
   return {
     kind: 'deposit_unconfirmed',
-    subject: id.toString(),
+    subject: depositId(row),
     message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}: it stays pending`,
     details: { signature, account, asset, amount: amount.toString(), agree, deny },
   };

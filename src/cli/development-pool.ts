@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddressManifest, SluiceClient } from '../client/client.ts';
 import { type ChainInfo, mintsOf } from '../localstack/chain.ts';
 import { generate } from './addresses/generate.ts';
@@ -14,6 +15,9 @@ export interface DevelopmentPool {
 
 /** More than SLUICE_ADDRESS_LOW_WATER, so that some can be given out before the alert. */
 const COUNT = 150;
+/** Where somebody's own settings have no scan, it never begins. */
+const SCAN_BEGINS_MS = 30_000;
+const LOOK_EVERY_MS = 200;
 
 /** The pool of `directory`, made there by the offline tool where it does not exist: words, readable by the owner only, and manifest. */
 export async function developmentPool(
@@ -37,7 +41,7 @@ export async function developmentPool(
   return { manifest, manifestFile, mnemonicFile };
 }
 
-/** Imports the pool over the API, and lists every token of the chain. */
+/** Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given out. */
 export async function openDeposits(
   sluice: SluiceClient,
   pool: DevelopmentPool,
@@ -45,4 +49,6 @@ export async function openDeposits(
 ): Promise<void> {
   await sluice.depositAddresses.import(pool.manifest);
   for (const mint of Object.values(mintsOf(chain))) await sluice.assets.put(mint);
+  const end = Date.now() + SCAN_BEGINS_MS;
+  while ((await sluice.scan.status()).cursor === null && Date.now() < end) await sleep(LOOK_EVERY_MS);
 }

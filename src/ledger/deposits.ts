@@ -3,8 +3,9 @@ import { announcedKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
-import { addDeposits, WRITTEN } from './deposit-writing.ts';
+import { addDeposits, WRITTEN, type WrittenDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
@@ -56,7 +57,7 @@ export class Deposits {
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     return this.#db.transaction().execute(async (trx) => {
       await lockFeed(trx);
-      const confirmed = [];
+      const confirmed: (WrittenDeposit & Pick<DepositRow, 'signature' | 'slot' | 'account' | 'asset'>)[] = [];
       for (const { id, amount, by } of confirmations) {
         const row = await trx
           .updateTable('deposit')
@@ -65,16 +66,18 @@ export class Deposits {
           .where('amount', '=', amount)
           .where('state', '=', 'pending')
           .where('finalizedAt', 'is not', null)
-          .returning(WRITTEN)
+          .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset'])
           .executeTakeFirst();
         if (row !== undefined) confirmed.push(row);
       }
       await appendEvents(trx, confirmed);
-      const ids = confirmed.map(({ id }) => id);
       await closeAlerts(trx, (row) =>
-        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ids.map(String)))]),
+        row.and([
+          row('kind', '=', 'deposit_unconfirmed'),
+          row('subject', '=', anyOf(confirmed.map(depositId))),
+        ]),
       );
-      return ids;
+      return confirmed.map(({ id }) => id);
     });
   }
 

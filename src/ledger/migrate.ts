@@ -9,6 +9,7 @@ import { webhooks } from './migrations/0006-webhooks.ts';
 import { cluster } from './migrations/0007-cluster.ts';
 import { judgedSpends } from './migrations/0008-judged-spends.ts';
 import { scanOrders } from './migrations/0011-scan-orders.ts';
+import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -21,6 +22,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-cluster': cluster,
   '0008-judged-spends': judgedSpends,
   '0011-scan-orders': scanOrders,
+  '0015-witnessed-deposits': witnessedDeposits,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -62,7 +62,9 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
     parentSlot: block.parentSlot,
     previousBlockhash: block.previousBlockhash,
     ...(options.showRewards ? { rewards } : {}),
-    ...(details === 'full' || details === 'accounts' ? { transactions: block.transactions.map(one) } : {}),
+    ...(details === 'full' || details === 'accounts'
+      ? { transactions: view.transactionsOf(block).map(one) }
+      : {}),
     ...(details === 'signatures'
       ? { signatures: block.transactions.map((item) => item.transaction.signature) }
       : {}),

@@ -85,4 +85,13 @@ describe('the word of one node', () => {
       { amount: 9_000_000n, state: 'not_credited', reason: 'internal' },
     ]);
   });
+
+  it('that cannot be read stops nothing: another node is asked', async () => {
+    const { mint } = room.localnet;
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.mintTo(mint.address, wallet, 7n);
+    await scanWithLie('garbled-mint');
+    expect(await judgements(wallet)).toEqual([{ amount: 7n, state: 'pending', reason: null }]);
+  });
 });

@@ -117,7 +117,7 @@ export class ChainReader<Block extends ShownBlock> {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
       if (walk.kind !== 'wanted') return walk;
       const { name, child } = walk;
-      if (asked.has(name.slot) && this.#headers.isLost(name)) return { kind: 'missing', child };
+      if (asked.has(name.slot) && (await this.#headers.isLost(name))) return { kind: 'missing', child };
       asked.add(name.slot);
       await this.#headers.learn([name.slot]);
     }

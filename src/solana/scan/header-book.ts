@@ -7,7 +7,7 @@ import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** What all nodes say of one slot. */
+/** What nodes say of one slot. */
 interface Testimony {
   readonly versions: readonly { readonly header: BlockHeader; readonly nodes: number }[];
   /** Why nodes said nothing. */
@@ -19,8 +19,8 @@ const AT_ONCE = 8;
 const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
 
 /**
- * Headers of finalized blocks as all nodes show them, parents included: one node cannot put a block of its own between two that
- * others show. Each costs every node one small call (`transactionDetails: none`).
+ * Headers of finalized blocks as a quorum shows them, parents included: one node cannot put a block of its own between two that
+ * others show. Each costs as many nodes as it takes one small call (`transactionDetails: none`), and all where those do not agree.
  */
 export class HeaderBook {
   readonly #pool: NodePool;
@@ -30,7 +30,7 @@ export class HeaderBook {
     this.#pool = pool;
   }
 
-  /** Asks all nodes for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
+  /** Asks for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
   async learn(slots: readonly bigint[]): Promise<void> {
     const open = slots.filter((slot) => this.agreed(slot) === undefined);
     await pLimit(AT_ONCE).map(open, async (slot) => this.#pages.set(slot, await this.#ask(slot)));
@@ -54,8 +54,8 @@ export class HeaderBook {
    * True where every node has answered for the slot, and none has the block: that is a gap, and never a skipped slot. Throws
    * NoHealthyNode where one that does not answer now may have it, NodeFault where nodes contradict each other.
    */
-  isLost(name: BlockName): boolean {
-    const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
+  async isLost(name: BlockName): Promise<boolean> {
+    const { versions, silent } = await this.#askAll(name.slot);
     if (versions.some(({ header }) => isSameBlock(header, name)))
       throw new DomainError(
         'NodeFault',
@@ -75,6 +75,15 @@ export class HeaderBook {
   }
 
   async #ask(slot: bigint): Promise<Testimony> {
+    const agreed = await this.#pool.agreed(
+      (node) => readHeader(node, slot),
+      (one, other) => one !== null && other !== null && isSameHeader(one, other),
+    );
+    const { answer: header = null, nodes = [] } = agreed ?? {};
+    return header === null ? this.#askAll(slot) : { versions: [{ header, nodes: nodes.length }], silent: [] };
+  }
+
+  async #askAll(slot: bigint): Promise<Testimony> {
     const versions: { header: BlockHeader; nodes: number }[] = [];
     const silent: unknown[] = [];
     for (const { result } of await this.#pool.all((node) => readHeader(node, slot))) {

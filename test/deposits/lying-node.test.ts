@@ -86,6 +86,14 @@ describe('the word of one node', () => {
     ]);
   });
 
+  it('leaves no deposit out', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    await scanWithLie('leave-out');
+    expect(await judgements(wallet)).toEqual([{ amount: 7_000_000n, state: 'pending', reason: null }]);
+  });
+
   it('that cannot be read stops nothing: another node is asked', async () => {
     const { mint } = room.localnet;
     await room.scanAll(room.scanner());

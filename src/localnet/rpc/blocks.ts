@@ -66,7 +66,7 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
       ? { transactions: view.transactionsOf(block).map(one) }
       : {}),
     ...(details === 'signatures'
-      ? { signatures: block.transactions.map((item) => item.transaction.signature) }
+      ? { signatures: view.transactionsOf(block).map((item) => item.transaction.signature) }
       : {}),
   };
 }

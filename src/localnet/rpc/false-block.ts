@@ -1,5 +1,5 @@
-import type { Balances, TokenHolding, TransactionRecord } from '../chain/records.ts';
 import { SYSTEM_PROGRAM } from '../chain/programs.ts';
+import type { Balances, TokenHolding, TransactionRecord } from '../chain/records.ts';
 
 /**
  * What a node says falsely of the transactions in a block, which it names truly: it leaves the first one out, gives token accounts

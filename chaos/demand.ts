@@ -24,7 +24,7 @@ export interface Market {
   readonly wallets: readonly string[];
 }
 
-const DEMAND_SHARE = 0.8;
+const DEMAND_SHARE = 0.95;
 
 /** Half SOL, half tokens, to new wallets and old ones; every fifth order has a twin of equal terms at the same moment. */
 export function drawDemand(

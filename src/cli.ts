@@ -2,6 +2,7 @@
 import { registerAddresses } from './cli/addresses.ts';
 import { registerAlerts } from './cli/alerts.ts';
 import { registerAssets } from './cli/assets.ts';
+import { registerAudit } from './cli/audit.ts';
 import { registerCluster } from './cli/cluster.ts';
 import { registerDemo } from './cli/demo.ts';
 import { registerDeposits } from './cli/deposits.ts';
@@ -42,6 +43,7 @@ registerAddresses(program);
 registerDeposits(program);
 registerAssets(program);
 registerScan(program);
+registerAudit(program);
 registerAlerts(program);
 registerPause(program);
 registerKeys(program);

@@ -3,7 +3,7 @@ import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { shutdownSignal } from './platform/shutdown.ts';
-import { chainWorker } from './workers/chain.ts';
+import { chainWorkers } from './workers/chain.ts';
 import { runWorkers, type Staff } from './workers/run.ts';
 import { signerWorker } from './workers/signer.ts';
 import { webhookWorker } from './workers/webhooks.ts';
@@ -32,14 +32,14 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
     return {
       config,
       staff: async (connection, closers, stop) => [
-        await chainWorker(config, connection, closers, stop),
+        ...(await chainWorkers(config, connection, closers, stop)),
         await webhookWorker(config, connection, closers),
       ],
     };
   }
   const config = readConfigOrExit(env, 'all');
   const staff: Staff = async (connection, closers, stop) => [
-    await chainWorker(config, connection, closers, stop),
+    ...(await chainWorkers(config, connection, closers, stop)),
     await webhookWorker(config, connection, closers),
     await signerWorker(config, connection),
   ];

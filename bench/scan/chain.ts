@@ -10,11 +10,19 @@ import type { ServerAnswer, ServerQuestion } from './server.ts';
 
 /** The block behind which the scan begins. */
 const FIRST = 1;
-/** Blocks of different transactions; they take turns. */
-const BODIES = 4;
 const STRANGERS_WATCHED = 20_000;
 
 export type Scanner = Child<ScannerQuestion, ScannerAnswer>;
+
+/** What blocks hold, and how many scan them. */
+export interface BenchPlan {
+  readonly shape: BlockShape;
+  /** Blocks of different transactions; they take turns. */
+  readonly bodies: number;
+  readonly scanners: number;
+  /** Blocks of one range of a catch-up. */
+  readonly rangeBlocks: number;
+}
 
 /** A chain of synthetic blocks, a record of our wallets, and scanners. */
 export interface BenchChain {
@@ -31,8 +39,7 @@ export interface BenchChain {
 
 /** Works on a chain, database and scanners of their own, each a process, and stops them. */
 export async function onChain<T>(
-  shape: BlockShape,
-  scanners: number,
+  { shape, bodies, scanners, rangeBlocks }: BenchPlan,
   work: (chain: BenchChain) => Promise<T>,
 ): Promise<T> {
   const server = new Child<ServerQuestion, ServerAnswer>(new URL('./server.ts', import.meta.url));
@@ -45,7 +52,7 @@ export async function onChain<T>(
   try {
     const wallets = ourWallets(shape);
     await record(ledger, wallets);
-    const made = await server.ask({ shape, wallets, bodies: BODIES });
+    const made = await server.ask({ shape, wallets, bodies });
     let tip = FIRST;
     const grow = async (blocks: number) => {
       const from = tip + 1;
@@ -54,7 +61,7 @@ export async function onChain<T>(
       return { from, to: tip };
     };
     for (const worker of workers)
-      await worker.ask({ kind: 'open', databaseUrl: postgres.url, rpcUrls: made.rpcUrls });
+      await worker.ask({ kind: 'open', databaseUrl: postgres.url, rpcUrls: made.rpcUrls, rangeBlocks });
     return await work({
       ...made,
       ledger,

@@ -37,6 +37,7 @@ interface Round {
 
 type Web3 = Child<Web3Question, Web3Answer>;
 
+const CHAIN = { shape: MAINNET_SHAPE, bodies: 4, rangeBlocks: 16 };
 /** The loop of web3.js is so much slower that fewer blocks tell as much. */
 const WEB3_SHARE = 8;
 
@@ -47,7 +48,7 @@ export async function measureEndToEnd(
 ): Promise<EndToEndFigures> {
   const web3: Web3 = new Child(new URL('./web3js.ts', import.meta.url));
   try {
-    return await onChain(MAINNET_SHAPE, workers, async (chain) => {
+    return await onChain({ ...CHAIN, scanners: workers }, async (chain) => {
       const seen: Round[] = [];
       const gains: number[] = [];
       for (let round = 0; round <= rounds; round += 1) {

@@ -1,22 +1,46 @@
 import { MAINNET_SHAPE } from './block.ts';
-import { onChain } from './chain.ts';
+import { type BenchChain, onChain, type Scanner } from './chain.ts';
 
-/** Memory of a scanning process that met nothing but blocks of such a size. */
+/** Memory of scanning processes that met nothing but blocks of such a size. */
 export interface LargeBlockFigures {
   readonly largeBlockMegabytes: number;
-  /** The most that the process ever had, code and watch set included. */
+  /** The most that a process ever had that follows the chain, code and watch set included. */
   readonly largeBlockPeakMegabytes: number;
+  /** The same of one that catches up, some ranges at once. */
+  readonly largeBlockCatchUpPeakMegabytes: number;
 }
 
 const LARGE_SHAPE = { ...MAINNET_SHAPE, transactions: 18_000 };
-const BLOCKS = 24;
+const CHAIN = { shape: LARGE_SHAPE, bodies: 1, rangeBlocks: 2, scanners: 2 };
+const MEGABYTE = 1e6;
 
-/** Lets a process of its own scan more large blocks than its memory holds. */
-export function measureLargeBlocks(): Promise<LargeBlockFigures> {
-  return onChain(LARGE_SHAPE, 1, async ({ grow, scanners, blockBytes }) => {
-    await grow(BLOCKS);
-    const answers = await Promise.all(scanners.map((scanner) => scanner.ask({ kind: 'tail' })));
-    const peakBytes = Math.max(...answers.map((answer) => answer.peakBytes));
-    return { largeBlockMegabytes: blockBytes / 1e6, largeBlockPeakMegabytes: peakBytes / 1e6 };
+/** Lets one process follow so many large blocks, and another one catch up with as many. */
+export function measureLargeBlocks(blocks: number): Promise<LargeBlockFigures> {
+  return onChain(CHAIN, async (chain) => {
+    const [follower, catcher] = chain.scanners;
+    if (follower === undefined || catcher === undefined) throw new Error('nobody scans');
+    return {
+      largeBlockMegabytes: chain.blockBytes / MEGABYTE,
+      largeBlockPeakMegabytes: (await follow(chain, follower, blocks)) / MEGABYTE,
+      largeBlockCatchUpPeakMegabytes: (await catchUp(chain, catcher, blocks)) / MEGABYTE,
+    };
   });
+}
+
+async function follow({ grow }: BenchChain, scanner: Scanner, blocks: number): Promise<number> {
+  await grow(blocks);
+  const end = await scanner.ask({ kind: 'tail' });
+  return peakAfter(end, blocks);
+}
+
+async function catchUp({ grow }: BenchChain, scanner: Scanner, blocks: number): Promise<number> {
+  await grow(blocks);
+  const { ranges } = await scanner.ask({ kind: 'plan' });
+  await scanner.ask({ kind: 'stage', ranges });
+  return peakAfter(await scanner.ask({ kind: 'join' }), blocks);
+}
+
+function peakAfter(end: { readonly blocks: number; readonly peakBytes: number }, blocks: number): number {
+  if (end.blocks !== blocks) throw new Error(`${end.blocks} blocks are committed, not ${blocks}`);
+  return end.peakBytes;
 }

@@ -2,30 +2,28 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findingOf } from '../../src/domain/credits.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
-import { Lookups } from '../../src/solana/scan/lookups.ts';
 import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
 import { searchBlock } from '../../src/solana/scan/searched-block.ts';
 import type { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
 import { median, milliseconds } from './figures.ts';
+import type { WatchSetFigures } from './large-set.ts';
 import { ourWallets, payTo, type Rules, rulesFor } from './ours.ts';
-import { walletText, watchSetOf } from './wallets.ts';
+import { watchSetOf } from './wallets.ts';
 
 /** How much to measure. */
 export interface MicroPlan {
   readonly wallets: number;
-  /** Wallets of the set whose memory is measured. */
+  /** Wallets of the set of which {@link WatchSetFigures} tell. */
   readonly memoryWallets: number;
   readonly repetitions: number;
 }
 
 /** Times as multiples of that of JSON.parse on the same block's text, measured beside it. */
-export interface MicroFigures {
+export interface MicroFigures extends WatchSetFigures {
   readonly scanVsJsonParse: number;
   /** Of blocks of which 1 % of the transactions pay us, those read and put to the rules of deposits. */
   readonly scanWithHitsVsJsonParse: number;
-  readonly bytesPerWallet: number;
-  readonly lookupNanoseconds: number;
   readonly jsonParseMs: number;
   readonly blockBytes: number;
 }
@@ -33,7 +31,6 @@ export interface MicroFigures {
 const BLOCKS = 4;
 const NODE = { name: 'node', maxTransactionVersion: 1 };
 const WARM_UP = 8;
-const QUESTIONS = 50_000;
 
 /** Scans blocks in which nothing, and in which 1 % is ours, and parses them, by turns in one process. */
 export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
@@ -51,8 +48,7 @@ export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
   return {
     scanVsJsonParse: median(rounds.map(({ scan, parse }) => scan / parse)),
     scanWithHitsVsJsonParse: median(rounds.map(({ withHits, parse }) => withHits / parse)),
-    bytesPerWallet: await bytesPerWallet(plan.memoryWallets),
-    lookupNanoseconds: lookupNanoseconds(watched, chance, plan.repetitions),
+    ...(await measureWatchSet(plan.memoryWallets)),
     jsonParseMs: median(rounds.map(({ parse }) => parse)),
     blockBytes: foreign[0]?.length ?? 0,
   };
@@ -80,35 +76,13 @@ function expectHits(expected: number, found: number): void {
   if (found !== expected) throw new Error(`${found} hits, not ${expected}`);
 }
 
-/** In processor time, as the scan asks, hash included; of strangers, as most are. */
-function lookupNanoseconds(watched: WatchSet, chance: Chance, repetitions: number): number {
-  const text = Buffer.from(Array.from({ length: QUESTIONS }, () => walletText(chance)).join(''));
-  const view = new DataView(text.buffer, text.byteOffset, text.length);
-  const length = text.length / QUESTIONS;
-  const times = Array.from({ length: repetitions }, () =>
-    processorMs(() => {
-      const lookups = new Lookups(watched, view);
-      for (let at = 0; at < text.length; at += length) lookups.ask(at, at + length);
-      expectHits(0, lookups.found().length);
-    }),
-  );
-  return (median(times) * 1e6) / QUESTIONS;
-}
-
-async function bytesPerWallet(wallets: number): Promise<number> {
+/** In a process of its own, so that nothing else grows or shrinks meanwhile. */
+async function measureWatchSet(wallets: number): Promise<WatchSetFigures> {
   const { command, args } = nodeProgram(
-    new URL('./memory.ts', import.meta.url),
+    new URL('./large-set.ts', import.meta.url),
     [String(wallets)],
     ['--expose-gc'],
   );
   const { stdout } = await promisify(execFile)(command, args);
-  const { bytes } = JSON.parse(stdout) as { bytes: number };
-  return bytes / wallets;
-}
-
-function processorMs(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+  return JSON.parse(stdout) as WatchSetFigures;
 }

@@ -7,9 +7,17 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { answerQuestions } from './child.ts';
 
+/** Where to scan; `rangeBlocks` are those of one range of a catch-up. */
+interface Opening {
+  readonly kind: 'open';
+  readonly databaseUrl: string;
+  readonly rpcUrls: readonly string[];
+  readonly rangeBlocks: number;
+}
+
 /** What a process with the scan of a worker in it is asked; the first question says where. */
 export type ScannerQuestion =
-  | { readonly kind: 'open'; readonly databaseUrl: string; readonly rpcUrls: readonly string[] }
+  | Opening
   /** Read and commit all that is final. */
   | { readonly kind: 'tail' }
   | { readonly kind: 'plan' }
@@ -23,7 +31,8 @@ export interface ScannerAnswer {
   readonly peakBytes: number;
 }
 
-const RANGE_BLOCKS = 16;
+/** For an answer: this machine may be busy with much else. */
+const PATIENCE_MS = 120_000;
 
 type Scanner = Awaited<ReturnType<typeof open>>;
 let opened: Scanner | undefined;
@@ -35,7 +44,7 @@ answerQuestions<ScannerQuestion, ScannerAnswer>(async (question) => {
 
 async function answer(question: ScannerQuestion): Promise<Partial<ScannerAnswer>> {
   if (question.kind === 'open') {
-    opened = await open(question.databaseUrl, question.rpcUrls);
+    opened = await open(question);
     return {};
   }
   if (opened === undefined) throw new Error('open comes first');
@@ -46,23 +55,23 @@ async function answer(question: ScannerQuestion): Promise<Partial<ScannerAnswer>
     case 'plan':
       return inActivity(() => ranges.planCatchUp());
     case 'stage':
-      await Promise.all(question.ranges.map((range) => inActivity(() => ranges.scanRange(range))));
+      await Promise.all(question.ranges.map((range) => stage(ranges, range)));
       return {};
     case 'join':
       return { blocks: (await inActivity(() => ranges.joinRanges())).joined };
   }
 }
 
-async function open(databaseUrl: string, rpcUrls: readonly string[]) {
+async function open({ databaseUrl, rpcUrls, rangeBlocks }: Opening) {
   const ledger = await openLedger(databaseUrl);
-  const pool = await openNodePool(rpcUrls);
+  const pool = await openNodePool(rpcUrls, { timeoutMs: PATIENCE_MS });
   const matcher = new DepositMatcher(ledger, {
     ownerChangeAllowed: false,
     maxTransactionVersion: 1,
     minimumLamports: async () => 890_880n,
   });
   await matcher.watch();
-  const deps = { ledger, pool, matcher, startSlot: 2n, catchUpSlots: 0n, rangeBlocks: RANGE_BLOCKS };
+  const deps = { ledger, pool, matcher, startSlot: 2n, catchUpSlots: 0n, rangeBlocks };
   return { scanner: new DepositScanner(deps), ranges: createDepositRanges(deps) };
 }
 
@@ -73,6 +82,11 @@ async function readAll(scanner: DepositScanner): Promise<number> {
     if (step.stand === 'idle') return blocks;
     if (step.stand !== 'goes on') throw new Error(`the scan is ${step.stand}`);
   }
+}
+
+async function stage(ranges: Scanner['ranges'], range: CatchUpRange): Promise<void> {
+  const { complete, why } = await inActivity(() => ranges.scanRange(range));
+  if (!complete) throw new Error(`the range to ${range.to} is not read to its end: ${why}`);
 }
 
 function inActivity<T>(work: () => Promise<T>): Promise<T> {

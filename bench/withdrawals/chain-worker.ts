@@ -4,7 +4,7 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { installRuntime } from '../../src/platform/runtime.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { chainWorker } from '../../src/workers/chain.ts';
+import { chainWorkers } from '../../src/workers/chain.ts';
 import { runWorkers } from '../../src/workers/run.ts';
 import { TALLY_PORT } from '../settings.ts';
 import { serveTally } from '../tally.ts';
@@ -25,9 +25,9 @@ subscribe('undici:request:create', (message) => {
 const config = readConfigOrExit(process.env, 'chain');
 installRuntime(createLogger({ level: config.logLevel, name: 'worker' }), config.metricsAddress);
 const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) => {
-  const worker = await chainWorker(config, connection, closers, stop);
+  const workers = await chainWorkers(config, connection, closers, stop);
   const tally = await serveTally(Number(process.env[TALLY_PORT]), () => Object.fromEntries(calls));
   closers.add('tally', async () => tally.close());
-  return [worker];
+  return workers;
 };
 await runWorkers(config, staff, shutdownSignal().signal);

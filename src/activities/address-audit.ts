@@ -1,55 +1,49 @@
 import { heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import type { Alarm } from '../domain/alerts.ts';
 import {
+  type Arrived,
+  type AuditDifference,
   type AuditedPage,
   type AuditOrder,
   type AuditReport,
   allOf,
-  type MissedArrival,
+  differencesBetween,
+  NOTHING_AUDITED,
 } from '../domain/audit.ts';
-import type { BlockFinding } from '../domain/deposit.ts';
-import { finalizedKey } from '../domain/deposit-key.ts';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { deriveAta } from '../solana/ata.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
-import { historyOf, listedTransaction, tokenAccountsOf } from '../solana/scan/history.ts';
-import { addressesOf } from '../solana/scan/searched-block.ts';
-import type { DepositMatcher } from './deposit-matcher.ts';
+import { RpcError } from '../solana/rpc/errors.ts';
+import { tokenAccountsOf } from '../solana/scan/history.ts';
+import { type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
 
-export interface AuditDeps {
+export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
-  readonly pool: NodePool;
-  readonly matcher: DepositMatcher;
 }
 
-/** A transaction in which something came to, or left, a wallet of ours. */
-interface Found {
-  readonly slot: bigint;
-  readonly time: bigint | null;
-  readonly finding: BlockFinding;
-}
+/** A report on one address, and why it is not whole, where it is not. */
+type PartialReport = AuditReport & { readonly why: string };
 
 const ADDRESSES_AT_ONCE = 4;
 const ADDRESSES_OF_A_PAGE = 20;
-const TRANSACTIONS_AT_ONCE = 8;
 const BEAT_MS = 2_000;
-const PAGE = 1_000;
+const MOST_NAMED = 3;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
 export function createAddressAudit(deps: AuditDeps) {
   const { ledger } = deps;
   return {
     /**
-     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. Throws NoHealthyNode where too
-     * few nodes list.
+     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
+     * is alarmed, and keeps no other from being audited.
      */
     async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       const beat = setInterval(() => heartbeat(), BEAT_MS);
       try {
         const all = order.address === null;
         const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
-        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOne(deps, one, order));
+        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
         return { ...allOf(parts), next };
       } finally {
@@ -57,72 +51,91 @@ export function createAddressAudit(deps: AuditDeps) {
       }
     },
 
-    /** Puts on record that every part of the audit is done; one that does not repair settles nothing. */
-    async closeAudit({ address, cause, from, to, repair: repaired }: AuditOrder): Promise<void> {
-      if (!repaired) return;
+    /** Puts on record that every part of the audit is done; one that does not repair, or that could not read all, settles nothing. */
+    async closeAudit(
+      { address, cause, from, to, repair: repaired }: AuditOrder,
+      { unread }: Pick<AuditReport, 'unread'>,
+    ): Promise<void> {
+      if (!repaired || unread > 0) return;
       if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
       if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
     },
   };
 }
 
-async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
-  const { ledger, pool } = deps;
-  const signatures = new Set<string>();
-  for (const account of await accountsOf(deps, address))
-    for (const { signature } of await historyOf(pool, account, BigInt(order.from), BigInt(order.to)))
-      signatures.add(signature);
-  const found = await pLimit(TRANSACTIONS_AT_ONCE).map([...signatures], (signature) => read(deps, signature));
-  const missed = await missing(ledger, address, found);
-  if (order.repair) await repair(deps, found);
-  if (order.cause !== 'import') for (const one of missed) await ledger.alerts.raise(missedAlarm(one, order));
-  return { addresses: 1, transactions: signatures.size, missed, missedCount: missed.length };
+/** {@link auditOne}, and where nodes do not show all of it the alert that says so. */
+async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
+  const { alerts } = deps.ledger;
+  const { unread, why, ...report } = await auditOne(deps, address, order).catch(unlisted);
+  if (unread === 0) {
+    await alerts.close('audit_incomplete', address);
+  } else {
+    const message = `slots ${order.from} to ${order.to} of ${address} are not audited whole: ${why}`;
+    await alerts.raise({
+      kind: 'audit_incomplete',
+      subject: address,
+      message,
+      details: { ...order, address },
+    });
+  }
+  return { ...report, unread };
 }
 
-/** Transfers to a token account do not name its wallet: each account is asked for by itself. */
-async function accountsOf({ ledger, pool }: AuditDeps, address: string): Promise<ReadonlySet<string>> {
+/** Nodes that do not list are answered for; whatever else fails is not. */
+function unlisted(error: unknown): PartialReport {
+  if (isDomainError(error, 'NoHealthyNode') || isDomainError(error, 'NodeFault') || error instanceof RpcError)
+    return { ...NOTHING_AUDITED, unread: 1, why: error.message };
+  throw error;
+}
+
+async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {
+  const { ledger } = deps;
+  const [from, to] = [BigInt(order.from), BigInt(order.to)];
+  const before = await ledger.movements.arrivalsOf(address, from, to);
+  const { listed: found, unread } = await listedFor(deps, await accountsOf(deps, address, before), from, to);
+  if (order.repair) await repair(deps, found);
+  const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
+  const hidden = new Set(unread);
+  const differences = differencesBetween(arrivalsAt(address, found), before, now).filter(
+    ({ signature }) => !hidden.has(signature),
+  );
+  if (order.cause !== 'import') for (const one of differences) await ledger.alerts.raise(alarmOf(one));
+  return {
+    addresses: 1,
+    transactions: found.length + unread.length,
+    differences,
+    found: differences.length,
+    remaining: differences.filter(({ repaired }) => !repaired).length,
+    unread: unread.length,
+    why: `no node shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
+  };
+}
+
+/**
+ * Transfers to a token account do not name its wallet: each account is asked for by itself, one that something on record came to
+ * although it is closed since.
+ */
+async function accountsOf(
+  { ledger, pool }: AuditDeps,
+  address: string,
+  onRecord: readonly Arrived[],
+): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
   const derived = assets.flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(address, asset, program)],
   );
-  return new Set([address, ...derived, ...(await tokenAccountsOf(pool, address))]);
+  const known = onRecord.map(({ account }) => account);
+  return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
 }
 
-async function read({ pool, matcher }: AuditDeps, signature: string): Promise<Found> {
-  const { slot, time, transaction } = await listedTransaction(pool, signature);
-  const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-  const [finding = { inflows: [], outflows: [], spends: [] }] = await matcher.findings([search]);
-  return { slot, time, finding };
-}
-
-/** What came to the address and is not on record. */
-async function missing(
-  ledger: Ledger,
-  address: string,
-  found: readonly Found[],
-): Promise<readonly MissedArrival[]> {
-  const known = new Set<string>();
-  for (let cursor: string | undefined; ; ) {
-    const page = await ledger.deposits.list({ address, limit: PAGE, ...(cursor ? { cursor } : {}) });
-    for (const row of page.rows) if (row.finalizedAt !== null) known.add(finalizedKey(row));
-    if (page.nextCursor === null) break;
-    cursor = page.nextCursor;
-  }
+function arrivalsAt(address: string, found: readonly Listed[]): readonly Arrived[] {
   return found.flatMap(({ slot, finding }) =>
-    finding.inflows
-      .filter((inflow) => inflow.wallet === address && !known.has(finalizedKey({ ...inflow, slot })))
-      .map(({ signature, account, asset, amount }) => ({
-        signature,
-        slot: slot.toString(),
-        account,
-        asset,
-        amount: amount.toString(),
-      })),
+    finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-async function repair({ ledger, matcher }: AuditDeps, found: readonly Found[]): Promise<void> {
+async function repair({ ledger, matcher }: AuditDeps, found: readonly Listed[]): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();
   const blocks = found.map(({ slot, time, finding }) => ({
@@ -137,15 +150,14 @@ async function repair({ ledger, matcher }: AuditDeps, found: readonly Found[]): 
   throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');
 }
 
-function missedAlarm(
-  { signature, account, asset, amount, slot }: MissedArrival,
-  { repair: repaired }: AuditOrder,
-) {
-  const done = repaired ? 'it is on record now' : 'it is not on record';
-  return {
-    kind: 'deposit_missed' as const,
-    subject: signature,
-    message: `${amount} of ${asset} came to ${account} in slot ${slot}, and the scan has not seen it: ${done}`,
-    details: { account, asset, amount, slot },
-  };
+function alarmOf({ signature, account, asset, slot, chain, record, repaired }: AuditDifference): Alarm {
+  const done = repaired ? 'the record is right now' : 'the record stays as it is';
+  const about = { subject: signature, details: { account, asset, slot, chain, record } };
+  if (record === null) {
+    const message = `${chain} of ${asset} came to ${account} in slot ${slot}, and was not on record: ${done}`;
+    return { kind: 'deposit_missed', message, ...about };
+  }
+  const shown = chain === null ? 'no such arrival' : `${chain} of it`;
+  const message = `${record} of ${asset} at ${account} in slot ${slot} is on record, and nodes show ${shown}: ${done}`;
+  return { kind: 'deposit_mismatch', message, ...about };
 }

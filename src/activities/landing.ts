@@ -8,10 +8,10 @@ import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { verifySignature } from '../signing/verify.ts';
+import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { decodeMessage } from '../solana/message.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
 import { rentPaid, type Spending } from '../solana/spending.ts';
 import { withheldBy } from '../solana/token-transfer.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
@@ -21,11 +21,12 @@ import { LandingReporter } from './landing-reporter.ts';
 import { unlessLost } from './lost-record.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
+import { SameMessage } from './same-message.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
   readonly watcher: LandingWatcher;
-  readonly pool: Pick<NodePool, 'confirmCluster' | 'genesisHash'>;
+  readonly chain: Chain;
   /** Milliseconds between two looks at a withdrawal that only people can end. Default 15,000. */
   readonly restMs?: number;
 }
@@ -36,17 +37,26 @@ const REST_MS = 15_000;
 export function createLanding(deps: LandingDeps) {
   const { ledger, restMs = REST_MS } = deps;
   const paid = new PaidMeanwhile(ledger.withdrawals);
+  const sameMessage = new SameMessage(ledger, deps.chain);
+
+  async function untilSettled(signed: AttemptRow, reporter: LandingReporter): Promise<AttemptRow> {
+    const { withdrawalId, n } = signed;
+    // While it is in doubt the wallet's history may show under which signature it has landed.
+    for (let attempt = signed; ; attempt = await ledger.attempts.get(withdrawalId, n)) {
+      const outcome = await judged({ ...deps, paid, sameMessage }, attempt, reporter);
+      if (outcome !== null) return settle(ledger, attempt, outcome);
+      await sleep(restMs);
+    }
+  }
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const stored = await ledger.attempts.get(id, n);
-    if (stored.signature !== null && stored.signature !== signature)
+    if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
       throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
     const isOpen = stored.raw === null && !isSettled(stored);
     const attempt = isOpen ? await storeBytes(ledger, stored, signature) : stored;
     const isOnItsWay = attempt.raw !== null && !isSettled(attempt);
-    const ended = isOnItsWay
-      ? await settle(ledger, attempt, await judged(deps, attempt, reporter, paid))
-      : attempt;
+    const ended = isOnItsWay ? await untilSettled(attempt, reporter) : attempt;
     return landingOf(await whenPeopleAgree(ledger, ended, reporter, restMs));
   }
 
@@ -71,12 +81,17 @@ export function createLanding(deps: LandingDeps) {
   };
 }
 
+interface JudgingDeps extends LandingDeps {
+  readonly paid: PaidMeanwhile;
+  readonly sameMessage: SameMessage;
+}
+
+/** Null where its signature is dead, and its message may have landed under another one. */
 async function judged(
-  { ledger, watcher, pool }: LandingDeps,
+  { ledger, watcher, chain, paid, sameMessage }: JudgingDeps,
   attempt: AttemptRow,
   reporter: LandingReporter,
-  paid: PaidMeanwhile,
-): Promise<LandingOutcome> {
+): Promise<LandingOutcome | null> {
   const { withdrawalId, n, signature, raw } = attempt;
   if (signature === null || raw === null)
     throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
@@ -101,7 +116,14 @@ async function judged(
   };
   const watch = () => watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
   const outcome = await paid.during(withdrawalId, watch);
-  if (outcome.verdict.kind === 'dead') await confirmOneCluster(ledger, pool);
+  if (outcome.verdict.kind === 'dead') {
+    await confirmOneCluster(ledger, chain.pool);
+    const why = await sameMessage.doubt(attempt, outcome.evidence);
+    if (why !== null) {
+      await hooks.onOutlook({ status: 'held', why });
+      return null;
+    }
+  }
   await alert(null);
   return outcome;
 }
@@ -143,13 +165,17 @@ function reportOf(n: number, { status, why }: Outlook): LandingReport {
   return { n, status, reason: why === null ? null : { code: 'evidence_missing', message: why } };
 }
 
+/** True for any signature of its message: a signer may answer another one each time, and the one on record is the one that counts. */
+function isSigned({ message, wallet }: AttemptRow, signature: string): boolean {
+  return verifySignature(wallet, base64.decode(message), base58.decode(signature));
+}
+
 async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
   const { withdrawalId, n, message, wallet } = attempt;
-  const bytes = base64.decode(message);
-  if (!verifySignature(wallet, bytes, base58.decode(signature))) {
+  if (!isSigned(attempt, signature)) {
     throw new DomainError('SigningRefused', `the signature for ${withdrawalId}/${n} is not one of ${wallet}`);
   }
-  const { raw } = assembleTransaction(bytes, base58.decode(signature));
+  const { raw } = assembleTransaction(base64.decode(message), base58.decode(signature));
   return ledger.attempts.storeSignature(withdrawalId, n, signature, raw);
 }
 

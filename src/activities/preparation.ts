@@ -38,8 +38,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     const attempts = await ledger.attempts.of(row.id);
     const current = currentAttempt(attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    await noneTooLate();
-    await inTime(walletWatch.look());
+    await mayBegin(ledger, walletWatch);
     const n = attempts.length + 1;
     const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
     for (let turn = 0; ; turn += 1) {
@@ -51,14 +50,6 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       if (written.kind === 'prepared') return { kind: 'prepared', attempt: preparedAttempt(written.attempt) };
       return turnAway(row, { kind: 'awaiting_funds', reason: shortOf(written.asset, written.missing) });
     }
-  }
-
-  // Else a crowd that a slow signer cannot serve within one life of a blockhash would die and be prepared again, over and over.
-  async function noneTooLate(): Promise<void> {
-    const late = await ledger.attempts.late(LATE_AFTER_BLOCKS);
-    if (late <= LATE_BORNE) return;
-    const message = `${late} attempts wait for their signature since more than ${LATE_AFTER_BLOCKS} blocks: they go first`;
-    throw new DomainError('Unavailable', message, { late });
   }
 
   async function turnAway(row: WithdrawalRow, { kind, reason }: Refusal | Stop): Promise<Preparation> {
@@ -92,6 +83,19 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
+}
+
+async function mayBegin(ledger: Ledger, walletWatch: PreparationDeps['walletWatch']): Promise<void> {
+  await noneTooLate(ledger);
+  await inTime(walletWatch.look());
+}
+
+// Else a crowd that a slow signer cannot serve within one life of a blockhash would die and be prepared again, over and over.
+async function noneTooLate(ledger: Ledger): Promise<void> {
+  const late = await ledger.attempts.late(LATE_AFTER_BLOCKS);
+  if (late <= LATE_BORNE) return;
+  const message = `${late} attempts wait for their signature since more than ${LATE_AFTER_BLOCKS} blocks: they go first`;
+  throw new DomainError('Unavailable', message, { late });
 }
 
 /** What the run hears of a withdrawal that was to be turned away; one that a dead attempt has paid has stayed as it was. */

@@ -2,22 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
+import { isDomainError } from '../domain/errors.ts';
 import {
   type Difference,
   differencesOf,
+  type Holding,
   NOTHING_RECONCILED,
   type ReconciledPage,
   type ReconciliationReport,
 } from '../domain/reconciliation.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { holdingsOf, type WalletHoldings } from '../solana/scan/holdings.ts';
+import { type ExpectationDeps, expectedOf } from './expected-holdings.ts';
 
-export interface ReconciliationDeps {
-  readonly ledger: Ledger;
-  readonly pool: NodePool;
-  /** How long the scan may take to come to what the nodes show. Default one minute. */
+export interface ReconciliationDeps extends Omit<ExpectationDeps, 'scannedTo'> {
+  /** Whether a scan keeps the record of what comes and goes. Default: it does. */
+  readonly scans?: boolean;
+  /** How long the scan may take to come to what the nodes show. Default one hour: a round of many wallets is not ended by a short halt. */
   readonly patienceMs?: number;
+}
+
+/** A wallet as the chain shows it, and what it should hold at that slot. */
+interface Compared extends WalletHoldings {
+  readonly expected: readonly Holding[];
 }
 
 const KINDS = ['balance_difference', 'confidential_pending'] as const;
@@ -25,25 +32,29 @@ const WALLETS_AT_ONCE = 8;
 const PAGE = 100;
 const BEAT_MS = 2_000;
 const WAIT_MS = 500;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 3_600_000;
 
-/** Holds the balances on chain against the record. */
+/** Holds the balances on chain against what is known to have come and gone. */
 export function createReconciliation(deps: ReconciliationDeps) {
+  const { ledger, pool, scans = true } = deps;
   return {
     /**
-     * Compares all that some deposit addresses, those behind `after`, hold at one slot with what had come and gone by then. A difference
-     * is an alert, and never a credit: a reward, a permanent delegate's hand, something from before it was watched, or a deposit that was
-     * missed. Wallets that we pay from held something before they were watched, and are not compared. May be repeated.
+     * Compares all that some wallets, those behind `after`, hold at one slot with what had come and gone by then; without a scan only
+     * those that we pay from, by what nodes list for them. A difference is an alert, and never a credit: a reward, something from before
+     * it was watched, or a movement that was missed. May be repeated.
      */
     async reconcilePage(after: string | null): Promise<ReconciledPage> {
       const beat = setInterval(() => heartbeat(), BEAT_MS);
       try {
-        const wallets = await deps.ledger.watched.page(after, PAGE, 'deposit');
-        const shown = (await pLimit(WALLETS_AT_ONCE).map(wallets, (one) => shownBy(deps, one))).flat();
-        const unread = wallets.length - shown.length;
-        if (!(await isScanned(deps, shown))) return { ...NOTHING_RECONCILED, complete: false, next: null };
+        const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
+        const unfinished = { ...NOTHING_RECONCILED, complete: false, next: null };
+        if (scans && scannedTo === null) return unfinished;
+        const wallets = await ledger.watched.page(after, PAGE, scans ? undefined : 'hot');
+        const shown = (await pLimit(WALLETS_AT_ONCE).map(wallets, (one) => shownBy(pool, one))).flat();
+        if (scans && !(await isScanned(deps, shown))) return unfinished;
+        const compared = await expectations({ ...deps, scannedTo }, shown);
         const next = wallets.length < PAGE ? null : (wallets.at(-1) ?? null);
-        return { ...(await compare(deps.ledger, shown)), unread, next };
+        return { ...(await compare(deps, compared)), unread: wallets.length - compared.length, next };
       } finally {
         clearInterval(beat);
       }
@@ -52,7 +63,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
 }
 
 /** None where no node shows the wallet now: one that cannot be read keeps no other from being compared. */
-async function shownBy({ pool }: ReconciliationDeps, wallet: string): Promise<readonly WalletHoldings[]> {
+async function shownBy(pool: NodePool, wallet: string): Promise<readonly WalletHoldings[]> {
   try {
     return [await holdingsOf(pool, wallet)];
   } catch {
@@ -60,20 +71,47 @@ async function shownBy({ pool }: ReconciliationDeps, wallet: string): Promise<re
   }
 }
 
-async function compare(ledger: Ledger, shown: readonly WalletHoldings[]): Promise<ReconciliationReport> {
+/** Those of the wallets of which something can be expected now. */
+async function expectations(
+  deps: ExpectationDeps,
+  shown: readonly WalletHoldings[],
+): Promise<readonly Compared[]> {
+  const kinds = await deps.ledger.watched.among(shown.map(({ wallet }) => wallet));
+  const compared: Compared[] = [];
+  for (const one of shown) {
+    const kind = kinds.get(one.wallet) ?? 'deposit';
+    const expected = await expectedOf(deps, kind, one).catch(unlisted);
+    if (expected !== null) compared.push({ ...one, expected });
+  }
+  return compared;
+}
+
+/** Nodes that do not list now are asked in the next round; whatever else fails is not answered for. */
+function unlisted(error: unknown): null {
+  if (isDomainError(error, 'NoHealthyNode')) return null;
+  throw error;
+}
+
+async function compare(
+  { ledger }: ReconciliationDeps,
+  compared: readonly Compared[],
+): Promise<ReconciliationReport> {
   const alarms: Alarm[] = [];
-  for (const { wallet, slot, holdings, pending } of shown) {
-    const differences = differencesOf(holdings, await ledger.movements.balancesOf([wallet], slot));
+  for (const { wallet, slot, holdings, pending, expected } of compared) {
+    const differences = differencesOf(holdings, expected);
     alarms.push(...differences.map((one) => differenceAlarm(wallet, slot, one)));
     alarms.push(...pending.map((account) => confidentialAlarm(wallet, account)));
   }
-  const wallets = shown.map(({ wallet }) => wallet);
-  await ledger.alerts.keepOnly(KINDS, alarms, wallets);
+  await ledger.alerts.keepOnly(
+    KINDS,
+    alarms,
+    compared.map(({ wallet }) => wallet),
+  );
   const differences = alarms.filter(({ kind }) => kind === 'balance_difference').length;
   return {
     ...NOTHING_RECONCILED,
-    wallets: shown.length,
-    accounts: shown.reduce((sum, { holdings }) => sum + holdings.length, 0),
+    wallets: compared.length,
+    accounts: compared.reduce((sum, { holdings }) => sum + holdings.length, 0),
     differences,
     confidential: alarms.length - differences,
   };
@@ -97,7 +135,7 @@ function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, 
   return {
     kind: 'balance_difference',
     subject: `${account}/${asset}`,
-    message: `${account} holds ${chain} of ${asset} at slot ${slot}; by the record it should be ${record}`,
+    message: `${account} holds ${chain} of ${asset} at slot ${slot}; by what came and went it should be ${record}`,
     details: { wallet, slot: slot.toString(), chain: chain.toString(), record: record.toString() },
   };
 }

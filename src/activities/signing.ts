@@ -1,4 +1,5 @@
 import { base58, base64 } from '@scure/base';
+import { Context } from '@temporalio/activity';
 import type { NonceUpkeepTask, SigningTask } from '../domain/steps.ts';
 import { checkUpkeep } from '../signing/nonce-policy.ts';
 import { checkMessage, type SigningBounds } from '../signing/policy.ts';
@@ -16,16 +17,25 @@ export function createSignerActivities({ signer, bounds }: SigningDeps) {
     async signTransaction(task: SigningTask): Promise<{ readonly signature: string }> {
       const message = base64.decode(task.message);
       checkMessage(message, { ...task, signer: signer.address }, bounds);
-      return { signature: base58.encode(await signer.sign(message)) };
+      return { signature: base58.encode(await beating(signer.sign(message))) };
     },
 
     /** Signs the making or the bare advance of a nonce account of its own, 64 bytes as base58. @throws SigningRefused */
     async signUpkeep(task: NonceUpkeepTask): Promise<{ readonly signature: string }> {
       const message = base64.decode(task.message);
       checkUpkeep(message, { ...task, signer: signer.address }, bounds);
-      return { signature: base58.encode(await signer.sign(message)) };
+      return { signature: base58.encode(await beating(signer.sign(message))) };
     },
   };
+}
+
+const BEAT_MS = 3_000;
+
+/** A signer may wait for people: as long as its process lives, nobody else is asked. */
+async function beating<T>(work: Promise<T>): Promise<T> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(), BEAT_MS);
+  return work.finally(() => clearInterval(timer));
 }
 
 export type SignerActivities = ReturnType<typeof createSignerActivities>;

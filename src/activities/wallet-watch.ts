@@ -1,3 +1,4 @@
+import { base58, base64 } from '@scure/base';
 import pLimit from 'p-limit';
 import { WHOLE } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -8,17 +9,19 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { askHeights } from '../solana/heights.ts';
+import type { WalletSignature } from '../solana/history-pages.ts';
+import { assembleTransaction } from '../solana/transactions.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   listingsAbove,
   mayHavePaid,
   type Parties,
   partiesOf,
+  payeesOf,
   progressOf,
   reachedBy,
   unionOf,
   type WalletListing,
-  type WalletSignature,
 } from '../solana/wallet-history.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { confirmOneCluster } from './one-cluster.ts';
@@ -222,15 +225,29 @@ export class WalletWatch {
     const { ledger } = this.#deps;
     // The record may be older than the signature, and know the message all the same.
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
-    if (recorded !== null) return this.#judgeRecorded(wallet, entry.signature, recorded);
+    if (recorded !== null) {
+      await this.#takeFound(recorded, entry.signature);
+      return this.#judgeRecorded(wallet, entry.signature, recorded);
+    }
     if (judgeSpend(wallet, parties.signers, null).kind === 'not_a_spend')
       return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const unpaid = await ledger.walletHistory.unpaidBy(parties.all);
-    const suspects = unpaid.filter((one) => mayHavePaid(parties, one));
+    const payees = await payeesOf(this.#deps.chain.pool, entry.signature, verifySignature);
+    const named = [...parties.all, ...payees.all];
+    const unpaid = await ledger.walletHistory.unpaidBy(named, payees.hidesOwners);
+    const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, entry.signature));
     const ids = suspects.map(({ id }) => id);
     await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, ids));
+  }
+
+  /** An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that one. */
+  async #takeFound(recorded: RecordedSpend, signature: string): Promise<void> {
+    if ('nonceAccount' in recorded) return;
+    const { attempts } = this.#deps.ledger;
+    const { withdrawalId, n, message } = await attempts.get(recorded.withdrawalId, recorded.n);
+    const { raw } = assembleTransaction(base64.decode(message), base58.decode(signature));
+    await attempts.takeFound(withdrawalId, n, signature, raw);
   }
 
   #remember(signature: string): void {

@@ -1,16 +1,31 @@
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import type { DeliveryKey, DeliveryLine } from '../domain/webhook.ts';
+import type { AlertKind } from '../domain/alerts.ts';
+import { isDomainError } from '../domain/errors.ts';
+import { type DeliveryKey, type DeliveryLine, type Patience, waitAfter } from '../domain/webhook.ts';
+import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { OwnFault } from '../webhooks/own-fault.ts';
 import type { Answer, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
+import { notYet } from './failures.ts';
 
 export interface WebhookDeps {
-  readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries'>;
+  readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
 }
 
+/** What came of one try. `unsent`: by our own fault, so that it is none of the receiver's tries. */
+type Outcome =
+  | { readonly kind: 'heard' | 'gone' }
+  | { readonly kind: 'missed'; readonly why: string; readonly retryAfterMs: number | null }
+  | { readonly kind: 'unsent'; readonly why: string };
+
 const GONE = 410;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
+/** Our own faults end by somebody's hand, and then all that waits is late already. */
+const OWN_RETRY_MS = 60_000;
+/** Receivers that follow Standard Webhooks refuse what was signed further from their own time. */
+const CLOCK_TOLERANCE_MS = 300_000;
+const UNSENT: AlertKind = 'webhook_unsent';
 
 /** What the workflow asks of the record. Every step may be repeated. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
@@ -21,53 +36,88 @@ export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) 
       return sequence === null ? null : { endpoint: line.endpoint, sequence: sequence.toString() };
     },
 
-    /** Its tries are over: it is a dead letter, unless it was delivered after all. */
+    /** No try can be made of it: it is a dead letter, unless it was delivered after all. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
   };
 }
 
 /** The tries themselves. A repeated one sends the same event id. */
-export function createWebhookActivities({ ledger, sender }: WebhookDeps) {
-  const { webhooks, deliveries } = ledger;
+export function createWebhookActivities(deps: WebhookDeps) {
+  const { webhooks, deliveries, alerts } = deps.ledger;
 
   return {
     /**
      * Tries once; throws where it must be tried again. Does nothing for one that is over. Only what the receiver does, or its URL, is
-     * on record as a failed try: what we cannot do ourselves, such as open its secret, is not.
+     * one of its tries, and the last of them makes a dead letter: what we cannot do ourselves is alarmed, and tried until we can.
      */
-    async deliver(key: DeliveryKey): Promise<void> {
+    async deliver(key: DeliveryKey, patience: Patience): Promise<void> {
       const due = await deliveries.due(key);
       if (due === null) return;
       if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
-      const { id, url, body } = due;
-      const headers = signedHeaders(id, new Date(), body, await webhooks.secretsOf(key.endpoint));
-      let answer: Answer;
-      try {
-        answer = await sender.post(url, headers, body);
-      } catch (error) {
-        throw await missed(key, error instanceof Error ? error.message : String(error), null);
-      }
-      const { status, retryAfterMs } = answer;
-      if (status >= 200 && status < 300) return deliveries.delivered(key);
-      if (status !== GONE) throw await missed(key, `the receiver answered ${status}`, retryAfterMs);
+      const outcome = await tell(deps, key.endpoint, due);
+      if (outcome.kind === 'unsent') throw await unsent(key, outcome.why);
+      await alerts.close(UNSENT, key.endpoint);
+      if (outcome.kind === 'heard') return deliveries.delivered(key);
+      if (outcome.kind === 'missed') return missed(key, patience, outcome);
       await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
       await deliveries.giveUp(key, 'the receiver answered 410 Gone');
     },
   };
 
+  async function unsent({ endpoint, sequence }: DeliveryKey, why: string): Promise<Error> {
+    const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
+    await alerts.raise({ kind: UNSENT, subject: endpoint, message, details: { sequence } });
+    return notYet('WebhookNotSent', why, OWN_RETRY_MS);
+  }
+
   async function missed(
     key: DeliveryKey,
-    why: string,
-    retryAfterMs: number | null,
-  ): Promise<ApplicationFailure> {
-    await deliveries.failed(key, why);
-    return ApplicationFailure.create({
-      message: why,
-      type: 'WebhookNotDelivered',
-      category: ApplicationFailureCategory.BENIGN,
-      ...(retryAfterMs === null ? {} : { nextRetryDelay: Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS) }),
-    });
+    patience: Patience,
+    { why, retryAfterMs }: Extract<Outcome, { kind: 'missed' }>,
+  ): Promise<void> {
+    const tries = await deliveries.failed(key, why);
+    if (tries === null) return;
+    if (tries >= patience.attempts) return deliveries.giveUp(key);
+    const asked = retryAfterMs === null ? null : Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
+    throw notYet('WebhookNotDelivered', why, asked ?? waitAfter(tries, patience));
   }
+}
+
+/** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */
+async function tell(
+  { ledger: { webhooks }, sender }: WebhookDeps,
+  endpoint: string,
+  { id, url, body }: Due,
+): Promise<Outcome> {
+  const at = new Date();
+  let headers: Readonly<Record<string, string>>;
+  try {
+    headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));
+  } catch (error) {
+    if (isDomainError(error)) throw error;
+    return { kind: 'unsent', why: sentenceOf(error) };
+  }
+  try {
+    return judge(await sender.post(url, headers, body), at);
+  } catch (error) {
+    const why = sentenceOf(error);
+    return error instanceof OwnFault ? { kind: 'unsent', why } : { kind: 'missed', why, retryAfterMs: null };
+  }
+}
+
+/** What an answer to a request that was signed `at` our own time comes to. */
+function judge({ status, retryAfterMs, date }: Answer, at: Date): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'heard' };
+  if (status === GONE) return { kind: 'gone' };
+  const why = `the receiver answered ${status}`;
+  const apartMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
+  if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
+    return { kind: 'missed', why, retryAfterMs };
+  return { kind: 'unsent', why: `${why}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart` };
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 export type DeliverySteps = ReturnType<typeof createDeliverySteps>;

@@ -14,6 +14,8 @@ export const EXIT = {
   unpaid: 4,
   /** The API, or a service that it needs, cannot be reached: the same command may succeed later. */
   unavailable: 5,
+  /** Chain and record say different things. */
+  differs: 6,
   /** Stopped by Ctrl-C; a withdrawal that was waited for goes on. */
   interrupted: 130,
 } as const;
@@ -26,6 +28,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.refused]: 'refused: unknown id, other terms, too late, wrong key',
   [EXIT.unpaid]: 'the withdrawal ended without paying',
   [EXIT.unavailable]: 'not reachable now; the same command may succeed later',
+  [EXIT.differs]: 'chain and record differ',
   [EXIT.interrupted]: 'interrupted; a withdrawal that was waited for goes on',
 };
 

@@ -1,15 +1,18 @@
 import { isTerminal } from '../domain/withdrawal.ts';
 import { AssetCalls } from './assets.ts';
+import { AuditCalls } from './audits.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
 import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
+import type { HotWallet } from './hot-wallets.ts';
 import { ScanCalls } from './scan.ts';
 import { delay, pathPart, queryOf, Transport, type TransportOptions } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
 import { WebhookCalls } from './webhooks.ts';
 
 export type { Asset, AssetChange } from './assets.ts';
+export type { Audit, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
 export type {
   AddressImport,
   AddressManifest,
@@ -29,6 +32,7 @@ export type {
 } from './deposits.ts';
 export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
+export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
 export type { ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type {
   Attempt,
@@ -81,6 +85,7 @@ export class SluiceClient {
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
+  readonly audits: AuditCalls;
   /** Who is told of events. */
   readonly webhooks: WebhookCalls;
   readonly #transport: Transport;
@@ -92,6 +97,7 @@ export class SluiceClient {
     this.deposits = new DepositCalls(transport);
     this.assets = new AssetCalls(transport);
     this.scan = new ScanCalls(transport);
+    this.audits = new AuditCalls(transport);
     this.webhooks = new WebhookCalls(transport);
   }
 
@@ -116,6 +122,15 @@ export class SluiceClient {
    */
   async explain(id: string): Promise<Explanation> {
     return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` });
+  }
+
+  /** The wallets that we pay from, with what they held when their balances were first reconciled. */
+  async hotWallets(): Promise<readonly HotWallet[]> {
+    const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>({
+      method: 'GET',
+      path: '/v1/hot-wallets',
+    });
+    return hotWallets;
   }
 
   /** All withdrawals that match, newest first; pages are fetched as they are read. */

@@ -20,6 +20,10 @@ export interface StatusAnswer extends Answered {
   readonly slot: string | null;
   /** The error of the transaction, or why the answer cannot be read. */
   readonly error: string | null;
+  /** The slot that the node had come to when it answered; null where it does not tell. */
+  readonly atSlot: string | null;
+  /** The first block of the history in which the transaction itself was looked for in vain, too; null where it was not. */
+  readonly historyFrom: string | null;
 }
 
 /**
@@ -35,6 +39,8 @@ export interface AttemptEvidence {
   /** The last block height at which the attempt could land; null for a durable nonce. */
   readonly lastHeight: string | null;
   readonly finalizedHeights: readonly (Answered & { readonly height: string })[];
+  /** Nodes whose finalized bank still takes the blockhash, whatever height they report: their heights do not count. */
+  readonly stillTaking: readonly string[];
   /** The block of its blockhash, where a quorum shows it. */
   readonly blockhashBlock: ShownBlock | null;
   /** What the finalized chain has, in place of that block, at `slot` or next after it; its parent lies before `slot`. */
@@ -49,6 +55,8 @@ export interface AttemptEvidence {
     readonly first: ShownBlock;
     readonly last: ShownBlock;
     readonly holdsSignature: boolean;
+    /** So many nodes, or more, show each of these blocks with the same transactions. */
+    readonly witnesses: number;
     readonly order: number;
   } | null;
   /** The value of its durable nonce account in each node's finalized bank. */
@@ -57,6 +65,8 @@ export interface AttemptEvidence {
   readonly nonceUsedBy: {
     readonly signature: string;
     readonly slot: string;
+    /** False where it advanced the account past the nonce. */
+    readonly carriedNonce: boolean;
     readonly nodes: readonly string[];
     readonly order: number;
   } | null;

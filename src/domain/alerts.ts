@@ -23,10 +23,12 @@ export const ALERT_KINDS = [
   'scan_stopped',
   /** A finalized deposit that no quorum of nodes shows by itself. Subject: the deposit's id. */
   'deposit_unconfirmed',
-  /** A block that was read again shows another amount than the one on record. Subject: the signature. */
+  /** What was read again shows another amount than the one on record, or none. Subject: the signature. */
   'deposit_mismatch',
   /** An audit found a deposit that was not on record. Subject: its signature. */
   'deposit_missed',
+  /** What nodes list for an address, or its history, is shown by none: the audit is not done. Subject: the address. */
+  'audit_incomplete',
   /** Few deposit addresses are left to hand out. Subject: `sluice`. */
   'addresses_low',
   /** What the chain shows in an account is not the sum of what is on record. Subject: the account and the asset. */
@@ -35,6 +37,8 @@ export const ALERT_KINDS = [
   'confidential_pending',
   /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */
   'webhook_dead_letter',
+  /** Nothing can be sent to a webhook by a fault of our own: resolver, network, clock or keys. Subject: the webhook. */
+  'webhook_unsent',
   /** A webhook is told nothing any more. Subject: the webhook. */
   'webhook_disabled',
   'too_few_nodes',

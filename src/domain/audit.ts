@@ -1,3 +1,5 @@
+import type { BlockHeader, Movement } from './deposit.ts';
+import { finalizedKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
 
 /**
@@ -15,10 +17,28 @@ export interface AuditOrder extends ScanRange {
 export interface AuditReport {
   readonly addresses: number;
   readonly transactions: number;
-  /** Arrivals that were not on record. */
-  readonly missed: readonly MissedArrival[];
-  /** More were missed than are listed here. */
-  readonly missedCount: number;
+  /** Some of the arrivals of which chain and record said different things, at most 100; `found` counts all of them. */
+  readonly differences: readonly AuditDifference[];
+  readonly found: number;
+  /** How many of them the record still has, or still lacks. */
+  readonly remaining: number;
+  /** Transactions, and histories of addresses, that no node shows: nothing is said of them, and the audit is not done. */
+  readonly unread: number;
+}
+
+/** An arrival of which chain and record said different things. Amounts are base units, slots too are decimal strings. */
+export interface AuditDifference {
+  readonly signature: string;
+  readonly slot: string;
+  readonly account: string;
+  /** `SOL`, or the address of a mint. */
+  readonly asset: string;
+  /** Null where the chain shows no such arrival. */
+  readonly chain: string | null;
+  /** Null where it was not on record. */
+  readonly record: string | null;
+  /** True where the record says now what the chain says. */
+  readonly repaired: boolean;
 }
 
 /** A part of an audit; `next`: the address behind which the next part begins, null where there is none. */
@@ -26,31 +46,57 @@ export interface AuditedPage extends AuditReport {
   readonly next: string | null;
 }
 
-export const NOTHING_AUDITED: AuditReport = { addresses: 0, transactions: 0, missed: [], missedCount: 0 };
+/** What came to an account of one wallet in a finalized block. */
+export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
+  Pick<BlockHeader, 'slot'>;
 
-const LISTED_MISSES = 100;
+const LISTED = 100;
 
-/** Parts of one audit as one report; it lists some of what was missed, and counts all. */
+export const NOTHING_AUDITED: AuditReport = {
+  addresses: 0,
+  transactions: 0,
+  differences: [],
+  found: 0,
+  remaining: 0,
+  unread: 0,
+};
+
+/** Parts of one audit as one report. */
 export function allOf(parts: readonly AuditReport[]): AuditReport {
   const sum = (count: (part: AuditReport) => number) => parts.reduce((total, part) => total + count(part), 0);
   return {
     addresses: sum(({ addresses }) => addresses),
     transactions: sum(({ transactions }) => transactions),
-    missed: parts.flatMap(({ missed }) => missed).slice(0, LISTED_MISSES),
-    missedCount: sum(({ missedCount }) => missedCount),
+    differences: parts.flatMap(({ differences }) => differences).slice(0, LISTED),
+    found: sum(({ found }) => found),
+    remaining: sum(({ remaining }) => remaining),
+    unread: sum(({ unread }) => unread),
   };
 }
 
-/** Base units as a decimal string. */
-export interface MissedArrival {
-  readonly signature: string;
-  readonly slot: string;
-  readonly account: string;
-  readonly asset: string;
-  readonly amount: string;
+/** The arrivals of which chain and record differ, before a repair and after it: what only the first comparison shows is repaired. */
+export function differencesBetween(
+  chain: readonly Arrived[],
+  recordBefore: readonly Arrived[],
+  recordNow: readonly Arrived[],
+): readonly AuditDifference[] {
+  const shown = amountsOf(chain);
+  const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
+  const all = new Map([...recordBefore, ...chain].map((one) => [finalizedKey(one), one]));
+  return [...all].flatMap(([key, { signature, slot, account, asset }]) => {
+    const [onChain, onRecord] = [shown.get(key) ?? null, before.get(key) ?? null];
+    if (onChain === onRecord) return [];
+    const [chainSays, recordSaid] = [onChain?.toString() ?? null, onRecord?.toString() ?? null];
+    const repaired = (now.get(key) ?? null) === onChain;
+    return [{ signature, slot: `${slot}`, account, asset, chain: chainSays, record: recordSaid, repaired }];
+  });
 }
 
-/** One audit of one thing at a time. */
-export function auditWorkflowId({ address, cause, from, to }: AuditOrder): string {
-  return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}`;
+function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
+  return new Map(arrivals.map((one) => [finalizedKey(one), one.amount]));
+}
+
+/** One audit of one thing at a time; one that only looks never stands for one that repairs. */
+export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder): string {
+  return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}${repair ? '' : '/look'}`;
 }

@@ -1,8 +1,14 @@
 import type { NonceUpkeepRequest } from './steps.ts';
 import type { DeliveryLine } from './webhook.ts';
 
-/** Task queue of workflows and of every activity but signing. */
+/** Task queue of workflows, and of the short steps that prepare payments. */
 export const WORKFLOW_TASK_QUEUE = 'sluice';
+
+/** Task queue of the waits for a landing: each may last for days, and there are as many as payments are on their way. */
+export const LANDING_TASK_QUEUE = 'sluice-landing';
+
+/** Task queue of what looks after chain, nodes and record. How much that is does not depend on the payments, and none of them holds it up. */
+export const WATCH_TASK_QUEUE = 'sluice-watch';
 
 /** Task queue of the only process that holds keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';

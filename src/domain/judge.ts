@@ -89,12 +89,15 @@ function gapless(coverage: SequencedCoverage | null): Refutation | null {
   return coverage === null ? null : { sequence: coverage.sequence, toSlot: coverage.last.slot };
 }
 
-/** The block above L has a slot of its own for each height after that of the displacing block. */
 function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutation | null {
   if (displaced === null) return null;
-  const { by, sequence } = displaced;
+  return { sequence: displaced.sequence, toSlot: displacedUntil(attempt, displaced) };
+}
+
+/** The first slot of a block above L: it has one of its own for each height after that of the displacing block. */
+export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): bigint {
   const above = claimedHeight(attempt) + 1n - by.height;
-  return { sequence, toSlot: by.slot + (above > 0n ? above : 0n) };
+  return by.slot + (above > 0n ? above : 0n);
 }
 
 function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {

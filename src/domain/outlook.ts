@@ -35,7 +35,8 @@ const BY_STATUS: Readonly<Record<WithdrawalStatus, string>> = {
   requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
   awaiting_confirmation: '`sluice confirm` pays the wallet as it is, `sluice cancel` ends it',
   awaiting_funds: 'fund the hot wallet; it goes on by itself',
-  preparing: 'the signer signs; where that takes long, start one on task queue `sluice-signer`',
+  preparing:
+    'the signer signs, and a worker sends; where that takes long, start a signer on task queue `sluice-signer`, or one more chain worker',
   sending: 'wait: the same bytes are sent again until a block carries them or they are proved dead',
   confirmed: 'wait for finality',
   held: 'mend what the reason names; it goes on by itself',

@@ -35,8 +35,13 @@ export interface Patience {
   readonly firstRetryMs: number;
   /** Each wait is twice the one before, up to this. */
   readonly longestRetryMs: number;
-  /** Tries of one event before it is dead. */
+  /** Tries of one event before it is dead: those that the receiver, or its URL, made fail. */
   readonly attempts: number;
+}
+
+/** How long to wait for the next try, in milliseconds, after so many that failed. */
+export function waitAfter(tries: number, { firstRetryMs, longestRetryMs }: Patience): number {
+  return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.max(0, tries - 1));
 }
 
 /** The events of one thing, in the order in which they happened, for one endpoint. */

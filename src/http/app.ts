@@ -11,12 +11,14 @@ import {
 import type { Registry } from 'prom-client';
 import { alertRoutes } from './alerts.ts';
 import { type AssetDeps, assetRoutes } from './assets.ts';
+import { auditRoutes } from './audits.ts';
 import { requireApiKey } from './auth.ts';
 import { type DepositAddressDeps, depositAddressRoutes } from './deposit-addresses.ts';
 import { depositRoutes } from './deposits.ts';
 import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
 import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
+import { hotWalletRoute } from './hot-wallets.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
@@ -67,6 +69,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(tokenAccountRoute(deps));
     await typed.register(depositRoutes(deps));
     await typed.register(assetRoutes(deps));
+    await typed.register(auditRoutes(deps));
+    await typed.register(hotWalletRoute(deps));
     await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));
     await typed.register(webhookRoutes(deps));
   });

@@ -30,13 +30,17 @@ export function presentEvidence(
 const NO_BLOCK_FACTS = {
   lastHeight: null,
   finalizedHeights: [],
+  stillTaking: [],
   blockhashBlock: null,
   displacedBy: null,
   linkedBlocks: null,
 };
 const NO_NONCE_FACTS = { finalizedNonces: [], nonceUsedBy: null };
 
-function blockFacts(attempt: AnyAttempt, { finalizedHeights, origin, displacement, coverage }: Evidence) {
+function blockFacts(
+  attempt: AnyAttempt,
+  { finalizedHeights, stillTaking, origin, displacement, coverage }: Evidence,
+) {
   return {
     ...NO_NONCE_FACTS,
     lastHeight: isExpiring(attempt) ? lastHeight(attempt, { origin }).toString() : null,
@@ -45,6 +49,7 @@ function blockFacts(attempt: AnyAttempt, { finalizedHeights, origin, displacemen
       order: sequence,
       height: answer.toString(),
     })),
+    stillTaking,
     blockhashBlock: origin === null ? null : presentBlock(origin),
     displacedBy:
       displacement === null
@@ -72,14 +77,20 @@ function nonceFacts({ finalizedNonces, use, bypass, coverage }: NonceEvidence) {
     nonceUsedBy:
       end === null
         ? null
-        : { signature: end.signature, slot: end.slot.toString(), nodes: end.shownBy, order: end.sequence },
+        : {
+            signature: end.signature,
+            slot: end.slot.toString(),
+            carriedNonce: use !== null,
+            nodes: end.shownBy,
+            order: end.sequence,
+          },
   };
 }
 
 function presentCoverage(coverage: SequencedCoverage | null) {
   if (coverage === null) return null;
-  const { first, last, containsSignature: holdsSignature, sequence: order } = coverage;
-  return { first: presentBlock(first), last: presentBlock(last), holdsSignature, order };
+  const { first, last, containsSignature: holdsSignature, witnesses, sequence: order } = coverage;
+  return { first: presentBlock(first), last: presentBlock(last), holdsSignature, witnesses, order };
 }
 
 function presentBlock({ slot, blockhash, height, agreeingNodes }: AgreedBlock): ShownBlock {
@@ -87,10 +98,17 @@ function presentBlock({ slot, blockhash, height, agreeingNodes }: AgreedBlock): 
 }
 
 function presentStatus({ node, sequence, answer }: NodeTestimony<Sighting>): StatusAnswer {
-  const by = { node, order: sequence };
+  const atSlot = 'atSlot' in answer ? (answer.atSlot?.toString() ?? null) : null;
+  const by = { node, order: sequence, atSlot, historyFrom: null };
   switch (answer.kind) {
     case 'absent':
-      return { ...by, seen: 'absent', slot: null, error: null };
+      return {
+        ...by,
+        seen: 'absent',
+        slot: null,
+        error: null,
+        historyFrom: answer.historyFrom?.toString() ?? null,
+      };
     case 'unreadable':
       return { ...by, seen: 'unreadable', slot: null, error: answer.why };
     case 'seen':

@@ -65,17 +65,23 @@ export const EvidenceBody = z
       .nullable()
       .meta({ description: 'The last block height at which it could land; null for a durable nonce' }),
     finalizedHeights: z.array(z.object({ ...answered, height: u64 })).readonly(),
+    stillTaking: nodeNames.meta({ description: 'Nodes whose finalized bank still takes the blockhash' }),
     blockhashBlock: shownBlock.nullable().meta({ description: 'The block of its blockhash' }),
     displacedBy: z
       .object({ slot: u64, parentSlot: u64, block: shownBlock, order })
       .nullable()
       .meta({ description: 'What a fork left at or after the slot of that block' }),
     linkedBlocks: z
-      .object({ first: shownBlock, last: shownBlock, holdsSignature: z.boolean(), order })
+      .object({ first: shownBlock, last: shownBlock, holdsSignature: z.boolean(), witnesses: z.int(), order })
       .nullable()
-      .meta({ description: 'Finalized blocks, each linked to its parent by slot, hash and height' }),
+      .meta({
+        description:
+          'Finalized blocks, each linked to its parent by slot, hash and height, and shown with the same transactions by at least so many witnesses',
+      }),
     finalizedNonces: z.array(z.object({ ...answered, nonce: z.string() })).readonly(),
-    nonceUsedBy: z.object({ signature: z.string(), slot: u64, nodes: nodeNames, order }).nullable(),
+    nonceUsedBy: z
+      .object({ signature: z.string(), slot: u64, carriedNonce: z.boolean(), nodes: nodeNames, order })
+      .nullable(),
     statuses: z
       .array(
         z.object({
@@ -83,6 +89,10 @@ export const EvidenceBody = z
           seen: z.enum(['absent', 'processed', 'confirmed', 'finalized', 'unreadable']),
           slot: u64.nullable(),
           error: z.string().nullable(),
+          atSlot: u64.nullable().meta({ description: 'The slot that the node had come to when it answered' }),
+          historyFrom: u64.nullable().meta({
+            description: 'The first block of the history in which the transaction was looked for in vain',
+          }),
         }),
       )
       .readonly(),

@@ -27,7 +27,7 @@ export class AddressPool {
     this.#lowWater = lowWater;
   }
 
-  /** The user's address, which is watched before it is answered. Throws NoFreeAddress. */
+  /** The user's address, which is watched before it is answered. Throws NoFreeAddress, and Unavailable before the scan has begun. */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);
     if (known !== undefined) return known;

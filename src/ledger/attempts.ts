@@ -1,6 +1,8 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
+import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
+import { GENERATION } from './continuity.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {
@@ -14,14 +16,12 @@ import { stopOf } from './stops.ts';
 import { toJson } from './to-json.ts';
 import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
+export type { AttemptRow } from './attempt-row.ts';
 export type { ReservationInput } from './reservations.ts';
-
-/** One transaction for a withdrawal, from before it is signed to its end. `message` and `raw` are base64, `messageHash` hex of SHA-256. */
-export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
 
 export type NewAttempt = Omit<
   AttemptRow,
-  'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'createdAt'
+  'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
 >;
 
 /** `stopped`: no attempt may be prepared now, for this or for any withdrawal. `nonce_taken`: compose with another nonce account. */
@@ -76,25 +76,29 @@ export class Attempts {
   }
 
   /**
-   * Stores the signed bytes, before any of them is sent. Where a dead attempt has paid the withdrawal nothing is stored: the row
-   * comes back without a signature. Throws IllegalTransition for another signature or after a settlement.
+   * Stores the signed bytes, before any of them is sent. The signature that is stored first stays: a later one is never sent. Where a
+   * dead attempt has paid the withdrawal nothing is stored: the row comes back without a signature. Throws IllegalTransition for one
+   * that was settled without a signature.
    */
   async storeSignature(withdrawalId: string, n: number, signature: string, raw: string): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
       const withdrawal = await lockWithdrawal(trx, withdrawalId);
       const row = await readAttempt(trx, withdrawalId, n);
-      if (row.signature === signature || (row.state === 'prepared' && isPaidByDead(withdrawal))) return row;
-      const stored = await trx
-        .updateTable('attempt')
-        .set({ state: 'signed', signature, raw })
-        .where('withdrawalId', '=', withdrawalId)
-        .where('n', '=', n)
-        .where('state', '=', 'prepared')
-        .returningAll()
-        .executeTakeFirst();
-      if (stored === undefined) throw illegal(row, 'take another signature');
-      if (mayFollow(withdrawal.status, 'sending')) await enterStatus(trx, withdrawalId, 'sending');
-      return stored;
+      if (row.signature !== null || (row.state === 'prepared' && isPaidByDead(withdrawal))) return row;
+      if (row.state !== 'prepared') throw illegal(row, 'take a signature');
+      return signIn(trx, withdrawal, row, { signature, raw });
+    });
+  }
+
+  /**
+   * Takes the signature under which the message of a living attempt stands on the chain in the place of the one on record, or of none.
+   * One that is settled stays as it is.
+   */
+  async takeFound(withdrawalId: string, n: number, signature: string, raw: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const withdrawal = await lockWithdrawal(trx, withdrawalId);
+      const row = await readAttempt(trx, withdrawalId, n);
+      if (LIVE.includes(row.state)) await signIn(trx, withdrawal, row, { signature, raw });
     });
   }
 
@@ -220,11 +224,31 @@ async function prepareIn(
   if (nonceAccount !== null) await leaseNonce(trx, nonceAccount, withdrawalId);
   const attempt = await trx
     .insertInto('attempt')
-    .values({ ...input, state: 'prepared' })
+    .values({ ...input, state: 'prepared', generation: GENERATION })
     .returningAll()
     .executeTakeFirstOrThrow();
   await enterStatus(trx, withdrawalId, 'preparing');
   return { kind: 'prepared', attempt };
+}
+
+/** Needs the lock on the withdrawal, and that the attempt was seen alive under it. */
+async function signIn(
+  trx: Transaction<Tables>,
+  withdrawal: WithdrawalRow,
+  { n, state }: AttemptRow,
+  signed: { readonly signature: string; readonly raw: string },
+): Promise<AttemptRow> {
+  const { id, status } = withdrawal;
+  const row = await trx
+    .updateTable('attempt')
+    .set({ state: 'signed', ...signed })
+    .where('withdrawalId', '=', id)
+    .where('n', '=', n)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const begins = state === 'prepared' && mayFollow(status, 'sending') && !isPaidByDead(withdrawal);
+  if (begins) await enterStatus(trx, id, 'sending');
+  return row;
 }
 
 async function afterSettlement(
@@ -251,32 +275,4 @@ async function afterSettlement(
     await landFee(trx, id, settled.slot, settled.feeLamports);
     if (!isStopped) await enterStatus(trx, id, 'failed', reason ?? null);
   }
-}
-
-async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
-  return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
-}
-
-async function readAttempt(db: Database, withdrawalId: string, n: number): Promise<AttemptRow> {
-  const row = await db
-    .selectFrom('attempt')
-    .selectAll()
-    .where('withdrawalId', '=', withdrawalId)
-    .where('n', '=', n)
-    .executeTakeFirst();
-  if (row !== undefined) return row;
-  throw new DomainError('NotFound', `withdrawal ${withdrawalId} has no attempt ${n}`, { withdrawalId, n });
-}
-
-function illegal(row: AttemptRow, wish: string): DomainError {
-  const { withdrawalId, n, state } = row;
-  return new DomainError(
-    'IllegalTransition',
-    `attempt ${withdrawalId}/${n} is ${state} and may not ${wish}`,
-    {
-      withdrawalId,
-      n,
-      state,
-    },
-  );
 }

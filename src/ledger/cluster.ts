@@ -76,6 +76,7 @@ export class Cluster {
       await disown(trx);
       await trx.deleteFrom('walletHistory').execute();
       await trx.deleteFrom('nodeLedger').execute();
+      await trx.deleteFrom('walletBaseline').execute();
       for (const table of OF_THE_SCAN) await trx.deleteFrom(table).execute();
       await trx.updateTable('watchedWallet').set({ watchedAfter: null }).execute();
       const row = await trx.deleteFrom('cluster').returning(['genesisHash', 'boundAt']).executeTakeFirst();

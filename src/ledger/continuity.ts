@@ -44,6 +44,19 @@ export class Continuity {
   }
 
   /**
+   * True where nothing that was written since the record was of this `generation` can be lost. Without a row no attempt was ever
+   * prepared by a process that judges.
+   */
+  async isUnbrokenSince(generation: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('continuity')
+      .select('generation')
+      .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
+      .executeTakeFirst();
+    return row === undefined || (row.unbroken && row.generation === generation);
+  }
+
+  /**
    * The height that ends the gap, in the place of the one that was read (null: none yet). Of two that ask at once the first counts.
    * `noncesSettled` where it was asked for after no attempt of before could use a durable nonce any more.
    */
@@ -59,6 +72,7 @@ export class Continuity {
   async heal(height: bigint): Promise<void> {
     await this.#replace(height, {
       identity: IDENTITY,
+      generation: sql<number>`continuity.generation + 1`,
       seenAt: sql<Date>`now()`,
       quarantineHeight: null,
       quarantineIdentity: null,
@@ -150,3 +164,6 @@ export async function isQuarantine(trx: Transaction<Tables>, height: bigint): Pr
     .executeTakeFirst();
   return row !== undefined;
 }
+
+/** Of the record as it is: what is written now has seen the end of so many gaps. */
+export const GENERATION = sql<number>`coalesce((select generation from continuity), 0)`;

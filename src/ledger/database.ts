@@ -58,6 +58,8 @@ interface AttemptTable {
   slot: bigint | null;
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
+  /** That of the record when it was written. */
+  generation: Generated<number>;
   createdAt: Generated<Date>;
 }
 
@@ -150,6 +152,8 @@ interface ContinuityTable {
   quarantineHeight: bigint | null;
   quarantineIdentity: string | null;
   noncesSettled: Generated<boolean>;
+  /** How many gaps have ended. */
+  generation: Generated<number>;
 }
 
 interface LostNonceTable {

@@ -116,18 +116,21 @@ export class Deliveries {
       .execute();
   }
 
-  /** Counts a try that failed. Whoever tries is a workflow that lives: it has all events of the line that were handed over. */
-  async failed({ endpoint, sequence }: DeliveryKey, error: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+  /**
+   * Counts a try that failed, and answers how many did; null where it waits no more. Whoever tries is a workflow that lives: it has all
+   * events of the line that were handed over.
+   */
+  async failed({ endpoint, sequence }: DeliveryKey, error: string): Promise<number | null> {
+    return this.#db.transaction().execute(async (trx) => {
       const tried = await trx
         .updateTable('webhookDelivery')
         .set((row) => ({ lastError: error, attempts: sql<number>`${row.ref('attempts')} + 1` }))
         .where('endpoint', '=', endpoint)
         .where('sequence', '=', BigInt(sequence))
         .where('state', '=', 'waiting')
-        .returning('entity')
+        .returning(['entity', 'attempts'])
         .executeTakeFirst();
-      if (tried === undefined) return;
+      if (tried === undefined) return null;
       await trx
         .updateTable('webhookDelivery')
         .set({ handedAt: sql<Date>`now()` })
@@ -136,6 +139,7 @@ export class Deliveries {
         .where('state', '=', 'waiting')
         .where('handedAt', 'is not', null)
         .execute();
+      return tried.attempts;
     });
   }
 

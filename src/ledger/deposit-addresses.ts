@@ -1,4 +1,5 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { givenRows } from './given-rows.ts';
@@ -45,10 +46,15 @@ export class DepositAddresses {
     return { imported, known: entries.length - imported };
   }
 
-  /** The address of this user, a free one where the user has none. Throws NoFreeAddress. */
+  /**
+   * The address of this user, a free one where the user has none. Throws NoFreeAddress; and Unavailable before the scan has begun, as
+   * what is paid in blocks before its first one is not looked for.
+   */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
+    if ((await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst()) === undefined)
+      throw new DomainError('Unavailable', 'the scan of blocks has not begun: no address is watched yet');
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
@@ -108,13 +114,30 @@ export class DepositAddresses {
 
   /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
   async markAudited(address: string, since: bigint): Promise<void> {
-    await this.#db
-      .updateTable('depositAddress')
-      .set({ state: 'free' })
-      .where('address', '=', address)
-      .where('since', '=', since)
-      .where('state', '=', 'auditing')
-      .execute();
+    await this.#db.transaction().execute(async (trx) => {
+      const audited = await trx
+        .selectFrom('depositAddress')
+        .select('address')
+        .where('address', '=', address)
+        .where('since', '=', since)
+        .where('state', '=', 'auditing')
+        .forUpdate()
+        .executeTakeFirst();
+      if (audited === undefined) return;
+      // Asked behind the lock, which whatever arrives takes, too: see markUsed.
+      const came = await trx
+        .selectFrom('deposit')
+        .select('id')
+        .where('wallet', '=', address)
+        .where((row) => row.or([row('reason', 'is', null), row('reason', '<>', 'internal')]))
+        .limit(1)
+        .executeTakeFirst();
+      await trx
+        .updateTable('depositAddress')
+        .set({ state: came === undefined ? 'free' : 'used' })
+        .where('address', '=', address)
+        .execute();
+    });
   }
 
   #rows() {
@@ -126,11 +149,11 @@ export class DepositAddresses {
   }
 }
 
-/** Whatever comes to a wallet before it is assigned keeps it from ever being given out. */
+/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; one that is audited is locked, and stays so. */
 export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
     .updateTable('depositAddress')
-    .set({ state: 'used' })
+    .set({ state: sql<DepositAddressState>`case state when 'free' then 'used' else state end` })
     .where('address', '=', anyOf(wallets))
     .where('state', 'in', ['auditing', 'free'])
     .execute();

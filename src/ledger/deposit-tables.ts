@@ -154,6 +154,15 @@ interface SpendTable {
   seenAt: Generated<Date>;
 }
 
+interface WalletBaselineTable {
+  wallet: string;
+  account: string;
+  asset: string;
+  slot: bigint;
+  amount: bigint;
+  takenAt: Generated<Date>;
+}
+
 /** The tables of what arrives; part of `Tables`. */
 export interface DepositTables {
   watchVersion: WatchVersionTable;
@@ -171,4 +180,5 @@ export interface DepositTables {
   depositEvent: DepositEventTable;
   outflow: OutflowTable;
   spend: SpendTable;
+  walletBaseline: WalletBaselineTable;
 }

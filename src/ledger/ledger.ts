@@ -5,6 +5,7 @@ import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
+import { Baselines } from './baselines.ts';
 import { Cluster } from './cluster.ts';
 import { Continuity } from './continuity.ts';
 import { connect, type Database } from './database.ts';
@@ -60,6 +61,7 @@ export interface Ledger {
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
   readonly movements: Movements;
+  readonly baselines: Baselines;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   readonly nodeLedgers: NodeLedgers;
@@ -109,6 +111,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
     movements: new Movements(db),
+    baselines: new Baselines(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
     nodeLedgers: new NodeLedgers(db),

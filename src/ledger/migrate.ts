@@ -8,6 +8,8 @@ import { deposits } from './migrations/0005-deposits.ts';
 import { webhooks } from './migrations/0006-webhooks.ts';
 import { cluster } from './migrations/0007-cluster.ts';
 import { judgedSpends } from './migrations/0008-judged-spends.ts';
+import { generations } from './migrations/0009-generations.ts';
+import { walletBaselines } from './migrations/0010-wallet-baselines.ts';
 import { scanOrders } from './migrations/0011-scan-orders.ts';
 import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 
@@ -21,6 +23,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-webhooks': webhooks,
   '0007-cluster': cluster,
   '0008-judged-spends': judgedSpends,
+  '0009-generations': generations,
+  '0010-wallet-baselines': walletBaselines,
   '0011-scan-orders': scanOrders,
   '0015-witnessed-deposits': witnessedDeposits,
 };

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Arrived } from '../domain/audit.ts';
 import type { Database } from './database.ts';
 
 /** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
@@ -17,17 +18,31 @@ export class Movements {
     this.#db = db;
   }
 
-  /** The sums of finalized inflows less outflows up to the block of `toSlot`, of each account of these wallets that had any. */
-  async balancesOf(wallets: readonly string[], toSlot: bigint): Promise<readonly RecordedBalance[]> {
+  /** The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had any. */
+  async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (
         select wallet, account, asset, amount from deposit
-          where wallet = any(${wallets}::text[]) and slot <= ${toSlot} and finalized_at is not null
+          where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
+            and finalized_at is not null
         union all
         select wallet, account, asset, -amount from outflow
-          where wallet = any(${wallets}::text[]) and slot <= ${toSlot}
+          where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
       ) movement
       group by wallet, account, asset order by wallet, account, asset`.execute(this.#db);
     return rows;
+  }
+
+  /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */
+  async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
+    return this.#db
+      .selectFrom('deposit')
+      .select(['signature', 'slot', 'account', 'asset', 'amount'])
+      .where('wallet', '=', wallet)
+      .where('slot', '>=', from)
+      .where('slot', '<=', to)
+      .where('finalizedAt', 'is not', null)
+      .orderBy('id')
+      .execute();
   }
 }

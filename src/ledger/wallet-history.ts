@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { SOL } from '../domain/deposit-asset.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { anyOf, type Database } from './database.ts';
@@ -104,15 +105,21 @@ export class WalletHistory {
   }
 
   /**
-   * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint. They
-   * have no attempt but dead ones, and are unfinished, or have ended since a day before the record was last known to be unbroken.
+   * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint, or of
+   * any token where it hides who got its tokens. They have no attempt but dead ones, and are unfinished, or have ended since a day before the record was last known to be unbroken.
    */
-  async unpaidBy(named: readonly string[]): Promise<readonly UnpaidWithdrawal[]> {
+  async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
     const lately = sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`;
     const rows = await this.#db
       .selectFrom('withdrawal')
       .select(['id', 'destination', 'asset', 'status'])
-      .where((row) => row.or([row('destination', '=', anyOf(named)), row('asset', '=', anyOf(named))]))
+      .where((row) =>
+        row.or([
+          row('destination', '=', anyOf(named)),
+          row('asset', '=', anyOf(named)),
+          ...(anyToken ? [row('asset', '<>', SOL)] : []),
+        ]),
+      )
       .where('status', '<>', 'finalized')
       .where((row) =>
         row.or([row('status', 'not in', ['rejected', 'cancelled', 'failed']), row('updatedAt', '>', lately)]),

@@ -1,7 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { base58 } from '@scure/base';
+import { addressOf, privateKeyOf } from '../signing/ed25519.ts';
+
+const SEED_BYTES = 32;
+const FILE_BYTES = 64;
 
 /** A keypair file as solana-keygen writes it: a JSON array of 64 bytes, seed and public key. */
 export interface KeypairFile {
@@ -10,24 +14,31 @@ export interface KeypairFile {
   readonly address: string;
 }
 
-/** 64 bytes: seed and public key. */
-function newKeypair(): number[] {
-  const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-  return [...Buffer.from(d ?? '', 'base64url'), ...Buffer.from(x ?? '', 'base64url')];
+interface Keypair {
+  readonly address: string;
+  readonly seed: Uint8Array;
+}
+
+// From a seed: the key objects of `generateKeyPairSync` make Node.js 20 wait for ever where memory is collected while one is exported.
+function newKeypair(): Keypair {
+  const seed = randomBytes(SEED_BYTES);
+  return { address: addressOf(privateKeyOf(seed, seed)), seed };
 }
 
 /** A fresh address on the curve, whose private half nobody keeps. */
 export function newAddress(): string {
-  return base58.encode(Uint8Array.from(newKeypair().slice(32)));
+  return newKeypair().address;
 }
 
 /** The keypair of `path`, made (readable by the owner only) where the file does not exist. */
 export function keypairFile(path: string): KeypairFile {
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, JSON.stringify(newKeypair()), { mode: 0o600 });
+    const { seed, address } = newKeypair();
+    writeFileSync(path, JSON.stringify([...seed, ...base58.decode(address)]), { mode: 0o600 });
   }
   const bytes = JSON.parse(readFileSync(path, 'utf8')) as number[];
-  if (bytes.length !== 64) throw new Error(`${path} is not a solana-keygen file of 64 bytes`);
-  return { path, address: base58.encode(Uint8Array.from(bytes.slice(32))) };
+  if (bytes.length !== FILE_BYTES)
+    throw new Error(`${path} is not a solana-keygen file of ${FILE_BYTES} bytes`);
+  return { path, address: base58.encode(Uint8Array.from(bytes.slice(SEED_BYTES))) };
 }

@@ -1,10 +1,21 @@
 import { join } from 'node:path';
 import type { Connection } from '@temporalio/client';
-import { SIGNER_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import {
+  LANDING_TASK_QUEUE,
+  SIGNER_TASK_QUEUE,
+  WATCH_TASK_QUEUE,
+  WORKFLOW_TASK_QUEUE,
+} from '../domain/ids.ts';
 import { ManagedProcess } from './process.ts';
 import { nodeProgram } from './program.ts';
 
 const ACTIVITY_QUEUE = 2;
+const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE];
+const QUEUES = {
+  chain: CHAIN_QUEUES,
+  signer: [SIGNER_TASK_QUEUE],
+  all: [...CHAIN_QUEUES, SIGNER_TASK_QUEUE],
+} as const;
 
 export interface ServiceContext {
   readonly connection: Connection;
@@ -14,7 +25,7 @@ export interface ServiceContext {
   readonly logDir: string;
 }
 
-/** True when the worker process `pid` polls `taskQueue`; the SDK names a worker `<pid>@<host>`. */
+/** True when the worker process `pid` polls `taskQueue`; the SDK names its workers `<pid>@<host>`. */
 async function polls(context: ServiceContext, taskQueue: string, pid: number | undefined): Promise<boolean> {
   const { pollers } = await context.connection.workflowService.describeTaskQueue({
     namespace: context.namespace,
@@ -24,13 +35,12 @@ async function polls(context: ServiceContext, taskQueue: string, pid: number | u
   return (pollers ?? []).some(({ identity }) => identity?.startsWith(`${pid}@`));
 }
 
-/** A worker process of one role, ready when Temporal sees it poll. */
+/** A worker process of one role, ready when Temporal sees it poll every queue of that role. */
 export function workerProcess(
   context: ServiceContext,
   name: string,
   role: 'chain' | 'signer' | 'all',
 ): ManagedProcess {
-  const queue = role === 'signer' ? SIGNER_TASK_QUEUE : WORKFLOW_TASK_QUEUE;
   const worker: ManagedProcess = new ManagedProcess({
     name,
     ...nodeProgram(new URL('../worker.ts', import.meta.url)),
@@ -38,7 +48,10 @@ export function workerProcess(
     logFile: join(context.logDir, `${name}.log`),
     readyTimeoutMs: 90_000,
     stopTimeoutMs: 25_000,
-    ready: () => polls(context, queue, worker.pid),
+    ready: async () => {
+      const polled = await Promise.all(QUEUES[role].map((queue) => polls(context, queue, worker.pid)));
+      return polled.every(Boolean);
+    },
   });
   return worker;
 }

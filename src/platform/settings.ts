@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
-/** What a process is: which settings it must have. `all` is a worker with both task queues (development). */
+/** What a process is: which settings it must have. `all` is a worker with every task queue (development). */
 export type Role = 'api' | 'chain' | 'signer' | 'all' | 'tool';
 
 const BASE58_32_BYTES = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
@@ -133,6 +133,14 @@ export const SETTINGS = {
   lifetime: {
     name: 'SLUICE_LIFETIME',
     schema: z.enum(['blockhash', 'nonce'], 'must be blockhash or nonce').default('blockhash'),
+  },
+  landingsAtOnce: {
+    name: 'SLUICE_LANDINGS_AT_ONCE',
+    schema: z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/, 'must be a whole number of payments, 1 to 999999')
+      .transform(Number)
+      .default(10_000),
   },
   confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
   tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },

@@ -5,13 +5,14 @@ import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 const START_DEADLINE_MS = 10_000;
 
 /**
- * Starts an audit of one address, or of all; one of the same order that runs is joined.
+ * Starts an audit of one address, or of all; one of the same order that runs is joined. `details`: more for people to read.
  *
  * @throws ServiceError of the Temporal client when the server does not answer in 10 s
  */
 export async function startAudit(
   client: Client,
   order: AuditOrder,
+  details = '',
 ): Promise<{ readonly workflowId: string }> {
   const workflowId = auditWorkflowId(order);
   await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
@@ -21,6 +22,7 @@ export async function startAudit(
       args: [order],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       workflowIdConflictPolicy: 'USE_EXISTING',
+      staticDetails: details,
       staticSummary: `audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`,
     }),
   );

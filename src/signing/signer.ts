@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
 import { addressOf, privateKeyOf } from './ed25519.ts';
 
-/** Something that holds one key and signs with it. `sign` gives the 64 bytes of an ed25519 signature. */
+/**
+ * Something that holds one key and signs with it. `sign` gives the 64 bytes of an ed25519 signature, another one each time if it likes,
+ * and takes as long as it needs: one that may hang must reject by itself.
+ */
 export interface Signer {
   readonly address: string;
   sign(message: Uint8Array): Promise<Uint8Array>;

@@ -2,6 +2,9 @@ import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type BlockName, isSameBlock, parentOf } from '../domain/scan-walk.ts';
+import { BlockSignatures } from './block-signatures.ts';
+import { HISTORY_BOUNDS, type HistoryBounds } from './history-pages.ts';
+import type { NonceWalk } from './nonce-history.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
@@ -12,6 +15,11 @@ import { TtlCache } from './ttl-cache.ts';
 export interface LinkedBlock extends BlockName {
   readonly parentSlot: bigint;
   readonly previousBlockhash: string;
+  readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
+}
+
+/** A block as one node shows it. */
+interface ShownBlock extends LinkedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
@@ -28,24 +36,33 @@ export interface LinkedRange {
 }
 
 /**
- * What one watcher has read of the finalized chain: blocks by slot, so that attempts of the same minute share their fetches, and how
- * far long ranges were searched for a signature and lack it.
+ * What one watcher has read of the finalized chain: blocks by slot, so that attempts of the same minute share their fetches, how
+ * far long ranges were searched for a signature and lack it, and how far the histories of nonce accounts were.
  */
 export interface BlockCache {
   readonly blocks: TtlCache<WitnessedBlock>;
-  readonly searched: Map<string, Coverage>;
+  readonly searched: TtlCache<{ covered: Coverage }>;
+  readonly walks: TtlCache<NonceWalk>;
+  readonly history: HistoryBounds;
 }
 
 type Fetch = (slot: bigint) => Promise<WitnessedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
+/** More than there are landings at once that need many looks. */
+const SEARCHES_KEPT = 10_000;
 /** Blocks of a long range that are held in memory together, and how often so many are read in one look: no other proof begins meanwhile. */
 const PIECE = 500n;
 const PIECES_A_LOOK = 4;
 
-export function blockCache(): BlockCache {
-  return { blocks: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT), searched: new Map() };
+export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache {
+  return {
+    blocks: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
+    searched: new TtlCache(Number.POSITIVE_INFINITY, SEARCHES_KEPT),
+    walks: new TtlCache(Number.POSITIVE_INFINITY, SEARCHES_KEPT),
+    history,
+  };
 }
 
 /** A block with its parent, as the same nodes show it. */
@@ -123,13 +140,10 @@ export async function coverageBetween(
   const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
   if (first === null || end === null)
     throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
-  const key = `${fromSlot}/${signature}`;
-  let covered = cache.searched.get(key) ?? {
-    first,
-    last: first,
-    containsSignature: false,
-    witnesses: first.agreeingNodes.length,
-  };
+  const search = await cache.searched.get(`${fromSlot}/${signature}`, async () => ({
+    covered: { first, last: first, containsSignature: false, witnesses: first.agreeingNodes.length },
+  }));
+  let { covered } = search;
   for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
     if (pieces === PIECES_A_LOOK)
       throw new DomainError(
@@ -141,7 +155,7 @@ export async function coverageBetween(
     const piece = coverageOf(range, signature);
     covered = { ...piece, first, witnesses: Math.min(piece.witnesses, covered.witnesses) };
     if (covered.containsSignature) return covered;
-    cache.searched.set(key, covered);
+    search.covered = covered;
   }
   return covered;
 }
@@ -193,11 +207,14 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 /** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
 export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
   const shown = await pool.agreed((node) => readBlock(node, slot, 'signatures'), isSameContent);
-  if (shown !== null) return { ...shown.answer, witnesses: shown.nodes.length };
+  if (shown !== null) {
+    const signatures = new BlockSignatures(shown.answer.signatures);
+    return { ...shown.answer, signatures, witnesses: shown.nodes.length };
+  }
   throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);
 }
 
-function isSameContent(one: LinkedBlock, other: LinkedBlock): boolean {
+function isSameContent(one: ShownBlock, other: ShownBlock): boolean {
   return (
     isSameBlock(one, other) &&
     one.parentSlot === other.parentSlot &&
@@ -212,7 +229,7 @@ async function readBlock(
   node: SolanaNode,
   slot: bigint,
   transactionDetails: 'signatures' | 'none',
-): Promise<LinkedBlock> {
+): Promise<ShownBlock> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails });
   if (block === null || block.blockHeight === null)
     throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);

@@ -1,10 +1,15 @@
 import { base58 } from '@scure/base';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
+import { historyPage, type WalletSignature } from './history-pages.ts';
 import { isNonceAdvance } from './nonces.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { u64 } from './rpc/schemas.ts';
-import { listingsAbove, unionOf } from './wallet-history.ts';
+import { unionOf } from './wallet-history.ts';
+
+const AT_ONCE = 8;
 
 /** What ended the nonce of an attempt, by the history of its account: its use, else the oldest advance past it; null where unknown. */
 export interface NonceEnd {
@@ -20,24 +25,97 @@ interface ShownAdvance {
   readonly carriedNonce: boolean;
 }
 
-/** Looks through what nodes list of the nonce account, the oldest first. Throws as {@link listingsAbove}. */
+/**
+ * How far the history of a nonce account was read for one attempt: anybody can name the account in as many transactions as he pays for, so
+ * that a look reads one page of each node, from the newest down, and begins anew where a node's list has ended.
+ */
+export interface NonceWalk {
+  /** By node, the last entry read. */
+  readonly places: Map<string, WalletSignature>;
+  /** A list was read to its end. */
+  whole: boolean;
+  /** The oldest advance past the attempt that a quorum has shown. */
+  bypass: NonceBypass | null;
+}
+
+export function nonceWalk(): NonceWalk {
+  return { places: new Map(), whole: false, bypass: null };
+}
+
+/** A page of one node; null where it has lost the place at which it was to go on. */
+interface NodePage {
+  readonly node: string;
+  readonly entries: readonly WalletSignature[] | null;
+}
+
+/** Looks on through what nodes list of the nonce account. Throws NoHealthyNode where no node lists anything. */
 export async function findNonceEnd(
   pool: NodePool,
   attempt: NonceAttemptFacts,
   sequence: number,
+  walk: NonceWalk,
+  pageSize: number,
 ): Promise<NonceEnd> {
   const { nonceAccount, nonce, nonceSlot } = attempt;
+  const pages = await nextPages(pool, attempt, walk, pageSize);
+  const listed = pages.map(({ entries }) => ({ entries: entries ?? [] }));
+  const entries = unionOf(listed).filter(({ slot }) => slot > nonceSlot);
+  const uses: NonceUse[] = [];
   const bypasses: NonceBypass[] = [];
-  const listings = await listingsAbove(pool, nonceAccount, nonceSlot, () => false);
-  for (const { signature } of unionOf(listings)) {
+  await pLimit(AT_ONCE).map(entries, async ({ signature }) => {
     const shown = await askAdvance(pool, signature, attempt);
     const used = mostAgreed(shown.filter(({ carriedNonce }) => carriedNonce));
-    if (used !== null) return { use: { signature, nonceAccount, nonce, ...used, sequence }, bypass: null };
-    const passed = mostAgreed(shown);
+    if (used !== null) uses.push({ signature, nonceAccount, nonce, ...used, sequence });
+    const passed = used === null ? mostAgreed(shown) : null;
     if (passed !== null) bypasses.push({ signature, nonceAccount, ...passed, sequence });
+  });
+  const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
+  const use = uses.find(isAgreed);
+  // The next look must find it again.
+  if (use !== undefined) return { use, bypass: null };
+  for (const found of bypasses.filter(isAgreed))
+    if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
+  goOn(walk, pages, nonceSlot, pageSize);
+  if (!walk.whole) throw unfinished(nonceAccount, walk);
+  if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
+  return { use: uses[0] ?? null, bypass: uses.length === 0 ? (bypasses[0] ?? null) : null };
+}
+
+async function nextPages(
+  pool: NodePool,
+  { nonceAccount }: NonceAttemptFacts,
+  { places }: NonceWalk,
+  pageSize: number,
+): Promise<readonly NodePage[]> {
+  const answers = await pool.most((node) =>
+    historyPage(node, nonceAccount, places.get(node.name) ?? null, pageSize),
+  );
+  const pages = answers.flatMap(({ node, result }) =>
+    result.status === 'fulfilled' ? [{ node, entries: result.value }] : [],
+  );
+  if (pages.length > 0) return pages;
+  const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
+  const why = silent?.status === 'rejected' ? silent.reason : undefined;
+  throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, why);
+}
+
+/** Where the next look begins. */
+function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint, pageSize: number): void {
+  for (const { node, entries } of pages) {
+    const last = entries?.at(-1);
+    const isEnd = last === undefined || last.slot <= floor || (entries?.length ?? 0) < pageSize;
+    if (isEnd) walk.places.delete(node);
+    else walk.places.set(node, last);
+    walk.whole ||= isEnd && entries !== null;
   }
-  const agreed = bypasses.find(({ shownBy }) => shownBy.length >= pool.quorum);
-  return { use: null, bypass: agreed ?? bypasses[0] ?? null };
+}
+
+function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
+  const [slot] = [...places.values()].map((place) => place.slot).toSorted((a, b) => (a < b ? -1 : 1));
+  return new DomainError(
+    'NoHealthyNode',
+    `the history of ${nonceAccount} is read down to slot ${slot ?? 'none'}`,
+  );
 }
 
 /** The slot that most of those who show a transaction give it. */

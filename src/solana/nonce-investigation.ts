@@ -11,7 +11,7 @@ import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { chunksOf } from './chunks.ts';
 import { askStatuses, confirmOutcome } from './investigation.ts';
-import { findNonceEnd, type NonceEnd } from './nonce-history.ts';
+import { findNonceEnd, type NonceEnd, nonceWalk } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -110,7 +110,8 @@ async function readEnding(
   const { signature, nonceAccount, nonceSlot } = attempt;
   let end: NonceEnd = { use: null, bypass: null };
   try {
-    end = await findNonceEnd(pool, attempt, sequence);
+    const walk = await cache.walks.get(`${nonceAccount}/${attempt.nonce}`, async () => nonceWalk());
+    end = await findNonceEnd(pool, attempt, sequence, walk, cache.history.pageSize);
     const { use, bypass } = end;
     if (bypass === null || bypass.shownBy.length < pool.quorum)
       return { ...end, coverage: null, obstacle: use === null ? whyUnknown(nonceAccount, bypass) : null };

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
-import { isDue } from '../domain/judge.ts';
+import { DomainError } from '../domain/errors.ts';
+import { displacedUntil, isDue } from '../domain/judge.ts';
 import {
   judgeUnsigned,
   sightingOfMessage,
@@ -8,10 +9,11 @@ import {
   type WalletEntry,
 } from '../domain/unsigned.ts';
 import { historyStarts } from './absence.ts';
-import { type BlockCache, coverageOf, type LinkedBlock, type LinkedRange } from './blocks.ts';
+import { type BlockCache, blockCache, coverageOf, type LinkedBlock, type LinkedRange } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import type { Finding } from './examination.ts';
 import { askHeights } from './heights.ts';
+import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from './history-pages.ts';
 import { readBlocksOf } from './investigation.ts';
 import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
@@ -19,16 +21,46 @@ import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
-import { listAbove, partiesOf, type Verify } from './wallet-history.ts';
+import { TtlCache } from './ttl-cache.ts';
+import { finalizedProgress, partiesOf, type Verify } from './wallet-history.ts';
 
 /** An attempt that is prepared, and of which no signature is on record. */
 export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
 
-type HashOf = (signature: string) => Promise<string | null>;
+/** What one process has read for proofs without a signature, for all attempts and looks. */
+export interface UnsignedCache {
+  readonly blocks: BlockCache;
+  /** By block and wallet, the transactions that it signed there. */
+  readonly signed: TtlCache<readonly string[]>;
+  /** By signature, the hash of what was signed. */
+  readonly hashes: TtlCache<string>;
+  /** By node and wallet, where the reading of its history goes on. */
+  readonly places: Map<string, WalletSignature[]>;
+}
 
 const AT_ONCE = 8;
-/** More than a wallet is named in within the life of a blockhash, dust included. */
+/** More than a wallet signs within the life of a blockhash. */
 const READ_AT_MOST = 5_000;
+const HASHES_KEPT = 4 * READ_AT_MOST;
+const BLOCKS_KEPT = 1_000;
+
+export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): UnsignedCache {
+  return {
+    blocks: blockCache(history),
+    signed: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
+    hashes: new TtlCache(Number.POSITIVE_INFINITY, HASHES_KEPT),
+    places: new Map(),
+  };
+}
+
+/** What the linked blocks of an attempt's life tell: whether they hold its message, and what there is not of its wallet. */
+interface BlockWord {
+  readonly contains: boolean | null;
+  /** True for a transaction in these blocks that the wallet has not signed: anybody may name it. */
+  readonly isOther: (entry: WalletSignature) => boolean;
+}
+
+const NO_WORD: BlockWord = { contains: null, isOther: () => false };
 
 /**
  * Everything that a proof of death without a signature needs, in its order: finalized heights; the linked blocks of the attempt's
@@ -38,7 +70,7 @@ const READ_AT_MOST = 5_000;
 export async function examineUnsigned(
   chain: Chain,
   attempt: UnsignedAttempt,
-  cache: BlockCache,
+  cache: UnsignedCache,
   verify: Verify,
 ): Promise<Finding | null> {
   const askedAt = new Date();
@@ -47,60 +79,65 @@ export async function examineUnsigned(
   const finalizedHeights = await askHeights(pool, 'finalized');
   if (!isDue(facts, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const read = await readBlocksOf(chain, facts, finalizedHeights, cache);
-  const { stillTaking, origin, gone, range, obstacle } = read;
-  const hashOf = hashReader(pool, verify);
-  const contains = range === null ? null : await holdsMessage(pool, range, attempt, hashOf);
+  const read = await readBlocksOf(chain, facts, finalizedHeights, cache.blocks);
+  const { stillTaking, origin, gone, range } = read;
+  const look = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
+  const word = range === null ? NO_WORD : await wordOf(look, range);
   const coverage =
-    range === null || contains === null
+    range === null || word.contains === null
       ? null
-      : { ...coverageOf(range, ''), containsSignature: contains, sequence };
+      : { ...coverageOf(range, ''), containsSignature: word.contains, sequence };
   const displacement = gone === null ? null : { ...gone, sequence };
-  const statuses = await askHistories(chain, attempt, range?.last.slot ?? null, hashOf, sequence + 1);
+  const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(facts, gone));
+  const statuses = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
-  return { verdict: judgeUnsigned(attempt, evidence), evidence, times, spending: NOT_SHOWN, obstacle };
+  const verdict = judgeUnsigned(attempt, evidence);
+  return { verdict, evidence, times, spending: NOT_SHOWN, obstacle: read.obstacle };
 }
 
-/** The hash of a finalized transaction's message, each read once; null where no node shows bytes that prove it. */
-function hashReader(pool: NodePool, verify: Verify): HashOf {
-  const read = new Map<string, Promise<string | null>>();
-  return (signature) => {
-    const known = read.get(signature);
-    if (known !== undefined) return known;
-    const fresh = partiesOf(pool, signature, verify).then((parties) => parties?.messageHash ?? null);
-    read.set(signature, fresh);
-    return fresh;
+/** The hash of a finalized transaction's message; null where no node shows bytes that prove it. */
+type HashOf = (signature: string) => Promise<string | null>;
+
+interface Look {
+  readonly pool: NodePool;
+  readonly attempt: UnsignedAttempt;
+  readonly cache: UnsignedCache;
+  readonly hashOf: HashOf;
+}
+
+function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): HashOf {
+  const read = async (signature: string): Promise<string> => {
+    const parties = await partiesOf(pool, signature, verify);
+    if (parties === null) throw new DomainError('NoHealthyNode', `no node shows transaction ${signature}`);
+    return parties.messageHash;
   };
+  return (signature) => hashes.get(signature, () => read(signature)).catch(() => null);
 }
 
-/** Whether a transaction in these blocks that the wallet signed has the message; null where any of them cannot be read. */
-async function holdsMessage(
-  pool: NodePool,
-  { blocks }: LinkedRange,
-  { wallet, messageHash }: UnsignedAttempt,
-  hashOf: HashOf,
-): Promise<boolean | null> {
-  const read = (block: LinkedBlock) => signedIn(pool, block, wallet);
-  const signed = await pLimit(AT_ONCE).map(blocks, read);
-  const hashes = await pLimit(AT_ONCE).map(
-    signed.flatMap((signatures) => signatures ?? []),
-    hashOf,
-  );
-  if (hashes.includes(messageHash)) return true;
-  return signed.includes(null) || hashes.includes(null) ? null : false;
+/** Reads what the wallet signed in these blocks; nothing is told where any of it cannot be read. */
+async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
+  const { wallet, messageHash } = attempt;
+  const signedIn = (block: LinkedBlock) =>
+    cache.signed
+      .get(`${block.blockhash}/${wallet}`, () => readSignedIn(pool, block, wallet))
+      .catch(() => null);
+  const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
+  const own = new Set(signed.flatMap((signatures) => signatures ?? []));
+  const hashes = await pLimit(AT_ONCE).map([...own], hashOf);
+  const bySlot = new Map(blocks.map(({ slot, signatures }) => [slot, signatures]));
+  const isOther = ({ slot, signature }: WalletSignature) =>
+    !own.has(signature) && bySlot.get(slot)?.has(signature) === true;
+  if (hashes.includes(messageHash)) return { contains: true, isOther };
+  return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
 }
 
 /**
- * The transactions of a linked block that the wallet signed, as a quorum shows them; null where too few agree. Only the very block with
- * the very transactions of the link counts.
+ * The transactions of a linked block that the wallet signed, as a quorum shows them. Only the very block with the very transactions of
+ * the link counts. Throws NoHealthyNode where too few agree.
  */
-async function signedIn(
-  pool: NodePool,
-  block: LinkedBlock,
-  wallet: string,
-): Promise<readonly string[] | null> {
+async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
   const ask = async (node: SolanaNode): Promise<readonly string[]> => {
     const shown = await getBlockAccounts(node, block.slot);
     const transactions = shown?.transactions ?? [];
@@ -112,32 +149,51 @@ async function signedIn(
     return transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
   };
   const shown = await pool.agreed(ask, (one, other) => one.join() === other.join());
-  return shown?.answer ?? null;
+  if (shown !== null) return shown.answer;
+  throw new DomainError('NoHealthyNode', `no quorum shows block ${block.slot} with the same accounts`);
 }
 
-/** What the history of the wallet says at each node; one that keeps none, or shows a part of it, says nothing. */
+/**
+ * What the history of the wallet up to a slot says at each node; one that keeps none, shows a part of it, or is not read down to there
+ * yet, says nothing.
+ */
 async function askHistories(
-  { pool }: Chain,
-  { wallet, blockhashSlot, messageHash }: UnsignedAttempt,
-  lastSlot: bigint | null,
-  hashOf: HashOf,
+  { pool, attempt, cache, hashOf }: Look,
+  upTo: bigint,
+  isOther: BlockWord['isOther'],
   from: number,
 ): Promise<readonly NodeTestimony<Sighting>[]> {
-  const answers = await pool.all((node) => listAbove(node, wallet, blockhashSlot, () => false));
+  const { wallet, blockhashSlot: above, messageHash } = attempt;
+  const answers = await pool.all(async (node) => {
+    // Asked first: what is final by then must be in the list.
+    const { slot } = await finalizedProgress(node);
+    const places = placesOf(cache, node, wallet);
+    const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
+    return { ...listed, atSlot: slot };
+  });
   const forgetful = forgetfulNodes(pool);
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
-    if (result.status === 'rejected') return said({ kind: 'unreadable', why: String(result.reason) });
-    const { entries, finalized } = result.value;
-    const inLife = entries.filter(({ slot }) => lastSlot === null || slot <= lastSlot);
-    if (finalized === null || forgetful.has(node) || inLife.length > READ_AT_MOST)
-      return said({ kind: 'unreadable', why: 'shows no whole history of the wallet' });
+    const unreadable = (why: string) => said({ kind: 'unreadable', why });
+    if (result.status === 'rejected') return unreadable(String(result.reason));
+    if ('readTo' in result.value)
+      return unreadable(`its history of the wallet is read down to slot ${result.value.readTo} of ${upTo}`);
+    const { entries, atSlot } = result.value;
+    if (forgetful.has(node) || entries.length > READ_AT_MOST)
+      return unreadable('shows no whole history of the wallet');
     const read = await pLimit(AT_ONCE).map(
-      inLife,
+      entries,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
-    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot: finalized.slot };
+    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
     return said(sightingOfMessage(messageHash, history));
   });
+}
+
+function placesOf({ places }: UnsignedCache, { name }: SolanaNode, wallet: string): WalletSignature[] {
+  const key = `${name}/${wallet}`;
+  const known = places.get(key) ?? [];
+  places.set(key, known);
+  return known;
 }

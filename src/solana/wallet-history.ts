@@ -1,18 +1,14 @@
 import { base58 } from '@scure/base';
+import { SOL } from '../domain/deposit-asset.ts';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import { deriveAta } from './ata.ts';
+import { endless, HISTORY_BOUNDS, historyPage, type WalletSignature } from './history-pages.ts';
 import { messageHashOf } from './message.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
-import { getEpochInfo, getSignaturesForAddress, getSignedTransaction } from './rpc/methods.ts';
+import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
+import { getEpochInfo, getSignedTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { readSigned } from './signed-transaction.ts';
-
-/** A finalized transaction that names a wallet, failed ones included. */
-export interface WalletSignature {
-  readonly signature: string;
-  readonly slot: bigint;
-}
 
 /** How far a chain is known. */
 export interface Progress {
@@ -33,14 +29,22 @@ export interface WalletListing {
 export interface Parties {
   readonly signers: readonly string[];
   readonly all: readonly string[];
+  /** Whether it moved tokens between accounts whose owners the node tells; `hidden` where it tells not all that there must be. */
+  readonly tokens: 'none' | 'told' | 'hidden';
   /** Hex sha256 of what they signed. */
   readonly messageHash: string;
+}
+
+/** Everybody who may have got something by a transaction. */
+export interface Payees {
+  readonly all: readonly string[];
+  /** True where an owner of tokens may be missing: then it may have been anybody. */
+  readonly hidesOwners: boolean;
 }
 
 /** True where `signature` is one of the wallet `address` over `message`. */
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
-const PAGE = 1_000;
 /** So many of a list are kept, the oldest; the others come when those are judged. */
 const KEPT = 50_000;
 /** More than an honest node lists between two looks, however much dust a wallet is sent. */
@@ -66,7 +70,7 @@ export async function listingsAbove(
 }
 
 /** Everything listed, the oldest first: one that lags or has lost some of it hides nothing that another one knows. */
-export function unionOf(listings: readonly WalletListing[]): readonly WalletSignature[] {
+export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): readonly WalletSignature[] {
   const bySignature = new Map(
     listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
   );
@@ -101,14 +105,30 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
 }
 
 /**
- * True where the parties are those of a payment of `asset` to `destination`: the wallet, or its associated token account, which is all
- * that the signed bytes name where it was there before. The owner in the outcome that a node tells proves nothing, and may be missing.
+ * What all nodes together tell of a transaction whose signed bytes are proven. Who owns a token account that is not an associated one
+ * stands in its outcome alone, so that a quorum must tell it.
+ */
+export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
+  const answers = await pool.most((node) => readParties(node, signature, verify));
+  const shown = answers.flatMap(({ result }) =>
+    result.status === 'fulfilled' && result.value !== null ? [result.value] : [],
+  );
+  const told = shown.filter(({ tokens }) => tokens === 'told').length;
+  const hidesOwners =
+    shown.length === 0 || (shown.some(({ tokens }) => tokens !== 'none') && told < pool.quorum);
+  return { all: [...new Set(shown.flatMap(({ all }) => all))], hidesOwners };
+}
+
+/**
+ * True where this may be a payment of `asset` to `destination`: it names the wallet, or its associated token account, which is all
+ * that the signed bytes name where it was there before; or nobody knows who got its tokens.
  */
 export function mayHavePaid(
-  { all }: Parties,
+  { all, hidesOwners }: Payees,
   { destination, asset }: { readonly destination: string; readonly asset: string },
 ): boolean {
   if (all.includes(destination)) return true;
+  if (hidesOwners && asset !== SOL) return true;
   if (!all.includes(asset)) return false;
   try {
     return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
@@ -131,9 +151,16 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   const proven = signatures.every((one, index) => verify(signers[index] ?? '', message, one));
   if (!proven) return null;
   const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
-  const owners = (shown.meta?.postTokenBalances ?? []).flatMap(({ owner }) => owner ?? []);
-  const all = [...new Set([...accounts, ...writable, ...readonly, ...owners])];
-  return { signers, all, messageHash: messageHashOf(message) };
+  const { preTokenBalances, postTokenBalances } = shown.meta ?? {};
+  const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
+  const owners = holders.flatMap(({ owner }) => owner ?? []);
+  const named = [...accounts, ...writable, ...readonly];
+  // Each program that moves tokens, called by whichever, is among the accounts; those of lookup tables the meta alone tells.
+  const movesTokens = shown.meta === null || named.some(isTokenProgram);
+  const isTold =
+    preTokenBalances && postTokenBalances && holders.length > 0 && owners.length === holders.length;
+  const tokens = movesTokens ? (isTold ? 'told' : 'hidden') : 'none';
+  return { signers, all: [...new Set([...named, ...owners])], tokens, messageHash: messageHashOf(message) };
 }
 
 /** How far one node has finalized. */
@@ -149,38 +176,23 @@ export async function listAbove(
   slot: bigint,
   known: (signature: string) => boolean,
 ): Promise<WalletListing> {
+  const { pageSize } = HISTORY_BOUNDS;
   // Asked first: what is final by then must be in the list.
   const finalized = await finalizedProgress(node);
   const found: WalletSignature[] = [];
   let leftOut = false;
   let last: WalletSignature | null = null;
   for (let pages = 1; ; pages += 1) {
-    const entries: readonly WalletSignature[] = await getSignaturesForAddress(node, wallet, {
-      limit: PAGE,
-      ...(last === null ? {} : { before: last.signature }),
-    });
-    if (pages > PAGES_AT_MOST || !goesOn(last, entries)) throw endless(node, wallet);
+    const entries = await historyPage(node, wallet, last, pageSize);
+    if (entries === null || pages > PAGES_AT_MOST) throw endless(node, wallet);
     found.push(...entries.filter((entry) => entry.slot > slot && !known(entry.signature)));
     leftOut ||= found.length > KEPT;
     found.splice(0, found.length - KEPT);
     last = entries.at(-1) ?? last;
-    if (last === null || entries.length < PAGE || last.slot <= slot) break;
+    if (last === null || entries.length < pageSize || last.slot <= slot) break;
   }
   const [newest] = found;
   if (leftOut && newest !== undefined)
     return { entries: found, finalized: null, coveredTo: newest.slot - 1n };
   return { entries: found, finalized, coveredTo: finalized.slot };
-}
-
-/** True where the page begins after `last` and never turns to newer slots: otherwise its end would never come. */
-function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
-  return page.every((entry, index) => {
-    const newer = index === 0 ? last : (page[index - 1] ?? null);
-    return newer === null || (entry.slot <= newer.slot && entry.signature !== last?.signature);
-  });
-}
-
-function endless(node: SolanaNode, wallet: string): DomainError {
-  const message = `${node.name} getSignaturesForAddress: the pages for ${wallet} do not go on to older transactions`;
-  return new DomainError('NodeFault', message, { node: node.name });
 }

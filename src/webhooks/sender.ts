@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { callbackify } from 'node:util';
 import { Agent, request } from 'undici';
+import { isOwnFault, OwnFault } from './own-fault.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 
 /** All addresses of a name, as `dns.lookup` gives them. */
@@ -22,9 +23,13 @@ export interface Answer {
   readonly status: number;
   /** What the receiver asks for by Retry-After, in seconds; null where it does not. */
   readonly retryAfterMs: number | null;
+  /** What the receiver's clock says; null where it does not tell. */
+  readonly date: Date | null;
 }
 
 const TIMEOUT_MS = 15_000;
+/** The part of it in which a resolver must answer: one that is silent is ours. */
+const RESOLVED_WITHIN = 2 / 3;
 /** An answer is not read, only drained so that its connection can serve again; what is longer costs the connection. */
 const DRAINED_BYTES = 16 * 1024;
 const MOST_HEADER_BYTES = 16 * 1024;
@@ -49,12 +54,17 @@ export class WebhookSender {
       autoSelectFamily: true,
       connect: {
         lookup: (hostname, _options, done) =>
-          callbackify(() => judged(hostname, resolve, mayReach))((error, found) => done(error, found)),
+          callbackify(() => judged(hostname, inTime(resolve, timeoutMs * RESOLVED_WITHIN), mayReach))(
+            (error, found) => done(error, found),
+          ),
       },
     });
   }
 
-  /** The answer, whatever its status. Throws an Error with one sentence where none came in time, or where nothing may be sent. */
+  /**
+   * The answer, whatever its status. Throws an Error with one sentence where none came in time, or where nothing may be sent, and an
+   * {@link OwnFault} where that says nothing of the receiver.
+   */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     const fault = faultOfUrl(url, this.#allowPrivate);
     if (fault !== null) throw new Error(`the URL ${fault}`);
@@ -68,10 +78,17 @@ export class WebhookSender {
         signal: deadline,
       });
       await answer.body.dump({ limit: DRAINED_BYTES, signal: deadline }).catch(() => undefined);
-      return { status: answer.statusCode, retryAfterMs: retryAfterOf(answer.headers['retry-after']) };
+      return {
+        status: answer.statusCode,
+        retryAfterMs: retryAfterOf(answer.headers['retry-after']),
+        date: dateOf(answer.headers.date),
+      };
     } catch (error) {
       if (deadline.aborted) throw new Error(`no answer in ${this.#timeoutMs} ms`, { cause: error });
-      throw new Error(sentenceOf(error), { cause: error });
+      const sentence = sentenceOf(error);
+      throw isOwnFault(error)
+        ? new OwnFault(sentence, { cause: error })
+        : new Error(sentence, { cause: error });
     }
   }
 
@@ -96,6 +113,23 @@ async function judged(
 
 function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
   return systemLookup(hostname, { all: true });
+}
+
+/** The resolver, or the fault that it is silent: it cannot be asked to stop. */
+function inTime(resolve: Resolve, withinMs: number): Resolve {
+  return async (hostname) => {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      const fault = new OwnFault(`no resolver tells the address of ${hostname} in ${withinMs} ms`);
+      timer = setTimeout(() => reject(fault), withinMs);
+    });
+    return Promise.race([resolve(hostname), silence]).finally(() => clearTimeout(timer));
+  };
+}
+
+function dateOf(header: string | string[] | undefined): Date | null {
+  const time = typeof header === 'string' ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(time) ? null : new Date(time);
 }
 
 function retryAfterOf(header: string | string[] | undefined): number | null {

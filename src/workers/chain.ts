@@ -13,7 +13,7 @@ import { createWatchActivities } from '../activities/watches.ts';
 import { createDeliverySteps } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import { checkClusterName } from '../domain/cluster.ts';
-import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { LANDING_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
@@ -34,6 +34,9 @@ import { signingBounds } from './signer.ts';
 /** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
 const NODES_SHARED_EVERY_MS = 30_000;
 const WORKER = randomUUID();
+const PREPARED_AT_ONCE = 1_000;
+/** More than the rounds of all schedules, and what a catch-up of the deposit scan reads ahead. */
+const WATCHES_AT_ONCE = 100;
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -43,14 +46,17 @@ export interface ChainRooms {
 
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
-/** Workflows and every step but signing; what would go on for ever ends when `stop` is aborted. `decorate` wraps the rooms. */
-export async function chainWorker(
+/**
+ * Workflows and every step but signing: a worker for each task queue, so that what waits takes no slot from what is short. What would go
+ * on for ever ends when `stop` is aborted. `decorate` wraps the rooms.
+ */
+export async function chainWorkers(
   config: Config<'chain'>,
   connection: NativeConnection,
   closers: Closers,
   stop: AbortSignal,
   decorate: Decorate = (rooms) => rooms,
-): Promise<Worker> {
+): Promise<readonly Worker[]> {
   const { temporalNamespace: namespace, payloadKeys } = config;
   await registerSearchAttributes(connection, namespace);
   const ledger = await openLedger(config.databaseUrl);
@@ -76,12 +82,18 @@ export async function chainWorker(
   await ledger.watched.addHot([config.hotWallet]);
   const scanned = config.scan ? config.cluster : null;
   closers.add('schedules', keepSchedules(client, scanned, warnsOf('the schedules cannot be ensured now')));
-  return Worker.create({
-    ...workerOptions(config, connection, WORKFLOW_TASK_QUEUE),
-    ...workflowSource(),
-    activities: chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop),
-    maxConcurrentActivityTaskExecutions: 1_000,
+  // Every queue serves every step: what an older version has put into another one is done, too.
+  const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
+  const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
+    ...workerOptions(config, connection, taskQueue),
+    activities,
+    maxConcurrentActivityTaskExecutions: atOnce,
   });
+  return Promise.all([
+    Worker.create({ ...staff(WORKFLOW_TASK_QUEUE, PREPARED_AT_ONCE), ...workflowSource() }),
+    Worker.create(staff(LANDING_TASK_QUEUE, config.landingsAtOnce)),
+    Worker.create(staff(WATCH_TASK_QUEUE, WATCHES_AT_ONCE)),
+  ]);
 }
 
 function chainActivities(
@@ -113,7 +125,7 @@ function chainActivities(
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, pool: chain.pool }),
+    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, chain }),
     ...createDeliverySteps(ledger),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
@@ -135,6 +147,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
   return createDepositActivities({
     ledger,
     pool: chain.pool,
+    scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,

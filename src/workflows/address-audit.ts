@@ -22,7 +22,7 @@ export async function addressAudit(
     const { next, ...page } = await auditPage(order, last);
     total = allOf([total, page]);
     if (next === null) {
-      await closeAudit(order);
+      await closeAudit(order, total);
       return total;
     }
     last = next;

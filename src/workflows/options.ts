@@ -1,7 +1,12 @@
 import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
-import { SIGNER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../domain/ids.ts';
+import {
+  LANDING_TASK_QUEUE,
+  SIGNER_TASK_QUEUE,
+  WATCH_TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+} from '../domain/ids.ts';
 import type { Patience } from '../domain/webhook.ts';
 
 /** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
@@ -26,17 +31,19 @@ export const PREPARE: ActivityOptions = {
   retry,
 };
 
-/** Waits for one signature; no chain and no database on that side. */
+/** Waits for one signature, however slow the signer; no chain and no database on that side. A worker that died is replaced. */
 export const SIGN: ActivityOptions = {
   summary: 'sign',
   taskQueue: SIGNER_TASK_QUEUE,
-  startToCloseTimeout: '30 seconds',
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '10 seconds',
   retry,
 };
 
 /** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
 export const LAND: ActivityOptions = {
   summary: 'send until it has landed or is proved dead',
+  taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
   heartbeatTimeout: '10 seconds',
   retry,
@@ -44,6 +51,7 @@ export const LAND: ActivityOptions = {
 
 /** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
 export const SCAN: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '10 seconds',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -51,20 +59,25 @@ export const SCAN: ActivityOptions = {
 };
 
 /** Looks how far the scan is behind; what nodes and the database cannot tell is an answer, too. */
-export const PLAN: ActivityOptions = { startToCloseTimeout: '2 minutes', retry };
+export const PLAN: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
+  startToCloseTimeout: '2 minutes',
+  retry,
+};
 
 /** Reads blocks that nodes may have pruned meanwhile: given up in the end, as nothing depends on it. */
 export const RESCAN: ActivityOptions = { ...SCAN, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule: given up in time for the next one to find out by itself. */
 export const WATCH: ActivityOptions = {
+  taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   scheduleToCloseTimeout: '5 minutes',
   retry,
 };
 
-/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. */
-export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patience): ActivityOptions {
+/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. The record counts its tries. */
+export function deliverOptions({ firstRetryMs, longestRetryMs }: Patience): ActivityOptions {
   return {
     summary: 'tell the endpoint',
     taskQueue: WEBHOOK_TASK_QUEUE,
@@ -73,7 +86,6 @@ export function deliverOptions({ firstRetryMs, longestRetryMs, attempts }: Patie
       initialInterval: firstRetryMs,
       backoffCoefficient: 2,
       maximumInterval: longestRetryMs,
-      maximumAttempts: attempts,
       nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
     },
   };

@@ -9,7 +9,7 @@ const { reconcilePage } = proxyActivities<DepositActivities>({
 });
 
 /**
- * Every hour, by schedule: the balances of every deposit address on chain against what the record says, some addresses at a time.
+ * Every hour, by schedule: the balances of every wallet of ours on chain against what came and went, some wallets at a time.
  * `done` and `after` are where a run before this one ended.
  */
 export async function reconciliation(

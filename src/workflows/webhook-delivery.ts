@@ -35,7 +35,7 @@ export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInpu
     woken = false;
     for (let key = await nextDelivery(line); key !== null; key = await nextDelivery(line)) {
       try {
-        await deliver(key);
+        await deliver(key, patience);
       } catch (error) {
         if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
         await giveUpDelivery(key);

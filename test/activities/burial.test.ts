@@ -8,6 +8,7 @@ import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { listen } from '../solana/rpc-calls.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
@@ -20,6 +21,18 @@ afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
 const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryRefused();
+/** One that reads two entries of a history a look. */
+const patient = () =>
+  createBurial({ ledger: use.ledger, chain: room.chain, history: { pageSize: 2, pagesALook: 1 } });
+
+/** So many transactions that name the hot wallet, each in a block of its own. */
+async function dust(count: number): Promise<void> {
+  for (let n = 1; n <= count; n += 1) {
+    await room.localnet.airdrop(room.signer.address, BigInt(n));
+    room.localnet.controls.produceSlots(5);
+  }
+}
+
 const standing = async (id: string) => {
   const { status } = await use.ledger.withdrawals.get(id);
   return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
@@ -106,6 +119,62 @@ describe('an attempt that the signer refused', () => {
     expect(await bury()).toBe(0);
     room.localnet.controls.clearFaults();
     expect(await bury()).toBe(1);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead at last where the wallet was named more often since than one round reads', async () => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    await dust(9);
+    const burial = patient();
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    const rounds = [];
+    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.buryRefused();
+    stop();
+    expect(rounds).toEqual([0, 0, 0, 0, 1]);
+    expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
+      rounds.length * 8,
+    );
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is not dead where a node has lost the place at which its history was to be read on', async () => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    await dust(3);
+    const burial = patient();
+    expect(await burial.buryRefused()).toBe(0);
+    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    expect(await burial.buryRefused()).toBe(0);
+    room.localnet.controls.clearFaults();
+    expect([await burial.buryRefused(), await burial.buryRefused()]).toEqual([0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead where a fork took the block of its blockhash, by a history that is read no higher than its life', async () => {
+    room.localnet.controls.produceSlots(10);
+    const { id } = await refused();
+    room.localnet.controls.fork(3);
+    room.localnet.controls.produceSlots(170);
+    await dust(5);
+    const burial = patient();
+    const rounds = [];
+    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.buryRefused();
+    expect(rounds).toEqual([0, 0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead however much dust its life holds, none of which is read but by the signers that blocks name', async () => {
+    const { id } = await refused();
+    await dust(12);
+    room.localnet.controls.produceSlots(170);
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    expect(await bury()).toBe(1);
+    stop();
+    expect(asked).not.toContain('getTransaction');
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 

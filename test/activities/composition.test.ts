@@ -1,6 +1,7 @@
 import { base64 } from '@scure/base';
 import { NATIVE_MINT } from '@solana/spl-token';
 import { Keypair } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer, type Composition } from '../../src/activities/composition.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
@@ -10,6 +11,7 @@ import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import type { SigningBounds } from '../../src/signing/policy.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
@@ -105,12 +107,12 @@ describe('a token with a transfer hook', () => {
       maxFeeLamports: feeLamports.toString(),
       maxRentLamports: rentLamports.toString(),
     };
-    const { signature } = await createSignerActivities({ signer, bounds: HOOKS_ALLOWED }).signTransaction(
-      task,
-    );
-    expect(signature).not.toBe('');
-    const strict = createSignerActivities({ signer, bounds: NO_HOOKS });
-    await expect(strict.signTransaction(task)).rejects.toMatchObject({ code: 'SigningRefused' });
+    const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
+      new MockActivityEnvironment().run(() =>
+        createSignerActivities({ signer, bounds }).signTransaction(task),
+      );
+    expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
+    await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });
   });
 
   it('is rejected where the own policy of the signer forbids the accounts', async () => {

@@ -2,6 +2,7 @@ import {
   Keypair,
   type PublicKey,
   SystemProgram,
+  type TransactionInstruction,
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
@@ -54,13 +55,17 @@ export class HotWallet {
 
   /** A final transfer that the wallet signs, past Sluice; its signature. */
   async spend(destination: PublicKey = Keypair.generate().publicKey): Promise<string> {
+    const transfer = { fromPubkey: this.#key.publicKey, toPubkey: destination, lamports: 3_000_000 };
+    return this.sign([SystemProgram.transfer(transfer)]);
+  }
+
+  /** Any final transaction that the wallet signs, past Sluice; its signature. */
+  async sign(instructions: TransactionInstruction[], signers: Keypair[] = []): Promise<string> {
     const { blockhash } = await new Chain(this.pool).latestBlockhash();
-    const payer = this.#key.publicKey;
-    const transfer = { fromPubkey: payer, toPubkey: destination, lamports: 3_000_000 };
-    const instructions = [SystemProgram.transfer(transfer)];
-    const message = new TransactionMessage({ payerKey: payer, recentBlockhash: blockhash, instructions });
+    const payerKey = this.#key.publicKey;
+    const message = new TransactionMessage({ payerKey, recentBlockhash: blockhash, instructions });
     const transaction = new VersionedTransaction(message.compileToV0Message());
-    transaction.sign([this.#key]);
+    transaction.sign([this.#key, ...signers]);
     const raw = Buffer.from(transaction.serialize()).toString('base64');
     const signature = await this.pool.read((node) => sendTransaction(node, raw));
     this.localnet.controls.produceSlots(4);

@@ -1,4 +1,5 @@
 import { Keypair } from '@solana/web3.js';
+import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
@@ -60,8 +61,12 @@ export class NonceDesk {
   async upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | null> {
     const task = await this.act.prepareUpkeep(request);
     if (task === null) return null;
-    const { signature } = await this.act.signUpkeep(task);
+    const { signature } = await this.signUpkeep(task);
     return this.landUpkeep(task, signature);
+  }
+
+  signUpkeep(task: NonceUpkeepTask) {
+    return run((input) => this.act.signUpkeep(input), task);
   }
 
   landUpkeep({ messageHash }: NonceUpkeepTask, signature: string): Promise<NonceUpkeepEnd> {
@@ -103,7 +108,7 @@ export class NonceDesk {
     if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
     const { n, signature: _signature, ...attempt } = preparation.attempt;
     const task = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
-    const { signature } = await this.act.signTransaction(task);
+    const { signature } = await run((input) => this.act.signTransaction(input), task);
     return { id, n, signature, message: attempt.message };
   }
 }
@@ -122,7 +127,7 @@ async function activities({ ledger, chain, key }: Rooms) {
   });
   return {
     ...createPreparation({ ledger, composer, walletWatch: new WalletWatch({ ledger, chain, hotWallet }) }),
-    ...createLanding({ ledger, watcher, pool: chain.pool }),
+    ...createLanding({ ledger, watcher, chain, restMs: 50 }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createSignerActivities({ signer, bounds: BOUNDS }),
   };
@@ -130,7 +135,9 @@ async function activities({ ledger, chain, key }: Rooms) {
 
 /** Runs an activity that needs a context, as a worker would. */
 function run<A, R>(activity: (input: A) => Promise<R>, input: A): Promise<R> {
-  return new MockActivityEnvironment().run(activity, input);
+  // No Temporal: what the run is not told it does not need.
+  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+  return new MockActivityEnvironment({}, { client }).run(activity, input);
 }
 
 async function newWithdrawal(ledger: Ledger) {

@@ -1,11 +1,15 @@
+import { base64 } from '@scure/base';
 import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { readNonceAccount } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { hedgingSigner } from '../support/hedging-signer.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { AMOUNT, NonceDesk } from './nonce-desk.ts';
 
@@ -69,6 +73,23 @@ describe('a withdrawal with a durable nonce', () => {
     const [later] = await ledger.attempts.of(other.id);
     expect(later?.nonceAccount).toBe(address);
     expect(later?.blockhash).not.toBe(nonce);
+  });
+
+  it('whose signer answers two signatures is paid once, also where the record knows only the one that did not land', async () => {
+    const paid = await desk.withdrawal();
+    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const message = base64.decode(signed.message);
+    const sent = assembleTransaction(message, await hedgingSigner(HOT_KEY).sign(message));
+    expect(sent.signature).not.toBe(signed.signature);
+    await chain.send(sent.raw);
+    await expect.poll(() => lamports(paid.destination)).toBe(AMOUNT);
+    const landing = desk.land(signed);
+    const status = async () => (await ledger.withdrawals.get(paid.id)).reason?.message;
+    await expect.poll(status, { timeout: 30_000 }).toContain(`its message has landed as ${sent.signature}`);
+    await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
+    expect(await landing).toMatchObject({ kind: 'finalized', signature: sent.signature });
+    expect(await ledger.attempts.of(paid.id)).toMatchObject([{ signature: sent.signature, state: 'landed' }]);
+    expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
   it('takes its slot and its nonce from a quorum, whatever one node claims', async () => {
@@ -154,7 +175,7 @@ describe('a withdrawal with a durable nonce', () => {
     const task = await desk.act.prepareUpkeep(request);
     if (task === null) throw new Error('the account is leased with this nonce');
     expect((await desk.land(signed)).kind).toBe('finalized');
-    const { signature } = await desk.act.signUpkeep(task);
+    const { signature } = await desk.signUpkeep(task);
     expect(await desk.landUpkeep(task, signature)).toMatchObject({
       state: 'dead',
     });
@@ -163,7 +184,7 @@ describe('a withdrawal with a durable nonce', () => {
 
   it('leaves no transaction of the hot wallet that the record does not know', async () => {
     await desk.prepare(await desk.withdrawal());
-    expect(await ledger.db.selectFrom('alert').selectAll().execute()).toEqual([]);
+    expect((await ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 
   // The last one: it takes the hot wallet's money away past the record.

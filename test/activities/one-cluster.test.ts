@@ -54,7 +54,7 @@ async function unsent() {
 
 function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, pool });
+  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: new Chain(pool) });
   const environment = new MockActivityEnvironment({}, { client });
   return environment.run((input) => landings.landAttempt(input), { id, n: 1, signature });
 }

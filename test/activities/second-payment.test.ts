@@ -58,8 +58,8 @@ function landing(id: string, signature: string) {
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
   const environment = new MockActivityEnvironment({}, { client });
   environment.on('heartbeat', ({ reason }) => heartbeats.push(reason?.code));
-  const { watcher, pool } = room;
-  const landings = createLanding({ ledger, watcher, pool, restMs: 50 });
+  const { watcher, chain } = room;
+  const landings = createLanding({ ledger, watcher, chain, restMs: 50 });
   const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
     id,
     n: 2,

@@ -87,7 +87,8 @@ describe('a look at the history of the hot wallet', () => {
     await use.ledger.attempts.prepare(row, PLENTY);
     await look();
     expect([await open(), await causes()]).toEqual([[], []]);
-    await use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof: {} });
+    expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed', signature });
+    await use.ledger.attempts.settle(id, 1, { state: 'dead', signature, proof: {} });
     await look();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
   });

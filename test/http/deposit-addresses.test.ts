@@ -13,6 +13,7 @@ const ROOT = '/v1/deposit-addresses';
 let desk: DepositDesk;
 beforeAll(async () => {
   desk = await DepositDesk.open();
+  await desk.ledger.scan.start(START);
 });
 afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());
@@ -152,7 +153,6 @@ describe('what is wrong with an address', () => {
 
   test('it was paid, and holds less than the chain demands', async () => {
     const { address } = desk.keys.entry(2);
-    await desk.ledger.scan.start(START);
     const paid = blocks(START, [inflow(address)]);
     const matched = {
       blocks: paid,

@@ -16,9 +16,9 @@ beforeAll(async () => {
   const { ledger } = service;
   const entries = [ALICE, BOB, NOBODY].map((wallet, at) => ({ address: wallet, path: `m/${at}'` }));
   await ledger.addresses.import(entries);
+  await ledger.scan.start(START);
   await ledger.addresses.assign('alice');
   await ledger.addresses.assign('bob');
-  await ledger.scan.start(START);
   const baseUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
   sluice = new SluiceClient({ baseUrl, apiKey: API_KEY });
 });

@@ -161,17 +161,27 @@ test('the proof of a dead attempt is shown with the withdrawal, in the shape tha
       order: 1 + at,
       height: expect.stringMatching(/^\d+$/),
     })),
+    stillTaking: [],
     blockhashBlock: expect.objectContaining({ blockhash: attempt.blockhash, nodes: names() }),
     displacedBy: null,
     linkedBlocks: {
       first: expect.objectContaining({ blockhash: attempt.blockhash }),
       last: expect.objectContaining({ nodes: names() }),
       holdsSignature: false,
+      witnesses: 2,
       order: 3,
     },
     finalizedNonces: [],
     nonceUsedBy: null,
-    statuses: names().map((node, at) => ({ node, order: 4 + at, seen: 'absent', slot: null, error: null })),
+    statuses: names().map((node, at) => ({
+      node,
+      order: 4 + at,
+      seen: 'absent',
+      slot: null,
+      error: null,
+      atSlot: expect.stringMatching(/^\d+$/),
+      historyFrom: '0',
+    })),
     outcomeConfirmedBy: [],
   });
   const { schemas } = (await get('/openapi.json')).components;

@@ -3,7 +3,14 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, imported, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import {
+  commit,
+  forgetDeposits,
+  imported,
+  lockWaits,
+  mustNotRematch,
+  useDepositLedgers,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -34,6 +41,14 @@ describe('a deposit address', () => {
     expect(new Set(mine).size).toBe(50);
     expect(await use.ledger.addresses.freeCount()).toBe(10);
     expect(await use.ledger.addresses.freeCount(3)).toBe(3);
+  });
+
+  it('is given to nobody before the scan has begun: what was paid before would be missed', async () => {
+    await forgetDeposits(use.ledger.db);
+    await imported(use.ledger, ANN);
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('Unavailable');
+    await use.ledger.scan.start(START);
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN, watchedAfter: null });
   });
 
   it('is not waited for while somebody else is about to get it', async () => {

@@ -102,6 +102,14 @@ async function newNonce(): Promise<string> {
   return send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
 }
 
+/** So many transactions of anybody that name the account. */
+async function dust(count: number): Promise<void> {
+  for (let n = 1; n <= count; n += 1) {
+    await localnet.airdrop(ADDRESS, BigInt(n));
+    localnet.controls.produceSlots(3);
+  }
+}
+
 async function judged(facts: SignedNonceAttempt, cache = blockCache()) {
   const nonces = await askNonces(pool, [ADDRESS]);
   const [found] = await investigateNonces(chain, [facts], nonces, cache);
@@ -149,6 +157,57 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     });
     expect(verdict).toEqual({ kind: 'dead' });
     expect((await judged(second.facts)).verdict.kind).toBe('landed');
+  });
+
+  it('is dead, or landed, at last where its account is named more often than one look reads', async () => {
+    const sent = await attemptNow();
+    await dust(4);
+    await send(sent.transaction);
+    const { facts } = await attemptNow();
+    await dust(3);
+    const past = await newNonce();
+    await dust(6);
+
+    const few = blockCache({ pageSize: 3, pagesALook: 1 });
+    const looks = [];
+    for (let look = await judged(facts, few); looks.length < 12; look = await judged(facts, few)) {
+      looks.push(look);
+      if (look.verdict.kind === 'dead') break;
+    }
+    const last = looks.pop();
+    expect(last?.verdict).toEqual({ kind: 'dead' });
+    expect(last?.evidence).toMatchObject({ bypass: { signature: past } });
+    expect(looks.length).toBeGreaterThan(1);
+    for (const { verdict, obstacle } of looks) {
+      expect(verdict.kind).toBe('unknown');
+      expect(obstacle).toMatch(/is read down to slot \d+$/);
+    }
+    expect((await judged(facts, few)).verdict).toEqual({ kind: 'dead' });
+
+    disturb(BOTH, 'getSignatureStatuses', {
+      kind: 'result',
+      result: { context: { slot: 0 }, value: [null] },
+    });
+    const uses = [];
+    while (uses.length < 12 && uses.at(-1) !== sent.facts.signature)
+      uses.push((await judged(sent.facts, few)).evidence.use?.signature ?? null);
+    expect(uses.at(-1)).toBe(sent.facts.signature);
+    expect((await judged(sent.facts, few)).verdict.kind).toBe('landed');
+  });
+
+  it('is dead where a node has lost the place at which the history was to be read on, once it has another', async () => {
+    const { facts } = await attemptNow();
+    await newNonce();
+    await dust(4);
+    const few = blockCache({ pageSize: 2, pagesALook: 1 });
+    expect((await judged(facts, few)).verdict.kind).toBe('unknown');
+    disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    disturb(BOTH, 'getTransaction', { kind: 'null' });
+    expect((await judged(facts, few)).obstacle).toMatch(/is read down to slot none$/);
+    localnet.controls.clearFaults();
+    const kinds = [];
+    while (kinds.length < 8 && kinds.at(-1) !== 'dead') kinds.push((await judged(facts, few)).verdict.kind);
+    expect(kinds).toEqual(['unknown', 'unknown', 'dead']);
   });
 
   it('is not dead where it landed before that, and every node has lost it from its lists and statuses', async () => {

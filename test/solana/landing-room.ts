@@ -32,8 +32,8 @@ export class LandingRoom {
     this.#fees = new FeePlanner(this.chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
   }
 
-  static async open(): Promise<LandingRoom> {
-    const signer = await loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
+  static async open(own?: Signer): Promise<LandingRoom> {
+    const signer = own ?? (await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
     const hotWallet = signer.address;
     const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: NODES.length, hotWallet });
     return new LandingRoom(localnet, await openNodePool(localnet.rpcUrls), signer);

@@ -8,7 +8,7 @@ const [hot, mint, destination, other] = Array.from({ length: 4 }, () =>
   Keypair.generate().publicKey.toBase58(),
 );
 if (!hot || !mint || !destination || !other) throw new Error('four addresses');
-const parties = (...all: readonly string[]) => ({ signers: [hot], all: [hot, ...all], messageHash: '' });
+const parties = (...all: readonly string[]) => ({ all: [hot, ...all], hidesOwners: false });
 const asked = { destination, asset: mint };
 
 describe('a spend may have paid a withdrawal', () => {
@@ -24,6 +24,12 @@ describe('a spend may have paid a withdrawal', () => {
       expect(mayHavePaid(parties(mint, deriveAta(other, mint, program)), asked)).toBe(false);
     },
   );
+
+  it('of any token where it hides the owners of tokens, and of SOL only to whom it names', () => {
+    const hidden = { ...parties(other), hidesOwners: true };
+    expect(mayHavePaid(hidden, asked)).toBe(true);
+    expect(mayHavePaid(hidden, { destination, asset: 'SOL' })).toBe(false);
+  });
 
   it('but not one to an owner that has no associated account', () => {
     const offCurve = deriveAta(destination, mint, TOKEN_PROGRAM);

@@ -40,6 +40,14 @@ export function startCrashingSigner(stack: Stack, at: string, terms: WithdrawalT
   return start(stack, new URL('./crashing-signer.ts', import.meta.url), at, terms, env, always);
 }
 
+/** A signer in place of the stack's that answers only after `delayMs`: see `slow-signer.ts`. */
+export async function startSlowSigner(stack: Stack, delayMs: number): Promise<ManagedProcess> {
+  const env = { SLUICE_SIGNER_KEY_FILE: stack.signerKeyFile, SLOW_MS: String(delayMs) };
+  const process = processOf(stack, new URL('./slow-signer.ts', import.meta.url), 'late', env, always);
+  await process.start();
+  return process;
+}
+
 /** One more API beside the stack's: see `crashing-api.ts`. */
 export async function startCrashingApi(
   stack: Stack,
@@ -68,8 +76,21 @@ async function start(
   settings: NodeJS.ProcessEnv,
   ready: () => Promise<boolean>,
 ): Promise<Crashing> {
-  const name = `${basename(program.pathname, '.ts')}-${id}`;
-  const process = new ManagedProcess({
+  const env = { ...settings, CRASH_AT: at, CRASH_ID: id, CRASH_WALLET: destination };
+  const process = processOf(stack, program, id, env, ready);
+  await process.start();
+  return { crashed: () => endOf(process, at) };
+}
+
+function processOf(
+  stack: Stack,
+  program: URL,
+  suffix: string,
+  settings: NodeJS.ProcessEnv,
+  ready: () => Promise<boolean>,
+): ManagedProcess {
+  const name = `${basename(program.pathname, '.ts')}-${suffix}`;
+  return new ManagedProcess({
     name,
     ...nodeProgram(program),
     env: {
@@ -77,15 +98,10 @@ async function start(
       TEMPORAL_ADDRESS: stack.temporal.address,
       TEMPORAL_NAMESPACE: stack.temporal.namespace,
       ...settings,
-      CRASH_AT: at,
-      CRASH_ID: id,
-      CRASH_WALLET: destination,
     },
     logFile: join(stack.logDir, `${name}.log`),
     ready,
   });
-  await process.start();
-  return { crashed: () => endOf(process, at) };
 }
 
 async function endOf(process: ManagedProcess, at: string): Promise<void> {

@@ -4,13 +4,17 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
 import { deadly } from './crash-point.ts';
 
-/** The real API with deadly rooms: `withdrawals` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
+/** The real API with deadly rooms: `withdrawals` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
 const { databaseUrl, temporalAddress, temporalNamespace, ...settings } = readConfigOrExit(process.env, 'api');
 const ledger = await openLedger(databaseUrl);
 const { client } = await connectTemporal({ address: temporalAddress, namespace: temporalNamespace });
 const temporal = Object.create(client, { workflow: { value: deadly(client.workflow, 'workflow') } });
 const app = await buildApp({
-  ledger: { ...ledger, withdrawals: deadly(ledger.withdrawals, 'withdrawals') },
+  ledger: {
+    ...ledger,
+    withdrawals: deadly(ledger.withdrawals, 'withdrawals'),
+    attempts: deadly(ledger.attempts, 'attempts'),
+  },
   temporal,
   explorer: { explorerUrl: settings.explorerUrl, cluster: settings.cluster, rpcUrls: settings.rpcUrls ?? [] },
 });

@@ -1,7 +1,7 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { type ChainRooms, chainWorker } from '../../src/workers/chain.ts';
+import { type ChainRooms, chainWorkers } from '../../src/workers/chain.ts';
 import { runWorkers } from '../../src/workers/run.ts';
 import { deadly } from './crash-point.ts';
 
@@ -13,7 +13,6 @@ function decorate({ ledger, chain }: ChainRooms): ChainRooms {
 }
 
 const config = readConfigOrExit(process.env, 'chain');
-const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) => [
-  await chainWorker(config, connection, closers, stop, decorate),
-];
+const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) =>
+  chainWorkers(config, connection, closers, stop, decorate);
 await runWorkers(config, staff, shutdownSignal().signal);

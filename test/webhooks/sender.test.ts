@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { OwnFault } from '../../src/webhooks/own-fault.ts';
 import { type SenderOptions, WebhookSender } from '../../src/webhooks/sender.ts';
 import { answering, type Behaviour, type Receiver, startReceiver } from './receiver.ts';
 
@@ -36,7 +37,7 @@ describe('a webhook is sent', () => {
       { 'webhook-id': 'evt_1' },
       '{"x":"ü"}',
     );
-    expect(answer).toEqual({ status: 202, retryAfterMs: null });
+    expect(answer).toEqual({ status: 202, retryAfterMs: null, date: expect.any(Date) });
     expect(received).toMatchObject([
       { body: '{"x":"ü"}', headers: { 'webhook-id': 'evt_1', 'content-type': 'application/json' } },
     ]);
@@ -54,7 +55,7 @@ describe('a webhook is sent', () => {
   it('and a receiver may ask for patience', async () => {
     const { port } = await receiver((response) => response.writeHead(429, { 'retry-after': '7' }).end());
     const answer = await sender().post(`http://127.0.0.1:${port}/`, {}, '{}');
-    expect(answer).toEqual({ status: 429, retryAfterMs: 7_000 });
+    expect(answer).toMatchObject({ status: 429, retryAfterMs: 7_000 });
   });
 
   it('and an answer is not read on: one of 3 MB, one without an end', async () => {
@@ -98,25 +99,70 @@ describe('a webhook is sent', () => {
   });
 });
 
+describe('a webhook that cannot be sent', () => {
+  const failed = (code: string) => Object.assign(new Error(code), { code });
+
+  it.each([
+    ['the resolver knows nothing now', failed('EAI_AGAIN'), true],
+    ['the name is not there', failed('ENOTFOUND'), false],
+    ['no network at any address', new AggregateError([failed('ENETUNREACH'), failed('ENETDOWN')]), true],
+    [
+      'no network at one address, none listens at the other',
+      new AggregateError([failed('ENETUNREACH'), failed('ECONNREFUSED')]),
+      false,
+    ],
+  ])('says whether that is our own fault: %s', async (_, error, isOurs) => {
+    const post = sender({ resolve: () => Promise.reject(error) }).post('http://exchange.example/', {}, '{}');
+    const fault: unknown = await post.catch((caught: unknown) => caught);
+    expect(fault).toBeInstanceOf(Error);
+    expect(fault instanceof OwnFault).toBe(isOurs);
+  });
+
+  it('waits for no resolver that is silent, and calls that our own fault', async () => {
+    const silent = sender({ resolve: () => new Promise(() => undefined), timeoutMs: 300 });
+    await expect(silent.post('http://exchange.example/', {}, '{}')).rejects.toThrow(
+      new OwnFault('no resolver tells the address of exchange.example in 200 ms'),
+    );
+  });
+});
+
 describe('a webhook reaches no private address', () => {
-  it.each(['127.0.0.1', '::1', '169.254.169.254', '::ffff:10.0.0.1', '100.64.0.1'])(
-    'that a public name has: %s',
-    async (address) => {
-      const resolve = async () => [
-        { address: '93.184.216.34', family: 4 },
-        { address, family: address.includes(':') ? 6 : 4 },
-      ];
-      const strict = sender({ allowPrivate: false, resolve });
-      await expect(strict.post('https://exchange.example/', {}, '{}')).rejects.toThrow(
-        `exchange.example has the address ${address}, which is not public`,
-      );
-    },
-  );
+  it.each([
+    '127.0.0.1',
+    '0.0.0.0',
+    '::',
+    '::1',
+    '169.254.169.254',
+    'fe80::1',
+    '::ffff:10.0.0.1',
+    '100.64.0.1',
+  ])('that a public name has: %s', async (address) => {
+    const resolve = async () => [
+      { address: '93.184.216.34', family: 4 },
+      { address, family: address.includes(':') ? 6 : 4 },
+    ];
+    const strict = sender({ allowPrivate: false, resolve });
+    await expect(strict.post('https://exchange.example/', {}, '{}')).rejects.toThrow(
+      `exchange.example has the address ${address}, which is not public`,
+    );
+  });
 
   it('that stands in the URL itself', async () => {
     const { port, received } = await receiver();
     const strict = sender({ allowPrivate: false });
-    for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]'])
+    for (const host of [
+      '127.0.0.1',
+      '0x7f.1',
+      '0177.0.0.1',
+      '2130706433',
+      '0',
+      '127.1',
+      '127.0.0.1.',
+      '[::]',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+    ])
       await expect(strict.post(`https://${host}:${port}/`, {}, '{}')).rejects.toThrow(/not public/);
     await expect(strict.post(`http://exchange.example:${port}/`, {}, '{}')).rejects.toThrow(/https/);
     expect(received).toEqual([]);

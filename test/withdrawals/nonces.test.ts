@@ -3,6 +3,7 @@ import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import { nonceUpkeepWorkflowId } from '../../src/domain/ids.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
+import { startSlowSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
 import { asOperator, ChainHand, query, reaches, until } from './outcomes-support.ts';
 
@@ -10,6 +11,9 @@ let running: TestStack;
 let stack: Stack;
 let sluice: SluiceClient;
 let hand: ChainHand;
+
+/** More than most signers need, and than Sluice once waited for one. */
+const SLOWER_THAN_MOST_MS = 40_000;
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -89,6 +93,22 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     await asOperator(stack, (client) => client.schedule.getHandle('orphans').trigger());
     const free = `select address from nonce_account where state = 'free' and address = '${address}'`;
     await until(async () => (await query(stack, free)).length === 1);
+  });
+
+  it('are paid once by a signer that takes longer than most', async () => {
+    await stack.signer.stop();
+    const slow = await startSlowSigner(stack, SLOWER_THAN_MOST_MS);
+    const terms = sol('patient');
+    try {
+      await sluice.withdraw(terms);
+      const { status, attempts } = await sluice.waitForFinal(terms.id);
+      expect(status).toBe('finalized');
+      expect(attempts.map(({ state }) => state)).toEqual(['landed']);
+    } finally {
+      await slow.stop();
+      await stack.signer.start();
+    }
+    expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   });
 
   it('leave no alert behind', async () => {

@@ -5,6 +5,7 @@ import { readBooks } from '../../src/localstack/books.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { reaches } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -91,6 +92,28 @@ describe('a withdrawal whose API is killed', () => {
         expect((await post(stack.apiUrl, { ...terms, amount: '2000001' })).status).toBe(409);
       expect((await post(stack.apiUrl, terms)).status).toBe(status === null ? 202 : 200);
       await expectPaidOnce([terms]);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'is cancelled once, where the API dies after the run took the cancel, and asked again gives the same answer',
+    async () => {
+      const { stack, sluice } = running;
+      const terms = { ...newTerms('cancel-unheard'), acceptEmptyWallet: false };
+      await sluice.withdraw(terms);
+      await reaches(sluice, terms.id, 'awaiting_confirmation');
+      const api = await startCrashingApi(stack, 'before attempts.of', terms);
+      const headers = { authorization: `Bearer ${stack.apiKey}` };
+      const unheard = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });
+      await expect(unheard).rejects.toThrow('fetch failed');
+      await api.crashed();
+
+      const heard = await sluice.cancel(terms.id);
+      expect(heard).toMatchObject({ status: 'cancelled', attempts: [] });
+      expect(await sluice.cancel(terms.id)).toEqual(heard);
+      expect(await sluice.get(terms.id)).toEqual(heard);
+      await expect(sluice.confirm(terms.id)).rejects.toMatchObject({ code: 'NotAwaitingConfirmation' });
     },
     PATIENCE_MS,
   );

@@ -9,12 +9,15 @@ export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
   readonly temporal: Client;
 }
 
-/** A running stack for the tests of one file; with `slotMs` 0 its chain stands still until a {@link ChainClock} runs. */
-export function useStack(slotMs?: number): UsedStack {
+/**
+ * A running stack for the tests of one file; with `slotMs` 0 its chain stands still until a {@link ChainClock} runs. `settings` are
+ * those of all processes.
+ */
+export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv): UsedStack {
   let running: TestStack | undefined;
   let connection: Connection | undefined;
   beforeAll(async () => {
-    running = await testStack(slotMs);
+    running = await testStack(slotMs, settings);
     connection = await Connection.connect({ address: running.stack.temporal.address });
   });
   afterAll(async () => {

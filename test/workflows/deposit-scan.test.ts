@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type {
   CatchUpPlan,
   CatchUpRange,
@@ -24,8 +24,8 @@ const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
 
 let service: Service;
 let connection: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let workers: readonly Worker[] = [];
+let running: Promise<unknown>;
 /** What the steps of the scan answer, and what they were asked, in order. */
 let plans: CatchUpPlan[];
 let unreadable: string | null;
@@ -73,17 +73,16 @@ const steps = {
 beforeAll(async () => {
   service = await openService();
   connection = await NativeConnection.connect({ address: service.address });
-  worker = await Worker.create({
-    connection,
-    namespace: service.namespace,
-    taskQueue: WORKFLOW_TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
-    activities: steps,
-  });
-  running = worker.run();
+  const common = { connection, namespace: service.namespace };
+  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+  workers = await Promise.all([
+    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath, activities: steps }),
+    Worker.create({ ...common, taskQueue: WATCH_TASK_QUEUE, activities: steps }),
+  ]);
+  running = Promise.all(workers.map((worker) => worker.run()));
 });
 afterAll(async () => {
-  worker?.shutdown();
+  for (const worker of workers) worker.shutdown();
   await running;
   await connection?.close();
   await service?.close();

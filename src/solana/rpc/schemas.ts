@@ -153,6 +153,8 @@ export const transactionAccountsAnswer = z
 
 const addresses = z.array(z.string());
 
+const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish();
+
 /** A finalized transaction as it was signed, and what its meta adds to the accounts that it names. `meta: null` hides those. */
 export const signedTransactionAnswer = z
   .object({
@@ -160,7 +162,8 @@ export const signedTransactionAnswer = z
     meta: z
       .object({
         loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
-        postTokenBalances: z.array(z.object({ owner: z.string().optional() })).nullish(),
+        preTokenBalances: tokenOwners,
+        postTokenBalances: tokenOwners,
       })
       .nullable(),
   })

@@ -1,14 +1,20 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
-import { NodeFault } from '../rpc/errors.ts';
-import { getTokenAccountsByOwner } from '../rpc/methods.ts';
+import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { listingsAbove, reachedBy, unionOf, type WalletSignature } from '../wallet-history.ts';
+import { listAbove, reachedBy, unionOf, type WalletListing } from '../wallet-history.ts';
 import { fetchTransaction, type ShownTransaction } from './fetch.ts';
 
+/** What one node lists, and the first block of which it still has transactions: it lists none from before. */
+interface Listing extends WalletListing {
+  readonly historyFrom: bigint;
+}
+
 /**
- * Every finalized transaction that names `account` in these slots, as at least a quorum of nodes lists them together: an empty list,
- * or one that ends early, is never the end by one node's word. Throws NoHealthyNode where too few nodes list.
+ * Every finalized transaction that names `account` in these slots, as at least a quorum of nodes lists them together, one of which still
+ * has its history from `from` on: an empty list, or one that ends early, is never the end by the word of nodes that forgot. Throws
+ * NoHealthyNode where too few nodes list, or none from so early on.
  */
 export async function historyOf(
   pool: NodePool,
@@ -18,26 +24,47 @@ export async function historyOf(
 ): Promise<readonly WalletSignature[]> {
   const found = new Map<string, WalletSignature>();
   for (let above = from - 1n; above < to; ) {
-    const listings = await listingsAbove(pool, account, above, (signature) => found.has(signature));
-    for (const entry of unionOf(listings)) if (entry.slot <= to) found.set(entry.signature, entry);
+    const listings = await listingsOfAll(pool, account, above, (signature) => found.has(signature));
     const covered = reachedBy(
       pool.quorum,
       listings.map(({ coveredTo }) => coveredTo),
     );
     if (covered === null || covered <= above)
       throw new DomainError('NoHealthyNode', `no quorum of nodes lists ${account} above slot ${above}`);
+    if (!listings.some(({ historyFrom }) => historyFrom <= above + 1n))
+      throw new DomainError(
+        'NoHealthyNode',
+        `no node has the history of ${account} from slot ${above + 1n} on`,
+      );
+    for (const entry of unionOf(listings)) if (entry.slot <= to) found.set(entry.signature, entry);
     above = covered;
   }
   return [...found.values()];
 }
 
-/** A finalized transaction that nodes list, from any that shows it. Throws as `NodePool.read` does. */
-export function listedTransaction(pool: NodePool, signature: string): Promise<ShownTransaction> {
-  return pool.read(async (node) => {
-    const shown = await fetchTransaction(node, signature);
-    if (shown !== null) return shown;
-    throw new NodeFault(node.name, `getTransaction: does not show ${signature}, which is listed`);
+/** Every node is waited for: the one that has the most is often the slowest. */
+async function listingsOfAll(
+  pool: NodePool,
+  account: string,
+  above: bigint,
+  known: (signature: string) => boolean,
+): Promise<readonly Listing[]> {
+  const answers = await pool.all(async (node) => {
+    const listing = await listAbove(node, account, above, known);
+    // Asked last: what the node has forgotten by then may be missing in its list.
+    return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });
+  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+}
+
+/** A finalized transaction that nodes list, from any that shows it; null where none does now. */
+export async function listedTransaction(pool: NodePool, signature: string): Promise<ShownTransaction | null> {
+  const shown = await pool.second(
+    '',
+    (node) => fetchTransaction(node, signature),
+    (transaction) => transaction !== null,
+  );
+  return shown?.answer ?? null;
 }
 
 /** The token accounts that a wallet owns now, under both programs, as any node names them. Throws as `NodePool.read` does. */

@@ -37,9 +37,12 @@ export type VisitMember = (value: number, start: number, end: number) => number;
  */
 export class JsonBytes {
   readonly view: DataView;
+  /** Where the last whole word of the text begins. */
+  readonly #lastWord: number;
 
   constructor(view: DataView) {
     this.view = view;
+    this.#lastWord = view.byteLength - WORD_BYTES;
   }
 
   /** Visits the members of an object. */
@@ -99,7 +102,7 @@ export class JsonBytes {
   /** {@link value}, soonest for an array of numbers. */
   numbers(at: number): number {
     const view = this.view;
-    const lastWord = view.byteLength - WORD_BYTES;
+    const lastWord = this.#lastWord;
     if (!this.is(at, '[')) return this.value(at);
     let next = at + 1;
     for (; next <= lastWord; next += WORD_BYTES) {
@@ -113,7 +116,7 @@ export class JsonBytes {
   /** The closing quote of the string whose text begins at `at`. */
   textEnd(at: number): number {
     const view = this.view;
-    const lastWord = view.byteLength - WORD_BYTES;
+    const lastWord = this.#lastWord;
     let next = at;
     for (; next <= lastWord; next += WORD_BYTES) {
       const marks = marksOf(view.getInt32(next, true) ^ QUOTES);
@@ -163,10 +166,10 @@ function past(view: DataView, at: number, byte: number): number {
 
 /** Whether a value that begins with `byte` is a number, null, true or false. */
 export function isScalarStart(byte: number): boolean {
-  return byte !== QUOTE && (byte | SQUARE) !== OPEN;
+  return byte > SPACE && byte !== QUOTE && (byte | SQUARE) !== OPEN;
 }
 
 /** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */
-export function isAfterScalar(byte: number): boolean {
+function isAfterScalar(byte: number): boolean {
   return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
 }

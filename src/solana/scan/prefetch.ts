@@ -67,8 +67,8 @@ export class Prefetch<Block extends Sized> {
   }
 
   #isFull(): boolean {
-    // Nothing came yet: then a first round of requests shows how large blocks are.
-    if (this.#largest === 0) return this.#blocks.size >= this.#options.atOnce;
+    // Nothing came yet: then the first alone shows how large blocks are, as many of the largest at once would take more than there is.
+    if (this.#largest === 0) return this.#blocks.size > 0;
     return this.bytes + this.#largest > this.#options.budgetBytes;
   }
 

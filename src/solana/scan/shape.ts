@@ -1,14 +1,22 @@
-import { isAfterScalar, isScalarStart, type OnText, QUOTES } from './json-bytes.ts';
-import { lowestMark, marksOf, WORD_BYTES } from './words.ts';
+import { SHORTEST_ADDRESS } from './fingerprint.ts';
+import { isScalarStart, type OnText, QUOTES } from './json-bytes.ts';
+import { lowestMark, marksOf, WORD_BYTES, wordOf } from './words.ts';
 
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
 const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
 
+const COMMAS = wordOf(0x2c);
+/** With {@link EITHER_CASE}, a word of `]` is one of `}`. */
+const CLOSES = wordOf(0x7d);
+const EITHER_CASE = wordOf(0x20);
+
 /** What comes after bytes that are the same in every value of a shape. */
 const END = 0;
-const TEXT = 1;
-const TOLD_TEXT = 2;
-const OTHER_SCALAR = 3;
+const OTHER_SCALAR = 1;
+const TEXT = 2;
+/** A text as long as an address in the example, and so most likely here. */
+const ADDRESS = 3;
+const TOLD = 4;
 
 /**
  * A JSON value without its scalars, learned from one example. Where the bytes between scalars are the same, so are keys, order and
@@ -27,8 +35,7 @@ export class Shape {
       if (all.endsWith(':')) continue;
       const at = token.index + (text === undefined ? 0 : 1);
       const end = at + (text ?? all).length;
-      const kind = text === undefined ? OTHER_SCALAR : told.has(at) ? TOLD_TEXT : TEXT;
-      code.push(...run(example.subarray(from, at), kind));
+      code.push(...run(example.subarray(from, at), told.has(at) ? TOLD : kindOf(text)));
       from = end;
     }
     code.push(...run(example.subarray(from), END));
@@ -37,7 +44,7 @@ export class Shape {
 
   /**
    * The position after the value at `at`, or -1 where it is not of this shape: some of its texts may have been told of by then.
-   * Throws RangeError where the text ends in it, or sooner than three bytes after it.
+   * Throws RangeError where the text ends in it, or hardly after it.
    */
   read(view: DataView, at: number, onText: OnText): number {
     const code = this.#code;
@@ -54,10 +61,20 @@ export class Shape {
       step += 1;
       next += bytesOf(mask);
       if (follows === END) return next;
-      const start = next;
+      if (follows >= ADDRESS) {
+        const end = addressEnd(view, next);
+        if (follows === TOLD) onText(next, end);
+        next = end;
+        continue;
+      }
       if (follows === OTHER_SCALAR) {
         if (!isScalarStart(view.getUint8(next))) return -1;
-        while (!isAfterScalar(view.getUint8(next))) next += 1;
+        let marks = endMarksOf(view.getInt32(next, true));
+        while (marks === 0) {
+          next += WORD_BYTES;
+          marks = endMarksOf(view.getInt32(next, true));
+        }
+        next += lowestMark(marks);
         continue;
       }
       let marks = marksOf(view.getInt32(next, true) ^ QUOTES);
@@ -66,9 +83,38 @@ export class Shape {
         marks = marksOf(view.getInt32(next, true) ^ QUOTES);
       }
       next += lowestMark(marks);
-      if (follows === TOLD_TEXT) onText(start, next);
     }
   }
+}
+
+function kindOf(text: string | undefined): number {
+  if (text === undefined) return OTHER_SCALAR;
+  return text.length < SHORTEST_ADDRESS ? TEXT : ADDRESS;
+}
+
+/** The closing quote of a text that most likely is an address: for as many bytes as the shortest has, one question serves. */
+function addressEnd(view: DataView, at: number): number {
+  const early =
+    marksOf(view.getInt32(at, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 4, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 8, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 12, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 16, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 20, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 24, true) ^ QUOTES) |
+    marksOf(view.getInt32(at + 28, true) ^ QUOTES);
+  let next = early === 0 ? at + SHORTEST_ADDRESS : at;
+  let marks = marksOf(view.getInt32(next, true) ^ QUOTES);
+  while (marks === 0) {
+    next += WORD_BYTES;
+    marks = marksOf(view.getInt32(next, true) ^ QUOTES);
+  }
+  return next + lowestMark(marks);
+}
+
+/** Marks of the bytes that may stand next to a scalar in an object or array; white space before them passes for a part of it. */
+function endMarksOf(word: number): number {
+  return marksOf(word ^ COMMAS) | marksOf((word | EITHER_CASE) ^ CLOSES);
 }
 
 function bytesOf(mask: number): number {

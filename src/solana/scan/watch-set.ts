@@ -5,11 +5,13 @@ const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 /** The segment of a wallet is not stored, as its place tells it: that makes 44 bits of each fingerprint of 32. */
 const SEGMENT_BITS = 12;
 const SEGMENTS = 2 ** SEGMENT_BITS;
-const SMALLEST_SEGMENT = 4;
+const SMALLEST_SEGMENT = 8;
 const HIGHEST_LOAD = 3 / 4;
 
-/** Bits of the sieve for each place of the table. */
+/** Bits of the sieve for each place of the table: so many places share one of its words. */
 const SIEVE_BITS = 4;
+const WORD_BITS = 32;
+const PLACES_OF_A_WORD = WORD_BITS / SIEVE_BITS;
 
 const EMPTY = 0;
 
@@ -23,7 +25,7 @@ export class WatchSet {
   /** Segments of equal length, a power of two; within its own, a wallet is where its fingerprint says or in a place soon after. */
   #slots: Int32Array;
   #stride: number;
-  /** One bit for each wallet, where its segment and fingerprint say. */
+  /** Two bits of one word for each wallet, where its segment and fingerprint say. */
   #sieve: Int32Array;
   readonly #counts = new Uint32Array(SEGMENTS);
   readonly #text = Buffer.alloc(LONGEST_ADDRESS);
@@ -77,8 +79,8 @@ export class WatchSet {
 
   /** 1 where a member may have this hash, else 0. Branches on nothing, so that memory is read for many hashes at once. */
   sift(spread: number, print: number): number {
-    const mesh = this.#meshOf(segmentOf(spread), print);
-    return ((this.#sieve[mesh >>> 5] as number) >>> (mesh & 31)) & 1;
+    const mesh = this.#sieve[this.#meshOf(segmentOf(spread), print)] as number;
+    return (mesh >>> firstBit(print)) & (mesh >>> secondBit(print)) & 1;
   }
 
   /** Whether a member has this hash. */
@@ -91,13 +93,14 @@ export class WatchSet {
     const isNew = this.#slots[slot] === EMPTY;
     this.#slots[slot] = print;
     const mesh = this.#meshOf(segment, print);
-    this.#sieve[mesh >>> 5] = (this.#sieve[mesh >>> 5] as number) | (1 << (mesh & 31));
+    this.#sieve[mesh] = (this.#sieve[mesh] as number) | (1 << firstBit(print)) | (1 << secondBit(print));
     return isNew;
   }
 
-  /** The bit of the sieve: of the print, those bits count that do not tell its place in the table. */
+  /** The word of the sieve: of the print, those bits count that do not tell its place in the table. */
   #meshOf(segment: number, print: number): number {
-    return segment * this.#stride * SIEVE_BITS + ((print >>> 8) & (this.#stride * SIEVE_BITS - 1));
+    const meshes = this.#stride / PLACES_OF_A_WORD;
+    return segment * meshes + ((print >>> 8) & (meshes - 1));
   }
 
   /** The place of `print`, or the empty one where it belongs. A segment is never full. */
@@ -126,7 +129,15 @@ export class WatchSet {
 }
 
 function sieveFor(slots: Int32Array): Int32Array {
-  return new Int32Array((slots.length * SIEVE_BITS) / 32);
+  return new Int32Array(slots.length / PLACES_OF_A_WORD);
+}
+
+function firstBit(print: number): number {
+  return print >>> 27;
+}
+
+function secondBit(print: number): number {
+  return (print >>> 22) & 31;
 }
 
 function segmentOf(spread: number): number {

@@ -28,10 +28,19 @@ const HEADER = {
   previousBlockhash: PARENT,
 };
 
-function scan(transactions: unknown, header: object = HEADER) {
+function scan(transactions: unknown) {
+  return scanText(JSON.stringify({ jsonrpc: '2.0', result: { ...HEADER, transactions }, id: 1 }));
+}
+
+/** A transaction with these account keys, as they are written. */
+function scanKeys(...keys: readonly string[]) {
+  const marked = JSON.stringify({ result: { ...HEADER, transactions: [transactionOf('here')] } });
+  return scanText(marked.replace('{"pubkey":"here","signer":false}', keys.join()));
+}
+
+function scanText(text: string) {
   const watched = new WatchSet(1);
   watched.add(OURS ?? '');
-  const text = JSON.stringify({ jsonrpc: '2.0', result: { ...header, transactions }, id: 1 });
   return { text, seen: scanBlockBytes(Buffer.from(text), watched) };
 }
 
@@ -94,5 +103,25 @@ describe('a block', () => {
   ])('needs no parse where an account key has an object in place of its %s scalar', (_, accountKeys) => {
     const { seen } = scan([{ ...transactionOf(STRANGER), transaction: { accountKeys } }]);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+  });
+
+  test('shows an address behind a text that is shorter than one', () => {
+    const alike = `{"pubkey":"${STRANGER}","signer":true}`;
+    const { seen } = scanKeys(alike, `{"pubkey":"x","pubkey":"${OURS}","signer":true}`, alike);
+    expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+  });
+
+  test.each(['a}b', 'a,b', 'a]b'])(
+    'needs no parse where "%s" stands behind a space, in place of a number',
+    (text) => {
+      const key = `{"pubkey":"${OURS}","n": "${text}"}`;
+      const { seen } = scanKeys(`{"pubkey":"${STRANGER}","n":1}`, key);
+      expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+    },
+  );
+
+  test('needs no parse where a space follows a number, or does not', () => {
+    const keys = [1, '23 ', '4567 ', '-1.5e-7'].map((n) => `{"pubkey":"${OURS}","n":${n},"signer":true}`);
+    expect(scanKeys(...keys).seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 });

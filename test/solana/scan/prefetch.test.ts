@@ -18,6 +18,8 @@ function prefetch(): { readonly ahead: Prefetch<{ slot: bigint; size: number }>;
 
 it('loads ahead what fits the budget, the lowest first, and more as blocks are used', async () => {
   const { ahead, loaded } = prefetch();
+  expect(ahead.want([1n, 2n, 3n])).toEqual([1n]);
+  await ahead.take(1n);
   expect(ahead.want([1n, 2n, 3n])).toEqual([1n, 2n]);
   await ahead.take(2n);
   expect(ahead.want([1n, 2n, 3n])).toEqual([1n, 2n]);
@@ -28,8 +30,18 @@ it('loads ahead what fits the budget, the lowest first, and more as blocks are u
   expect(loaded).toEqual([1n, 2n, 3n]);
 });
 
+it('loads one alone until it knows how large blocks are', async () => {
+  const { ahead, loaded } = prefetch();
+  ahead.want([1n, 2n]);
+  ahead.want([1n, 2n, 3n]);
+  await ahead.take(1n);
+  expect(loaded).toEqual([1n]);
+});
+
 it('loads the lowest one even where later ones fill the budget, as a reader waits for that', async () => {
   const { ahead } = prefetch();
+  ahead.want([2n]);
+  await ahead.take(2n);
   ahead.want([2n, 3n]);
   await Promise.all([ahead.take(2n), ahead.take(3n)]);
   expect(ahead.want([1n, 2n, 3n, 4n])).toEqual([1n, 2n, 3n]);

@@ -1,0 +1,54 @@
+import pLimit from 'p-limit';
+import type { BlockFinding } from '../domain/deposit.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { historyOf, listedTransaction } from '../solana/scan/history.ts';
+import { addressesOf } from '../solana/scan/searched-block.ts';
+import type { DepositMatcher } from './deposit-matcher.ts';
+
+export interface HistoryDeps {
+  readonly pool: NodePool;
+  readonly matcher: DepositMatcher;
+}
+
+/** A finalized transaction that nodes list, and what it means for the wallets on record. */
+export interface Listed {
+  readonly slot: bigint;
+  readonly time: bigint | null;
+  readonly finding: BlockFinding;
+}
+
+/** What could be read, and the transactions that nodes list and none shows. */
+export interface ListedHistory {
+  readonly listed: readonly Listed[];
+  readonly unread: readonly string[];
+}
+
+const AT_ONCE = 8;
+
+/**
+ * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once. Throws NoHealthyNode where no
+ * quorum of nodes lists them.
+ */
+export async function listedFor(
+  deps: HistoryDeps,
+  accounts: Iterable<string>,
+  from: bigint,
+  to: bigint,
+): Promise<ListedHistory> {
+  const signatures = new Set<string>();
+  for (const account of accounts)
+    for (const { signature } of await historyOf(deps.pool, account, from, to)) signatures.add(signature);
+  const unread: string[] = [];
+  const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
+    const shown = await listedTransaction(deps.pool, signature);
+    if (shown === null) {
+      unread.push(signature);
+      return [];
+    }
+    const { slot, time, transaction } = shown;
+    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
+    const [finding = { inflows: [], outflows: [], spends: [] }] = await deps.matcher.findings([search]);
+    return [{ slot, time, finding }];
+  });
+  return { listed: read.flat(), unread };
+}

@@ -1,0 +1,20 @@
+import { base64 } from '@scure/base';
+import type { AttemptRow } from '../ledger/attempts.ts';
+import { messageHashOf } from '../solana/message.ts';
+import type { UnsignedAttempt } from '../solana/unsigned-investigation.ts';
+
+/**
+ * An attempt on record as it is looked for by its message, whatever signature it has. Null for a durable nonce, and for a row that is not
+ * what was prepared: it says nothing about what was signed, so people must look at it.
+ */
+export function unsignedAttemptOf({
+  wallet,
+  message,
+  messageHash,
+  ...life
+}: AttemptRow): UnsignedAttempt | null {
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = life;
+  if (blockhashHeight === null || lastValidBlockHeight === null) return null;
+  if (messageHashOf(base64.decode(message)) !== messageHash) return null;
+  return { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, messageHash, wallet };
+}

@@ -1,0 +1,67 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Audit, AuditDifference, AuditReport } from '../client/client.ts';
+import { inColumns } from './columns.ts';
+import { connect } from './connection.ts';
+import { EXIT, Interrupted } from './exit.ts';
+import { notNegative } from './numbers.ts';
+import { JSON_OPTION, run } from './output.ts';
+
+/** `sluice audit`: all that came to one address by the word of the nodes' histories, against the record. */
+export function registerAudit(program: Command): void {
+  program
+    .command('audit')
+    .description('hold what nodes list for an address against the record: exit code 6 where they differ')
+    .argument('<address>')
+    .requiredOption('--from <slot>', 'first slot', notNegative)
+    .requiredOption('--to <slot>', 'last slot, which the scan has passed', notNegative)
+    .option('--repair', 'put on record what is missing there; nothing is ever taken back')
+    .option(...JSON_OPTION)
+    .action((address, { from, to, repair = false, json }) =>
+      run({ json }, async (output) => {
+        const question = { address, from: String(from), to: String(to), repair };
+        const audit = await untilInterrupted((signal) => connect().audits.run(question, { signal }));
+        output.result(audit, render(audit));
+        return exitOf(audit);
+      }),
+    );
+}
+
+function exitOf({ report }: Audit): number {
+  if (report === null) return EXIT.failure;
+  if (report.remaining > 0) return EXIT.differs;
+  return report.unread > 0 ? EXIT.unavailable : EXIT.ok;
+}
+
+async function untilInterrupted<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interruption = new AbortController();
+  const interrupt = (): void =>
+    interruption.abort(new Interrupted('interrupted; the audit goes on, and the same command finds it'));
+  process.once('SIGINT', interrupt);
+  try {
+    return await body(interruption.signal);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+function render({ report, why, from, to }: Audit): string {
+  if (report === null) return `the audit failed: ${why ?? 'nobody says why'}`;
+  const hidden = report.unread === 0 ? '' : `; ${report.unread} that no node shows now: ask again`;
+  const looked = `${report.transactions} transactions in slots ${from} to ${to}${hidden}`;
+  if (report.found === 0)
+    return `${looked}: ${report.unread === 0 ? 'chain and record agree' : 'no difference is seen'}`;
+  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`].join('\n');
+}
+
+function table({ differences, found }: AuditReport): readonly string[] {
+  const head = ['signature', 'slot', 'account', 'asset', 'on chain', 'on record', ''];
+  const more = found - differences.length;
+  return [
+    ...inColumns([head, ...differences.map(row)]),
+    ...(more > 0 ? [`and ${more} more, which the alerts name`] : []),
+  ];
+}
+
+function row({ signature, slot, account, asset, chain, record, repaired }: AuditDifference) {
+  return [signature, slot, account, asset, chain ?? '-', record ?? '-', repaired ? 'repaired' : 'remains'];
+}

@@ -1,0 +1,14 @@
+/** What a wallet that we pay from held when its balances were first held against its movements. */
+export interface WalletBaseline {
+  readonly slot: string;
+  readonly takenAt: string;
+  /** Base units as decimal strings; `asset` is `SOL` or the address of a mint. */
+  readonly balances: readonly { readonly account: string; readonly asset: string; readonly amount: string }[];
+}
+
+/** A wallet that we pay from, or have paid from. */
+export interface HotWallet {
+  readonly address: string;
+  /** Null until the reconciliation has looked for the first time. */
+  readonly baseline: WalletBaseline | null;
+}

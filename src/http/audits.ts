@@ -1,0 +1,88 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Audit, AuditDifference, AuditReport } from '../client/audits.ts';
+import { type AuditDeps, auditOf, beginAudit } from './audit-run.ts';
+import { addressParam, position, problems, u64 } from './schemas.ts';
+
+const tags = ['operations'];
+const asked = { address: addressParam, from: position, to: position };
+const isRange = ({ from, to }: { readonly from: bigint; readonly to: bigint }) => from <= to;
+const wrongRange = { error: 'must not be below `from`', path: ['to'] };
+
+const QuestionBody = z
+  .strictObject({
+    ...asked,
+    repair: z.boolean().default(false).meta({ description: 'Put on record what is missing there' }),
+  })
+  .refine(isRange, wrongRange);
+
+const QuestionQuery = z
+  .strictObject({
+    ...asked,
+    repair: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((word) => word === 'true'),
+  })
+  .refine(isRange, wrongRange);
+
+const DifferenceBody = z
+  .object({
+    signature: z.string(),
+    slot: u64,
+    account: z.string(),
+    asset: z.string(),
+    chain: u64.nullable().meta({ description: 'Base units; null where the chain shows no such arrival' }),
+    record: u64.nullable().meta({ description: 'Base units; null where it was not on record' }),
+    repaired: z.boolean(),
+  })
+  .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
+
+const ReportBody = z
+  .object({
+    addresses: z.int(),
+    transactions: z.int(),
+    differences: z.array(DifferenceBody).readonly(),
+    found: z.int().meta({ description: 'How many differences there were; `differences` lists some' }),
+    remaining: z.int().meta({ description: 'How many of them are not repaired' }),
+    unread: z.int().meta({ description: 'What no node shows now; 0 where the audit is whole' }),
+  })
+  .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
+
+const AuditBody = z
+  .object({
+    address: z.string(),
+    from: u64,
+    to: u64,
+    repair: z.boolean(),
+    state: z.enum(['running', 'done', 'failed']),
+    report: ReportBody.nullable(),
+    why: z.string().nullable(),
+  })
+  .meta({ id: 'Audit' }) satisfies z.ZodType<Audit>;
+
+const response = { 200: AuditBody, ...problems };
+
+/** `/v1/audits`: what nodes list for one address, held against the record. */
+export function auditRoutes(deps: AuditDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'POST',
+      url: '/v1/audits',
+      schema: {
+        tags,
+        summary: 'Audit one address over some slots, both ends included',
+        description: 'The same audit that runs is joined. It goes on by itself; GET tells how it ended.',
+        body: QuestionBody,
+        response,
+      },
+      handler: ({ caller, body }) => beginAudit(deps, body, caller),
+    });
+    app.route({
+      method: 'GET',
+      url: '/v1/audits',
+      schema: { tags, summary: 'How the newest such audit stands', querystring: QuestionQuery, response },
+      handler: ({ query }) => auditOf(deps, query),
+    });
+  };
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { base58, base64 } from '@scure/base';
+import { Client, Connection } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Composer } from '../../src/activities/composition.ts';
+import { createLanding } from '../../src/activities/landing.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
+import { createPreparation } from '../../src/activities/preparation.ts';
+import type { Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
+import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import type { AttemptRow, NewAttempt } from '../../src/ledger/attempts.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { newId, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { listen } from '../solana/rpc-calls.ts';
+
+const use = useLedger();
+const AMOUNT = 3_000_000n;
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterAll(() => room?.close());
+
+/** A withdrawal on record, of the same terms as every other one to this destination. */
+async function reserved(destination: string, id = newId()): Promise<WithdrawalTerms> {
+  const asked = terms(id, { destination, acceptEmptyWallet: true, amount: AMOUNT.toString() });
+  await use.ledger.withdrawals.reserve(asked);
+  return asked;
+}
+
+/** A chain worker that has just started. */
+function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttempt> {
+  const { chain, signer } = room;
+  const composer = new Composer({
+    chain,
+    fees: new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n }),
+    lifetimes: blockhashLifetimes(chain),
+    rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
+    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
+  });
+  const walletWatch = { look: async () => undefined };
+  const preparing = createPreparation({ ledger, composer, walletWatch });
+  const shown = { status: 'requested', code: null } as const;
+  return async (of) => {
+    const work: Promise<Preparation> = new MockActivityEnvironment().run(() =>
+      preparing.prepareAttempt({ terms: of, shown }),
+    );
+    const preparation = await work;
+    if (preparation.kind !== 'prepared') throw new Error(`${of.id} is ${preparation.status}`);
+    return preparation.attempt;
+  };
+}
+
+/** The record, and the hash of each message that somebody wanted to write. */
+function overheard(): { readonly ledger: Ledger; readonly wanted: string[] } {
+  const wanted: string[] = [];
+  const attempts = new Proxy(use.ledger.attempts, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return (...args: readonly unknown[]) => {
+        if (key === 'prepare') wanted.push((args[0] as NewAttempt).messageHash);
+        return member.apply(target, args);
+      };
+    },
+  });
+  return { ledger: { ...use.ledger, attempts }, wanted };
+}
+
+/** Two ids whose first attempts get the same salt, which is all that tells equal terms of one blockhash apart. */
+function twins(): readonly [string, string] {
+  const seen = new Map<number, string>();
+  for (let number = 0; ; number += 1) {
+    const id = `twin-${number}`;
+    const salt = createHash('sha256').update(`${id}/1/0`).digest().readUInt16BE(0);
+    const twin = seen.get(salt);
+    if (twin !== undefined) return [twin, id];
+    seen.set(salt, id);
+  }
+}
+
+async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): Promise<unknown> {
+  const signature = base58.encode(await room.signer.sign(base64.decode(message)));
+  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
+  const work = new MockActivityEnvironment({}, { client }).run(() =>
+    landings.landAttempt({ id, n, signature }),
+  );
+  return room.withBlocks(work);
+}
+
+describe('withdrawals of equal terms', () => {
+  it('that would be one transaction are two: the second is composed again, and both are paid', async () => {
+    const destination = wallet();
+    const [one, other] = twins();
+    const asked = [await reserved(destination, one), await reserved(destination, other)];
+    const { ledger, wanted } = overheard();
+    const prepare = worker(ledger);
+    const prepared: PreparedAttempt[] = [];
+    for (const each of asked) prepared.push(await prepare(each));
+    expect(wanted).toHaveLength(3);
+    expect(wanted[1]).toBe(wanted[0]);
+    const rows: AttemptRow[] = [];
+    for (const { id } of asked) rows.push(await use.ledger.attempts.get(id, 1));
+    expect(rows.map(({ messageHash }) => messageHash)).toEqual([wanted[0], wanted[2]]);
+    expect(new Set(rows.map(({ blockhash }) => blockhash)).size).toBe(1);
+
+    const ends = await Promise.all(prepared.map((attempt, at) => land(asked[at] ?? terms(''), attempt)));
+    expect(ends).toMatchObject([{ kind: 'finalized' }, { kind: 'finalized' }]);
+    expect(await room.lamportsOf(destination)).toBe(2n * AMOUNT);
+  });
+
+  it('prepared at once share one simulation, and no two of them a message', async () => {
+    const destination = wallet();
+    const asked = await Promise.all(Array.from({ length: 20 }, () => reserved(destination)));
+    const calls: string[] = [];
+    const stop = listen(room.pool, calls);
+    const prepared = await Promise.all(asked.map(worker(use.ledger)));
+    stop();
+    expect(new Set(prepared.map(({ message }) => message)).size).toBe(20);
+    expect(calls.filter((method) => method === 'simulateTransaction')).toHaveLength(1);
+  });
+});

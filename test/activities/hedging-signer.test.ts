@@ -1,0 +1,152 @@
+import { base64 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import { Client, Connection } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLanding } from '../../src/activities/landing.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { messageHashOf } from '../../src/solana/message.ts';
+import { readSigned } from '../../src/solana/signed-transaction.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { hedgingSigner } from '../support/hedging-signer.ts';
+
+const use = useLedger();
+const AMOUNT = 5_000_000n;
+const LIFE_AND_MORE = 170;
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open(hedgingSigner(Keypair.generate()));
+});
+beforeEach(async () => {
+  await look();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+function look(): Promise<void> {
+  const { ledger } = use;
+  return new WalletWatch({ ledger, chain: room.chain, hotWallet: room.signer.address }).look();
+}
+
+/** A prepared attempt of which its signer has given two signatures, and the record knows none. */
+async function signedTwice() {
+  const [id, destination] = [newId(), wallet()];
+  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, AMOUNT);
+  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
+  await use.ledger.withdrawals.reserve(terms(id, { destination }));
+  const row = {
+    ...life,
+    wallet: room.signer.address,
+    message: base64.encode(message),
+    messageHash: messageHashOf(message),
+  };
+  await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY);
+  const second = assembleTransaction(message, await room.signer.sign(message));
+  expect(second.signature).not.toBe(signature);
+  return { id, destination, first: { signature, raw }, second };
+}
+
+/** The record is the same as it was, and may be an older copy. */
+async function restore(): Promise<void> {
+  await sql`update continuity set identity = 'of another server'`.execute(use.ledger.db);
+}
+
+/** The wait of a run that got this signature from its signer. */
+function landing(id: string, signature: string) {
+  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+  const environment = new MockActivityEnvironment({}, { client });
+  const { watcher, chain } = room;
+  const landings = createLanding({ ledger: use.ledger, watcher, chain, restMs: 50 });
+  const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
+    id,
+    n: 1,
+    signature,
+  });
+  return { end: work.catch((error: unknown) => error), stop: () => environment.cancel() };
+}
+
+const stands = async (id: string) => {
+  const { status, reason } = await use.ledger.withdrawals.get(id);
+  return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
+};
+
+describe('a signer that answers another signature for the same message', () => {
+  it('when it is asked again is not listened to: what is on record first is the only one ever sent', async () => {
+    const { id, destination, first, second } = await signedTwice();
+    await use.ledger.attempts.storeSignature(id, 1, first.signature, first.raw);
+    const { end } = landing(id, second.signature);
+    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
+    expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
+    expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
+    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
+  });
+
+  it('than one that landed and that a restored record has forgotten leads to no second payment', async () => {
+    const { id, destination, first, second } = await signedTwice();
+    await room.chain.send(first.raw);
+    room.localnet.controls.produceSlots(8);
+    await restore();
+    const { end, stop } = landing(id, second.signature);
+    await expect.poll(() => stands(id)).toEqual(['sending', undefined, 'signed']);
+    room.localnet.controls.produceSlots(LIFE_AND_MORE);
+    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    const { reason } = await use.ledger.withdrawals.get(id);
+    expect(reason?.message).toContain('under another signature');
+
+    await look();
+    expect(await end).toMatchObject({ kind: 'finalized', signature: first.signature });
+    expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
+    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    stop();
+  });
+
+  it('is proved dead after a restore when no block of its life holds its message, and only then', async () => {
+    await healed();
+    const { id, second } = await signedTwice();
+    room.swallow();
+    await restore();
+    const { end } = landing(id, second.signature);
+    await expect.poll(() => stands(id)).toEqual(['sending', undefined, 'signed']);
+    const silent = { kind: 'http', status: 503 } as const;
+    room.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
+    room.localnet.controls.produceSlots(LIFE_AND_MORE);
+    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
+    expect(await end).toEqual({ kind: 'dead', signature: second.signature });
+  });
+
+  it('is looked for by its message also after the gap has ended, where every list hides that it landed', async () => {
+    await healed();
+    const { id, first, second } = await signedTwice();
+    await room.chain.send(first.raw);
+    room.localnet.controls.produceSlots(8);
+    await restore();
+    for (const node of [0, 1])
+      room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    await healed();
+    const { end, stop } = landing(id, second.signature);
+    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    stop();
+    await end;
+  });
+});
+
+/** Ends the gap, as looks do that find nothing lost. */
+async function healed(): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        room.localnet.controls.produceSlots(LIFE_AND_MORE);
+        await look();
+        return use.ledger.continuity.pulse();
+      },
+      { timeout: 30_000 },
+    )
+    .toBeNull();
+}

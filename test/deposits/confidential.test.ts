@@ -1,0 +1,65 @@
+import { Connection, Keypair, Transaction, type TransactionInstruction } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it } from 'vitest';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import { holdingsOf } from '../../src/solana/scan/holdings.ts';
+import { ConfidentialToken } from './confidential.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+async function land(
+  payer: Keypair,
+  signers: readonly Keypair[],
+  instructions: readonly TransactionInstruction[],
+) {
+  const connection = new Connection(room.localnet.rpcUrls[0] ?? '', 'processed');
+  const { blockhash } = await connection.getLatestBlockhash();
+  const transaction = new Transaction({ feePayer: payer.publicKey, recentBlockhash: blockhash });
+  transaction.add(...instructions);
+  transaction.sign(payer, ...signers);
+  await connection.sendRawTransaction(transaction.serialize());
+  room.finalize();
+}
+
+function reconcile() {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
+  return new MockActivityEnvironment().run(() => activities.reconcilePage(null));
+}
+
+async function told(): Promise<readonly (readonly [string, string])[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, subject }) => [kind, subject] as const);
+}
+
+it('says of a confidential account that its receiver must apply what waits in it, until that is done', async () => {
+  const owner = Keypair.generate();
+  const wallet = owner.publicKey.toBase58();
+  await room.scanAll(room.scanner());
+  await room.ledger.addresses.import([{ address: wallet, path: 'm' }]);
+  await room.localnet.airdrop(wallet, 1_000_000_000n);
+  const token = new ConfidentialToken(owner.publicKey);
+  const account = token.account.toBase58();
+  await land(owner, [token.mint], token.create(10_000_000, 5_000n));
+  await land(owner, [], token.configure());
+  await room.scanAll(room.scanner());
+  expect(await holdingsOf(room.pool, wallet)).toMatchObject({ pending: [] });
+  expect(await reconcile()).toMatchObject({ differences: 0, confidential: 0 });
+
+  await land(owner, [], [token.deposit(1_200n), token.deposit(300n)]);
+  await room.scanAll(room.scanner());
+  const shown = await holdingsOf(room.pool, wallet);
+  expect(shown.pending).toEqual([account]);
+  expect(shown.holdings.find((one) => one.account === account)?.amount).toBe(3_500n);
+  const { value } = await new Connection(room.localnet.rpcUrls[0] ?? '').getAccountInfoAndContext(
+    token.account,
+  );
+  expect(value?.data.length).toBeGreaterThan(165);
+  expect(await reconcile()).toMatchObject({ differences: 0, confidential: 1 });
+  expect(await told()).toEqual([['confidential_pending', account]]);
+
+  await land(owner, [], [token.apply(2n)]);
+  await room.scanAll(room.scanner());
+  expect(await reconcile()).toMatchObject({ differences: 0, confidential: 0 });
+  expect(await told()).toEqual([]);
+});

@@ -1,0 +1,124 @@
+import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+function reconcile(changes: { readonly scans?: boolean } = {}): Promise<ReconciledPage> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
+  return new MockActivityEnvironment().run(() => activities.reconcilePage(null));
+}
+
+/** A wallet that we pay from, which had SOL and tokens before we ever looked at it. */
+async function fundedBefore(): Promise<Keypair> {
+  const hot = Keypair.generate();
+  const address = hot.publicKey.toBase58();
+  await room.localnet.airdrop(address, 5_000_000_000n);
+  await room.localnet.mintTo(room.localnet.feeMint.address, address, 9_000_000n);
+  room.finalize();
+  await room.ledger.watched.addHot([address]);
+  return hot;
+}
+
+/** The wallet pays a stranger, and the fee; then somebody tops it up. */
+async function moves(hot: Keypair): Promise<void> {
+  const { blockhash } = await latestBlockhash(room.pool);
+  const toPubkey = Keypair.generate().publicKey;
+  const message = new TransactionMessage({
+    payerKey: hot.publicKey,
+    recentBlockhash: blockhash,
+    instructions: [SystemProgram.transfer({ fromPubkey: hot.publicKey, toPubkey, lamports: 1_000_000_000n })],
+  });
+  const transaction = new VersionedTransaction(message.compileToV0Message());
+  transaction.sign([hot]);
+  const raw = Buffer.from(transaction.serialize()).toString('base64');
+  await room.pool.read((node) => sendTransaction(node, raw));
+  await room.localnet.airdrop(hot.publicKey.toBase58(), 7_000_000n);
+  await room.localnet.mintTo(room.localnet.mint.address, hot.publicKey.toBase58(), 3_000_000n);
+  room.finalize();
+}
+
+async function differencesOf(hot: Keypair): Promise<readonly string[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const wallet = hot.publicKey.toBase58();
+  return rows
+    .filter(({ kind, details }) => kind === 'balance_difference' && details.wallet === wallet)
+    .map(({ message }) => message);
+}
+
+describe('a hot wallet is reconciled with the scan', () => {
+  it('from what it held at the first look on, and by all that came and went since', async () => {
+    await room.scanAll(room.scanner());
+    const hot = await fundedBefore();
+    const address = hot.publicKey.toBase58();
+    await room.scanAll(room.scanner());
+    expect(await reconcile()).toMatchObject({ complete: true, differences: 0, unread: 0 });
+    const baseline = await room.ledger.baselines.of(address);
+    expect(baseline?.balances).toMatchObject([
+      { asset: room.localnet.feeMint.address, amount: 9_000_000n },
+      { account: address, asset: 'SOL', amount: 5_000_000_000n },
+    ]);
+    await moves(hot);
+    await room.scanAll(room.scanner());
+    expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
+    expect(await room.ledger.baselines.of(address)).toEqual(baseline);
+    await room.ledger.db.deleteFrom('outflow').where('wallet', '=', address).execute();
+    expect(await reconcile()).toMatchObject({ differences: 1 });
+    expect(await differencesOf(hot)).toEqual([
+      expect.stringMatching(/holds 4006995000 of SOL .* it should be 5007000000$/),
+    ]);
+  });
+
+  it('not from a slot behind which blocks were not looked through for it', async () => {
+    const hot = await fundedBefore();
+    const wallet = hot.publicKey.toBase58();
+    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const balances = [{ account: wallet, asset: 'SOL', amount: 1n }];
+    const take = (slot: bigint, replaces: bigint | null) =>
+      room.ledger.baselines.take({ wallet, slot, balances, replaces });
+    expect(await take(cursor - 1n, null)).toBe(false);
+    expect(await take(cursor, null)).toBe(true);
+    expect(await take(cursor + 1n, null)).toBe(false);
+    expect((await room.ledger.baselines.of(wallet))?.slot).toBe(cursor);
+    expect(await take(cursor + 1n, cursor)).toBe(true);
+    expect((await room.ledger.baselines.of(wallet))?.slot).toBe(cursor + 1n);
+  });
+});
+
+describe('a hot wallet is reconciled where nothing is scanned', () => {
+  it('by what nodes list for it, from one look to the next', async () => {
+    const hot = await fundedBefore();
+    const address = hot.publicKey.toBase58();
+    await room.newDepositAddress();
+    const first = await reconcile({ scans: false });
+    expect(first).toMatchObject({ complete: true, next: null });
+    expect(first.wallets).toBe((await room.ledger.watched.page(null, 1_000, 'hot')).length);
+    const before = await room.ledger.baselines.of(address);
+    await moves(hot);
+    const { controls } = room.localnet;
+    for (const node of [0, 1])
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    await reconcile({ scans: false });
+    expect(await differencesOf(hot)).toHaveLength(2);
+    expect(await room.ledger.baselines.of(address)).toEqual(before);
+    controls.clearFaults();
+    await reconcile({ scans: false });
+    expect(await differencesOf(hot)).toEqual([]);
+    const after = await room.ledger.baselines.of(address);
+    expect(after?.slot).toBeGreaterThan(before?.slot ?? 0n);
+    expect(after?.balances.find(({ asset }) => asset === 'SOL')?.amount).toBe(4_006_995_000n);
+  });
+});
+
+describe('where nothing was scanned yet', () => {
+  it('a look ends, and says that it is not complete', async () => {
+    const { db } = room.ledger;
+    await db.deleteFrom('scanCursor').execute();
+    expect(await reconcile()).toMatchObject({ complete: false, wallets: 0, next: null });
+  });
+});

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { measureLargeBlocks } from '../../bench/scan/large-block.ts';
+
+const BLOCKS = 8;
+const PATIENCE_MS = 600_000;
+/** docs/figures.md states these. */
+const MOST_MEGABYTES = 600;
+const MOST_IN_CATCH_UP = 1_000;
+
+test('blocks of 50 MB, packed by nodes, are scanned to committed rows in bounded memory', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const figures = await measureLargeBlocks(BLOCKS);
+  expect(figures.largeBlockMegabytes).toBeGreaterThan(49);
+  expect(figures.largeBlockPeakMegabytes).toBeLessThan(MOST_MEGABYTES);
+  expect(figures.largeBlockCatchUpPeakMegabytes).toBeLessThan(MOST_IN_CATCH_UP);
+});

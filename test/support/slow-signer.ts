@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { readConfigOrExit } from '../../src/platform/config.ts';
+import { shutdownSignal } from '../../src/platform/shutdown.ts';
+import type { Signer } from '../../src/signing/signer.ts';
+import { runWorkers } from '../../src/workers/run.ts';
+import { signerWorker } from '../../src/workers/signer.ts';
+
+/** The real signer with a key that lets everybody wait for SLOW_MS. */
+const config = readConfigOrExit(process.env, 'signer');
+const delay = Number(process.env['SLOW_MS']);
+const slowly = (signer: Signer): Signer => ({
+  address: signer.address,
+  sign: async (message) => {
+    await sleep(delay);
+    return signer.sign(message);
+  },
+});
+const staff = async (connection: NativeConnection) => [await signerWorker(config, connection, slowly)];
+await runWorkers(config, staff, shutdownSignal().signal);

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { query, reaches, sol, until } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
+
+const use = useStack(100, { SLUICE_LANDINGS_AT_ONCE: '2' });
+
+async function openAlerts(): Promise<readonly string[]> {
+  const text = 'select kind from alert where closed_at is null';
+  return (await query<{ kind: string }>(use.stack, text)).map(({ kind }) => kind);
+}
+
+/** Whether a round that starts now comes to its end. */
+async function rounds(schedule: 'orphans' | 'nodeWatch' | 'walletWatch'): Promise<void> {
+  const handle = use.temporal.schedule.getHandle(schedule);
+  const count = async () => (await handle.describe()).info.recentActions.length;
+  const before = await count();
+  await until(async () => {
+    await handle.trigger();
+    return (await count()) > before;
+  });
+  const { action } = (await handle.describe()).info.recentActions.at(-1) ?? {};
+  if (action === undefined) throw new Error('the round has begun');
+  await use.temporal.workflow
+    .getHandle(action.workflow.workflowId, action.workflow.firstExecutionRunId)
+    .result();
+}
+
+it('payments that wait for days hold up no other step', async () => {
+  const { sluice, chain } = use;
+  await chain.swallowSends();
+  await chain.disturb('getSignatureStatuses', { kind: 'http', status: 503 });
+  for (const id of ['one', 'two']) {
+    await sluice.withdraw(sol(id));
+    await reaches(sluice, id, 'sending');
+  }
+  await sluice.withdraw(sol('three'));
+  await reaches(sluice, 'three', 'preparing');
+
+  await sluice.withdraw(sol('ours', { destination: use.stack.hotWallet }));
+  await reaches(sluice, 'ours', 'rejected');
+  await sluice.withdraw(sol('asked', { acceptEmptyWallet: false }));
+  await reaches(sluice, 'asked', 'awaiting_confirmation');
+  expect((await sluice.cancel('asked')).status).toBe('cancelled');
+
+  const cursor = async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0');
+  const before = await cursor();
+  await until(async () => (await cursor()) > before + 20n);
+  for (const schedule of ['orphans', 'walletWatch', 'nodeWatch'] as const) await rounds(schedule);
+  await chain.disturb('*', { kind: 'http', status: 503 }, [1]);
+  await until(async () => {
+    await rounds('nodeWatch');
+    return (await openAlerts()).includes('too_few_nodes');
+  });
+  expect((await sluice.get('three')).status).toBe('preparing');
+
+  await chain.heal();
+  for (const id of ['one', 'two', 'three']) expect((await sluice.waitForFinal(id)).status).toBe('finalized');
+}, 240_000);

@@ -4,6 +4,7 @@ import type { Inflow } from '../domain/deposit.ts';
 import { finalizedKey } from '../domain/deposit-key.ts';
 import { isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
+import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposit-writing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -126,7 +127,7 @@ function arrivalIn({ slot, inflows }: Shown, sought: Inflow & { readonly slot: b
 }
 
 function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {
-  const { id, signature, asset, amount, account, reason } = row;
+  const { signature, asset, amount, account, reason } = row;
   const named = (agrees: boolean): readonly string[] =>
     testimonies.flatMap(({ node, arrival }) =>
       (arrival !== null && isAlike(arrival, row)) === agrees ? [node] : [],
@@ -137,7 +138,7 @@ function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {
   const as = reason === null ? '' : ` as ${reason}`;
   return {
     kind: 'deposit_unconfirmed',
-    subject: id.toString(),
+    subject: depositId(row),
     message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}${as}: it stays pending`,
     details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
   };

@@ -75,9 +75,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
-    const why = haltAfter(error)?.why ?? null;
-    if (why === null) throw error;
-    return otherwise(why);
+    return otherwise(haltAfter(error).why);
   }
 }
 

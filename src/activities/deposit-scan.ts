@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cancellationSignal } from '@temporalio/activity';
+import { cancellationSignal, log } from '@temporalio/activity';
 import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
-import { haltAfter, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isDefect, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -32,36 +32,42 @@ export function createDepositScan(deps: DepositScanDeps) {
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();
-      const failed = new AbortController();
       const end = AbortSignal.any([
         cancellationSignal(),
         AbortSignal.timeout(seconds * 1_000),
-        failed.signal,
         ...(deps.stop === undefined ? [] : [deps.stop]),
       ]);
       try {
         const confirmer = new DepositConfirmer(deps);
         const announcer = new DepositAnnouncer(deps);
+        const beside: Beside = { deps, end, defects: new Map() };
         const [status] = await Promise.all([
-          follow(deps, reporter, since, end),
-          keepLooking(deps, () => confirmer.confirm(), end),
-          look(deps, () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
-          ...(deps.announces === true ? [keepLooking(deps, () => announcer.announce(), end)] : []),
+          follow(beside, reporter, since),
+          keepLooking(beside, 'confirming deposits', () => confirmer.confirm()),
+          look(beside, 'pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
+          ...(deps.announces === true
+            ? [keepLooking(beside, 'announcing deposits', () => announcer.announce())]
+            : []),
         ]);
         return status;
       } finally {
-        failed.abort();
         reporter.stop();
       }
     },
   };
 }
 
+/** What is done beside the scan, and why it fails, by its name, where nobody has foreseen that: nothing of it ends the scan. */
+interface Beside {
+  readonly deps: DepositScanDeps;
+  readonly end: AbortSignal;
+  readonly defects: Map<string, string>;
+}
+
 async function follow(
-  deps: DepositScanDeps,
+  { deps, end, defects }: Beside,
   reporter: ScanReporter,
   stoodSince: string | null,
-  end: AbortSignal,
 ): Promise<ScanStatus> {
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
@@ -72,7 +78,8 @@ async function follow(
   let status = statusOf(last, pace, since, new Date());
   while (!end.aborted) {
     const began = performance.now();
-    const { stand, blocks } = await attempt(scanner, last);
+    const { stand: reached, blocks } = await attempt(scanner, last);
+    const stand = withDefects(reached, defects);
     const now = new Date();
     since = standsSince(stand, since, now);
     await alarms.note(stand, since, now).catch(() => undefined);
@@ -91,9 +98,17 @@ async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: S
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
     const halt = haltAfter(error);
-    if (halt === null) throw error;
+    if (isDefect(halt)) log.error('a step of the scan failed', { error });
     return { stand: { cursor: last.cursor, tip: last.tip, ...halt }, blocks: 0 };
   }
+}
+
+/** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */
+function withDefects(stand: Stand, defects: ReadonlyMap<string, string>): Stand {
+  const [first] = defects;
+  if (first === undefined || 'why' in stand) return stand;
+  const { cursor, tip } = stand;
+  return { cursor, tip, state: 'waiting', why: first.join(': ') };
 }
 
 function standOf(step: Step): Stand {
@@ -129,24 +144,24 @@ function standOf(step: Step): Stand {
 }
 
 /** Does this again and again beside the scan. */
-async function keepLooking(
-  deps: DepositScanDeps,
-  work: () => Promise<unknown>,
-  end: AbortSignal,
-): Promise<void> {
-  while (!end.aborted) {
-    await look(deps, work);
-    await rest(deps.pollMs ?? POLL_MS, end);
+async function keepLooking(beside: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
+  while (!beside.end.aborted) {
+    await look(beside, name, work);
+    await rest(beside.deps.pollMs ?? POLL_MS, beside.end);
   }
 }
 
-/** Does this unless the scan is paused; where it fails because nodes or the database are away it is left to the next time. */
-async function look({ ledger }: DepositScanDeps, work: () => Promise<unknown>): Promise<void> {
+/** Does this unless the scan is paused; where it fails it is left to the next time. */
+async function look({ deps, defects }: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
   try {
-    await ledger.scanPauses.assertNone();
+    await deps.ledger.scanPauses.assertNone();
     await work();
+    defects.delete(name);
   } catch (error) {
-    if (haltAfter(error) === null) throw error;
+    const halt = haltAfter(error);
+    if (!isDefect(halt)) return;
+    if (!defects.has(name)) log.error(`${name} failed`, { error });
+    defects.set(name, halt.why);
   }
 }
 

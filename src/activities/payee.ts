@@ -1,3 +1,4 @@
+import type { WatchKind } from '../domain/deposit.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
@@ -40,8 +41,8 @@ export interface Payee {
 
 export interface PayeeRules {
   readonly hotWallet: string;
-  /** Whether an address is one of ours beside the hot wallet: one that paid before, a nonce account. Default: none is. */
-  readonly isOurs?: (address: string) => Promise<boolean>;
+  /** What an address is to us beside the hot wallet: one that paid before, a nonce account, a deposit address. Default: none is anything. */
+  readonly kindOf?: (address: string) => Promise<WatchKind | undefined>;
   /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;
   readonly tokenPolicy: TokenPolicy;
@@ -74,21 +75,17 @@ export async function readPayee(
   };
 }
 
-async function ownAddresses({ hotWallet, isOurs }: PayeeRules, asked: string): Promise<ReadonlySet<string>> {
-  return new Set((await isOurs?.(asked)) === true ? [hotWallet, asked] : [hotWallet]);
-}
-
 async function destinationRefusal(
   chain: Chain,
   rules: PayeeRules,
   row: WithdrawalRow,
   shown: ShownAccount,
 ): Promise<Refusal | null> {
-  const ours = await ownAddresses(rules, row.destination);
+  const own = row.destination === rules.hotWallet ? 'hot' : await rules.kindOf?.(row.destination);
   const destination = await readTwice(
     chain,
     [shown],
-    ([account = null]) => classifyDestination(row.destination, account, { ours }),
+    ([account = null]) => classifyDestination(row.destination, account, own),
     ({ kind }) => DOUBTS[kind],
   );
   if (destination.kind === 'rejected') return refused(destination.reason);

@@ -10,6 +10,7 @@ const KINDS = ['scan_gap', 'scan_stopped'] as const;
 /** What stands still for so long without a word is an alarm, too. */
 const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
+const DEFECT = 'a step fails for a reason that nobody has foreseen';
 
 /** Keeps the alerts about a scan that stands still in step with how it stands. */
 export class ScanAlarms {
@@ -46,9 +47,10 @@ export class ScanAlarms {
 
 /**
  * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`paused`,
- * `stopped`): a block of a version that this build cannot read is never skipped. Null for what is a defect.
+ * `stopped`): a block of a version that this build cannot read is never skipped. What nobody has foreseen is waited for, too: another
+ * try, or another worker, may get over it, and the alert of a long wait tells people what it is.
  */
-export function haltAfter(error: unknown): Halt | null {
+export function haltAfter(error: unknown): Halt {
   if (error instanceof ScanPaused) {
     const { who, why, since } = error.pause;
     return { state: 'paused', who, why, since };
@@ -58,6 +60,13 @@ export function haltAfter(error: unknown): Halt | null {
     return { state, why: error.message };
   }
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
-  if (isDatabaseAway(error)) return { state: 'waiting', why: 'the database is away' };
-  return null;
+  const message = error instanceof Error ? error.message : String(error);
+  if (isDatabaseAway(error))
+    return { state: 'waiting', why: `the database cannot be written to: ${message}` };
+  return { state: 'waiting', why: `${DEFECT}: ${error instanceof Error ? error.name : 'error'}: ${message}` };
+}
+
+/** True for how a scan stands after what nobody has foreseen. */
+export function isDefect(halt: Halt): boolean {
+  return halt.why.startsWith(DEFECT);
 }

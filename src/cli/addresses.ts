@@ -13,6 +13,7 @@ export function registerAddresses(program: Command): void {
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
+  registerRelease(addresses);
 }
 
 function registerImport(addresses: Command): void {
@@ -24,11 +25,15 @@ function registerImport(addresses: Command): void {
       '--since <slot>',
       'they may have been paid from this slot on: audit them before they are given out',
     )
+    .option(
+      '--kept-back',
+      'after a restore: users may have the new ones; watch them, and give them to nobody',
+    )
     .option(...JSON_OPTION)
-    .action((file, options) =>
+    .action((file, { since, keptBack = false, ...options }) =>
       run(options, async (output) => {
-        const since = options.since === undefined ? {} : { since: options.since };
-        const done = await connect().depositAddresses.import(await readManifest(file), since);
+        const how = { keptBack, ...(since === undefined ? {} : { since }) };
+        const done = await connect().depositAddresses.import(await readManifest(file), how);
         const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free`;
         output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
         return EXIT.ok;
@@ -58,6 +63,23 @@ function registerUsers(addresses: Command): void {
       run(options, async (output) => {
         const shown = await connect().depositAddresses.get(address);
         output.result(shown, renderAddress(shown));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function registerRelease(addresses: Command): void {
+  addresses
+    .command('release')
+    .description(
+      'give out again what was kept back since the record was restored: only if no user was given one after the backup',
+    )
+    .argument('<why>', 'for whoever asks later')
+    .option(...JSON_OPTION)
+    .action((why, options) =>
+      run(options, async (output) => {
+        const done = await connect().depositAddresses.release(why);
+        output.result(done, `${done.released} released; ${done.free} are free`);
         return EXIT.ok;
       }),
     );

@@ -16,8 +16,10 @@ export type { Audit, AuditDifference, AuditQuestion, AuditReport } from './audit
 export type {
   AddressImport,
   AddressManifest,
+  AddressRelease,
   DepositAddress,
   DepositAddressState,
+  ImportOptions,
   TokenAccount,
   Warning,
 } from './deposit-addresses.ts';

@@ -31,12 +31,24 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
+/** How a manifest is taken in; see {@link DepositAddressCalls.import}. */
+export interface ImportOptions {
+  readonly since?: string;
+  readonly keptBack?: boolean;
+}
+
 /** What an import did: addresses that are new, those that were there already, and how many can be given out now. */
 export interface AddressImport {
   readonly imported: number;
   readonly known: number;
   readonly free: number;
   readonly warnings: readonly Warning[];
+}
+
+/** How many addresses were kept back until now, and how many can be given out. */
+export interface AddressRelease {
+  readonly released: number;
+  readonly free: number;
 }
 
 /** Where a token for a deposit address arrives. */
@@ -64,7 +76,8 @@ export class DepositAddressCalls {
   /**
    * The one address of this user: taken from the pool the first time, the same ever after. It is watched when it is answered.
    *
-   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty.
+   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
+   * where the record was restored and may have forgotten whose an address is.
    */
   assign(userRef: string): Promise<DepositAddress> {
     return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } });
@@ -82,12 +95,21 @@ export class DepositAddressCalls {
 
   /**
    * Takes the addresses of a manifest into the pool; the same again changes nothing. With `since`, a slot, they may have been paid
-   * before: they are audited from there, and given out after that.
+   * before: they are audited from there, and given out after that. With `keptBack` the new ones are watched, and given to nobody: for
+   * those that users were given in a newer record than the one that was restored.
    *
    * @throws SluiceError `ManifestRejected` (422), which names the field.
    */
-  import(manifest: AddressManifest, options: { readonly since?: string } = {}): Promise<AddressImport> {
+  import(manifest: AddressManifest, options: ImportOptions = {}): Promise<AddressImport> {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
+  }
+
+  /**
+   * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
+   * one after the backup: else two users get the same.
+   */
+  release(why: string): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } });
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */

@@ -31,6 +31,8 @@ export const ALERT_KINDS = [
   'audit_incomplete',
   /** Few deposit addresses are left to hand out. Subject: `sluice`. */
   'addresses_low',
+  /** Addresses that nobody had in a restored record are kept back: users may have them. Subject: `sluice`. */
+  'addresses_doubtful',
   /** What the chain shows in an account is not the sum of what is on record. Subject: the account and the asset. */
   'balance_difference',
   /** Confidential transfers wait until their receiver applies them. Subject: the token account. */

@@ -12,9 +12,10 @@ export type DepositState = (typeof DEPOSIT_STATES)[number];
 
 /**
  * Where a deposit address is. `auditing`: watched, and what came before is still looked for; `free` -> `assigned` to one user for
- * ever; `used`: something arrived before it was assigned, so that it is never given out.
+ * ever; `used`: something arrived before it was assigned, so that it is never given out; `doubtful`: was not assigned in a record
+ * that was restored, so that a user may have it, until an operator knows that none has.
  */
-export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used'] as const;
+export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
 
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 

@@ -18,7 +18,7 @@ export const ERROR_KINDS = {
   RecordInDoubt: {
     status: 503,
     retryable: true,
-    title: 'The record may not know of a payment that is on its way: nothing is ended without one',
+    title: 'The record may not know all that was done: what cannot be taken back waits',
   },
   AlertsUnseen: {
     status: 409,
@@ -47,6 +47,11 @@ export const ERROR_KINDS = {
   },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  FeedBehind: {
+    status: 409,
+    retryable: false,
+    title: 'The feed has not come so far: the record is older than what was read of it',
+  },
   NoFreeAddress: { status: 503, retryable: true, title: 'No deposit address is free: import more' },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
   NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },

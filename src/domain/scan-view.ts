@@ -2,6 +2,9 @@ import type { GOING_ON, ScanPosition, ScanRange, ScanStatus, STANDING_STILL } fr
 import type { Pace } from './scan-pace.ts';
 import type { BlockName } from './scan-walk.ts';
 
+/** A worker that reads says so again each minute. */
+const OUTDATED_MS = 300_000;
+
 /** What keeps the scan where it is; `why` is one sentence for people. */
 export type Halt =
   | { readonly state: (typeof STANDING_STILL)[number]; readonly why: string }
@@ -43,4 +46,9 @@ export function positionOf(
     tip: tip?.toString() ?? null,
     lag: lag?.toString() ?? null,
   };
+}
+
+/** True where a run has heard of no worker for so long that what it heard says nothing of now. One that catches up hears only of whole ranges. */
+export function isOutdated({ state, at }: ScanStatus, now: Date): boolean {
+  return state !== 'catch-up' && at !== null && now.getTime() - Date.parse(at) > OUTDATED_MS;
 }

@@ -5,6 +5,7 @@ export const WEBHOOK_EVENTS = [
   'deposit.pending',
   'deposit.final',
   'deposit.dropped',
+  'deposit.not_credited',
   'withdrawal.awaiting_confirmation',
   'withdrawal.awaiting_funds',
   'withdrawal.sending',

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { AddressImport, DepositAddress, Warning } from '../client/deposit-addresses.ts';
+import type { AddressImport, AddressRelease, DepositAddress, Warning } from '../client/deposit-addresses.ts';
 import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import type { ExplorerSettings } from './explorer.ts';
-import { addressParam, position, problems, time, u64, userRef, WarningBody } from './schemas.ts';
+import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
 /** Whose manifests are taken, and when the pool is low. */
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
@@ -60,12 +60,18 @@ const ImportedBody = z
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
 
+const ReleasedBody = z
+  .object({ released: z.int(), free: z.int() })
+  .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
+
 /** Routes of `/v1/deposit-addresses`. */
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
     const { lowWater, manifestKey } = addresses;
-    writeRoutes(app, new AddressPool(ledger, lowWater), { manifestKey, cluster: explorer.cluster });
+    const pool = new AddressPool(ledger, lowWater);
+    writeRoutes(app, pool, { manifestKey, cluster: explorer.cluster });
+    releaseRoute(app, pool);
     readRoutes(app, deps);
   };
 }
@@ -96,14 +102,34 @@ function writeRoutes(app: App, pool: AddressPool, trust: ManifestTrust): void {
       body: z.strictObject({
         manifest: ManifestBody,
         since: position.optional().meta({ description: 'The first slot in which they may have been paid' }),
+        keptBack: z.boolean().optional().meta({
+          description:
+            'Give none of the new ones to anybody: users may have them, in a newer record than this',
+        }),
       }),
       response: { 200: ImportedBody, ...problems },
     },
-    handler: async ({ body: { manifest, since = null } }) => {
+    handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
-      const { low, ...counts } = await pool.import(manifest.entries, since);
+      const { low, ...counts } = await pool.import(manifest.entries, since, { keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
+  });
+}
+
+function releaseRoute(app: App, pool: AddressPool): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses/release',
+    schema: {
+      tags,
+      summary: 'Give out again what was kept back since the record was restored',
+      description:
+        'For those alone who know that no user was given an address after the backup was made: else two users get the same one.',
+      body: z.strictObject({ why }),
+      response: { 200: ReleasedBody, ...problems },
+    },
+    handler: ({ caller: who, body }) => pool.release(who, body.why),
   });
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../domain/deposit.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
+import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type ExplorerSettings, explorerLink } from './explorer.ts';
@@ -17,7 +18,7 @@ const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
 const DepositBody = z
   .object({
-    id: u64,
+    id: z.string(),
     signature: z.string(),
     slot: u64,
     blockhash: z.string().nullable(),
@@ -103,7 +104,7 @@ function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: Explo
 
 function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
   return {
-    id: row.id.toString(),
+    id: depositId(row),
     signature: row.signature,
     slot: row.slot.toString(),
     blockhash: row.blockhash,

@@ -10,7 +10,7 @@ import {
   type ScanPosition,
   type ScanStatus,
 } from '../domain/scan.ts';
-import { positionOf } from '../domain/scan-view.ts';
+import { isOutdated, positionOf } from '../domain/scan-view.ts';
 import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScanPauseRow } from '../ledger/scan-pauses.ts';
@@ -94,6 +94,7 @@ function standOnRecord(
     return { ...positionIn(told), state: 'paused', who, why, since: since.toISOString() };
   }
   const open = gaps.find(({ state }) => state === 'open');
+  if (isOutdated(told, new Date())) return { ...positionIn(told), state: 'silent' };
   const isOver = told.state === 'paused' || (told.state === 'gap' && open === undefined);
   return isOver ? { ...positionIn(told), state: 'starting' } : told;
 }

@@ -11,6 +11,12 @@ export interface Imported {
   readonly low: Alarm | null;
 }
 
+/** What a release came to: how many were kept back until now, and how many can be given out. */
+export interface Released {
+  readonly released: number;
+  readonly free: number;
+}
+
 /** Addresses on their way into the pool and out of it, with an alert on how many are left. */
 export class AddressPool {
   readonly #addresses: DepositAddresses;
@@ -27,7 +33,7 @@ export class AddressPool {
     this.#lowWater = lowWater;
   }
 
-  /** The user's address, which is watched before it is answered. Throws NoFreeAddress, and Unavailable before the scan has begun. */
+  /** The user's address, which is watched before it is answered. See `DepositAddresses.assign` for what it throws. */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);
     if (known !== undefined) return known;
@@ -39,10 +45,22 @@ export class AddressPool {
   }
 
   /** Takes in addresses that somebody has vouched for; see `DepositAddresses.import`. */
-  async import(entries: readonly NewAddress[], since: bigint | null): Promise<Imported> {
-    const counts = await this.#addresses.import(entries, since);
+  async import(
+    entries: readonly NewAddress[],
+    since: bigint | null,
+    options: { readonly keptBack?: boolean } = {},
+  ): Promise<Imported> {
+    const counts = await this.#addresses.import(entries, since, options);
     const free = await this.#addresses.freeCount();
     return { ...counts, free, low: await this.#watch(free) };
+  }
+
+  /** Lets those be assigned again that a restored record kept back, for whoever knows that no user has one. */
+  async release(who: string, why: string): Promise<Released> {
+    const released = await this.#addresses.release(who, why);
+    const free = await this.#addresses.freeCount();
+    await this.#watch(free);
+    return { released, free };
   }
 
   async #watch(free: number): Promise<Alarm | null> {

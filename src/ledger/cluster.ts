@@ -63,7 +63,7 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a record on which nothing was ever asked for, composed, credited or listed, with the positions that it had on that chain, so that
+   * Unbinds a record on which nothing was ever asked for, composed, credited, listed or given to a user, with the positions that it had on that chain, so that
    * the next worker binds it anew, and trusts it after a quarantine: a record that was restored from before its first row looks just like
    * it. Answers what it was bound to. Throws ClusterInUse where anything was, and in a copy that was written to elsewhere.
    */
@@ -73,6 +73,7 @@ export class Cluster {
         trx,
       );
       for (const table of OF_THE_CHAIN) await refuseAnyOf(trx, table);
+      await refuseAssigned(trx);
       await disown(trx);
       await trx.deleteFrom('walletHistory').execute();
       await trx.deleteFrom('nodeLedger').execute();
@@ -90,5 +91,18 @@ async function refuseAnyOf(trx: Transaction<Tables>, table: (typeof OF_THE_CHAIN
   if (found === undefined) return;
   const message =
     'this record holds withdrawals or transactions of its cluster, and belongs to it for ever: give another cluster a database of its own';
+  throw new DomainError('ClusterInUse', message);
+}
+
+/** Without a cursor nothing that its user pays would be seen until the next scan begins, at a block of then. */
+async function refuseAssigned(trx: Transaction<Tables>): Promise<void> {
+  const found = await trx
+    .selectFrom('depositAddress')
+    .select('userRef')
+    .where('userRef', 'is not', null)
+    .limit(1)
+    .executeTakeFirst();
+  if (found === undefined) return;
+  const message = `user ${found.userRef} has a deposit address of this record, and may pay to it on its cluster at any time: give another cluster a database of its own`;
   throw new DomainError('ClusterInUse', message);
 }

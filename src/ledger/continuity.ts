@@ -1,6 +1,9 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
+import { doubtFree } from './deposit-addresses.ts';
+import { renumber } from './deposit-feed.ts';
+import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS } from './doubt.ts';
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
 export interface Gap {
@@ -11,19 +14,8 @@ export interface Gap {
   readonly noncesSettled: boolean;
 }
 
-/** Without a pulse for so long the record may be an older one put in the place of a newer. */
-const LONGEST_SILENCE_SECONDS = 180;
-
 /** The identity of no copy: the record was freed from its cluster. */
 const DISOWNED = 'disowned';
-
-/**
- * Names this very copy of the record: the cluster, its timeline (a failover or a point-in-time recovery begins another), the
- * database and the table of attempts (a dump that is read in makes others).
- */
-const IDENTITY = sql<string>`(select system_identifier from pg_control_system()) || '/'
-  || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
-  || (select oid from pg_database where datname = current_database()) || '/' || 'attempt'::regclass::oid`;
 
 /**
  * Tells whether this record goes on from what was written last. The row is part of what a backup restores, so it speaks of the past;
@@ -61,36 +53,48 @@ export class Continuity {
    * `noncesSettled` where it was asked for after no attempt of before could use a durable nonce any more.
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
-    await this.#replace(instead, {
-      quarantineHeight: height,
-      quarantineIdentity: IDENTITY,
-      noncesSettled,
-    });
+    const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };
+    await this.#db.transaction().execute((trx) => replaceGap(trx, instead, values));
   }
 
-  /** Ends the gap, for whoever has seen that a quorum has finalized more than `height` and judged the wallet's history after that. */
+  /**
+   * Ends the gap, for whoever has seen that a quorum has finalized more than `height` and judged the wallet's history after that.
+   * What no chain tells, whose the free addresses are and what was told of deposits, stays lost: the addresses are kept back, the
+   * events counted on from where none can have been.
+   */
   async heal(height: bigint): Promise<void> {
-    await this.#replace(height, {
+    const values = {
       identity: IDENTITY,
       generation: sql<number>`continuity.generation + 1`,
       seenAt: sql<Date>`now()`,
       quarantineHeight: null,
       quarantineIdentity: null,
       noncesSettled: false,
-    });
-  }
-
-  /** What was suspected under the height that is replaced is suspected no more, or must be suspected anew. */
-  async #replace(height: bigint | null, values: UpdateObject<Tables, 'continuity'>): Promise<void> {
+    };
     await this.#db.transaction().execute(async (trx) => {
-      const { numUpdatedRows } = await trx
-        .updateTable('continuity')
-        .set(values)
-        .where(QUARANTINE, 'is not distinct from', height)
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows > 0n) await trx.deleteFrom('lostNonce').execute();
+      await trx.selectFrom('continuity').select('one').forUpdate().executeTakeFirst();
+      const doubt = await isInDoubt(trx);
+      await renumber(trx);
+      if ((await replaceGap(trx, height, values)) && doubt) await doubtFree(trx);
     });
   }
+}
+
+/**
+ * Answers whether it was that height. What was suspected under the one that is replaced is suspected no more, or must be suspected anew.
+ */
+async function replaceGap(
+  trx: Transaction<Tables>,
+  height: bigint | null,
+  values: UpdateObject<Tables, 'continuity'>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('continuity')
+    .set(values)
+    .where(QUARANTINE, 'is not distinct from', height)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n) await trx.deleteFrom('lostNonce').execute();
+  return numUpdatedRows > 0n;
 }
 
 /**

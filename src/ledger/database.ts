@@ -231,12 +231,15 @@ export function connect(databaseUrl: string): Database {
   });
 }
 
-/** Connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), too many connections. */
+/**
+ * What passes by itself or with room made: connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), no
+ * disk, memory or connection left (53), a server that only reads, statements that waited too long or for each other.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53300)$/.test(code) ||
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53...|57014|25006|40001|40P01)$/.test(code) ||
     error.message.startsWith('Connection terminated')
   );
 }

@@ -1,7 +1,10 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import { WHOLE } from '../domain/alerts.ts';
 import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import { closeAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
+import { refuseInDoubt } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import { watch } from './watched.ts';
 
@@ -17,6 +20,7 @@ export interface NewAddress {
 }
 
 const IMPORTED_AT_ONCE = 5_000;
+const DOUBTFUL = 'addresses_doubtful' as const;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {
@@ -28,57 +32,47 @@ export class DepositAddresses {
 
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
-   * on and cannot be assigned before {@link markAudited}; a known one that nobody has, and that is not audited from so early, goes back
-   * to that, also while it is being audited.
+   * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
+   * to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link release}.
    * Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
+    { keptBack = false } = {},
   ): Promise<{ imported: number; known: number }> {
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
       await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
-      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since));
+      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since, keptBack));
     }
     return { imported, known: entries.length - imported };
   }
 
   /**
-   * The address of this user, a free one where the user has none. Throws NoFreeAddress; and Unavailable before the scan has begun, as
-   * what is paid in blocks before its first one is not looked for.
+   * The address of this user, a free one where the user has none. Throws NoFreeAddress; Unavailable before the scan has begun, as
+   * what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
-    if ((await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst()) === undefined)
-      throw new DomainError('Unavailable', 'the scan of blocks has not begun: no address is watched yet');
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
-    throw new DomainError('NoFreeAddress', 'no deposit address is free: import more', { userRef });
+    const message = 'no deposit address is free: import more, or release those that are in doubt';
+    throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
   /** Undefined where none is free, or another call has just given one to this user. */
   async #take(userRef: string): Promise<string | undefined> {
-    const free = this.#db
-      .selectFrom('depositAddress')
-      .select('address')
-      .where('state', '=', 'free')
-      .orderBy('position')
-      .limit(1)
-      .forUpdate()
-      .skipLocked();
     try {
-      const taken = await this.#db
-        .updateTable('depositAddress')
-        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
-        .where('address', '=', free)
-        .returning('address')
-        .executeTakeFirst();
-      return taken?.address;
+      return await this.#db.transaction().execute(async (trx) => {
+        await refuseUnscanned(trx);
+        await refuseInDoubt(trx);
+        return await takeFree(trx, userRef);
+      });
     } catch (error) {
       if (violates(error, 'deposit_address_user_unique')) return undefined;
       throw error;
@@ -109,34 +103,34 @@ export class DepositAddresses {
 
   /** Those whose time before they were watched is still to be audited, the first imported first. */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
-    return this.#rows().where('state', '=', 'auditing').orderBy('position').limit(limit).execute();
+    return this.#rows().where('auditDue', '=', true).orderBy('position').limit(limit).execute();
   }
 
   /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
   async markAudited(address: string, since: bigint): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      const audited = await trx
-        .selectFrom('depositAddress')
-        .select('address')
-        .where('address', '=', address)
-        .where('since', '=', since)
-        .where('state', '=', 'auditing')
-        .forUpdate()
-        .executeTakeFirst();
-      if (audited === undefined) return;
-      // Asked behind the lock, which whatever arrives takes, too: see markUsed.
-      const came = await trx
-        .selectFrom('deposit')
-        .select('id')
-        .where('wallet', '=', address)
-        .where((row) => row.or([row('reason', 'is', null), row('reason', '<>', 'internal')]))
-        .limit(1)
-        .executeTakeFirst();
-      await trx
+    await this.#db
+      .updateTable('depositAddress')
+      .set({ auditDue: false, state: insteadOf('auditing', 'free') })
+      .where('address', '=', address)
+      .where('since', '=', since)
+      .where('auditDue', '=', true)
+      .execute();
+  }
+
+  /** An operator knows that no user has what {@link doubtFree} kept back, and says why. Answers how many may be assigned again, now or once audited. */
+  async release(who: string, why: string): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { numUpdatedRows } = await trx
         .updateTable('depositAddress')
-        .set({ state: came === undefined ? 'free' : 'used' })
-        .where('address', '=', address)
-        .execute();
+        .set({ state: sql<'auditing' | 'free'>`case when audit_due then 'auditing' else 'free' end` })
+        .where('state', '=', 'doubtful')
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return 0;
+      const released = Number(numUpdatedRows);
+      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
+      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
+      await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
+      return released;
     });
   }
 
@@ -149,13 +143,60 @@ export class DepositAddresses {
   }
 }
 
-/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; one that is audited is locked, and stays so. */
+/** Keeps back every address that nobody has: in the newer record that this one was put in the place of, users may have them. */
+export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('depositAddress')
+    .set({ state: 'doubtful' })
+    .where('state', 'in', ['auditing', 'free'])
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) return;
+  const message = `the record was restored: users may have some of ${numUpdatedRows} deposit addresses that nobody has in it. Import new ones; release these only if no address was given out after the backup`;
+  await raiseAlert(trx, {
+    kind: DOUBTFUL,
+    subject: WHOLE,
+    message,
+    details: { kept: Number(numUpdatedRows) },
+  });
+}
+
+/** Before the first block nobody would look for what is paid; the cursor stays until the transaction ends. */
+async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
+  const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+  if (cursor !== undefined) return;
+  const message = 'the scan of blocks has not begun: what is paid to an address now would never be seen';
+  throw new DomainError('Unavailable', message);
+}
+
+async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<string | undefined> {
+  const free = trx
+    .selectFrom('depositAddress')
+    .select('address')
+    .where('state', '=', 'free')
+    .orderBy('position')
+    .limit(1)
+    .forUpdate()
+    .skipLocked();
+  const taken = await trx
+    .updateTable('depositAddress')
+    .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
+    .where('address', '=', free)
+    .returning('address')
+    .executeTakeFirst();
+  return taken?.address;
+}
+
+function insteadOf(state: DepositAddressState, other: DepositAddressState) {
+  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+}
+
+/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; an audit of it goes on. */
 export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
     .updateTable('depositAddress')
-    .set({ state: sql<DepositAddressState>`case state when 'free' then 'used' else state end` })
+    .set({ state: 'used' })
     .where('address', '=', anyOf(wallets))
-    .where('state', 'in', ['auditing', 'free'])
+    .where('state', 'in', ['auditing', 'free', 'doubtful'])
     .execute();
 }
 
@@ -163,20 +204,21 @@ async function importPart(
   trx: Transaction<Tables>,
   entries: readonly NewAddress[],
   since: bigint | null,
+  keptBack: boolean,
 ): Promise<number> {
   const addresses = entries.map(({ address }) => address);
   await watch(trx, addresses, 'deposit');
   if (since !== null)
     await trx
       .updateTable('depositAddress')
-      .set({ state: 'auditing', since })
+      .set({ state: insteadOf('free', 'auditing'), since, auditDue: true })
       .where('address', '=', anyOf(addresses))
-      .where('state', 'in', ['free', 'auditing'])
       .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
       .execute();
-  const state = since === null ? 'free' : 'auditing';
-  const columns = ['address', 'path', 'state', 'since'] as const;
-  const rows = entries.map(({ address, path }) => ({ address, path, state, since }) as const);
+  const state = keptBack ? 'doubtful' : since === null ? 'free' : 'auditing';
+  const columns = ['address', 'path', 'state', 'since', 'auditDue'] as const;
+  const auditDue = since !== null;
+  const rows = entries.map(({ address, path }) => ({ address, path, state, since, auditDue }) as const);
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('depositAddress')
     .columns(columns)

@@ -1,12 +1,14 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { DepositState } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import { depositNews } from './news.ts';
 import { writeEvents } from './outbox.ts';
 
-/** What became of a deposit, and the deposit as it was then. Sequences begin at 1 and have no gap. */
+/** What became of a deposit, and the deposit as it was then. Sequences begin at 1, and have a gap only where the record was restored. */
 export interface DepositEvent {
   readonly sequence: bigint;
   readonly kind: DepositState;
@@ -22,7 +24,10 @@ export class DepositFeed {
     this.#db = db;
   }
 
-  /** The events above `after`, the first first; those alone whose deposit and kind (`state`) the filter lets through. */
+  /**
+   * The events above `after`, the first first; those alone whose deposit and kind (`state`) the filter lets through. Throws FeedBehind
+   * where no event of that number was ever told by this record, RecordInDoubt while that may be because it was restored.
+   */
   async events(
     after: bigint,
     limit: number,
@@ -35,6 +40,7 @@ export class DepositFeed {
       .where('event.sequence', '>', after);
     if (state !== undefined) query = query.where('event.kind', '=', state);
     const rows = await query.orderBy('event.sequence').limit(limit).execute();
+    if (rows.length === 0) await this.#refuseBehind(after);
     return rows.map(({ sequence, kind, at, amountThen, reasonThen, ...deposit }) => ({
       sequence,
       kind,
@@ -42,6 +48,33 @@ export class DepositFeed {
       deposit: { ...deposit, state: kind, amount: amountThen, reason: reasonThen },
     }));
   }
+
+  async #refuseBehind(after: bigint): Promise<void> {
+    const { last, doubt } = await this.#db
+      .selectFrom('depositFeed')
+      .select(['lastSequence as last', DOUBT.as('doubt')])
+      .executeTakeFirstOrThrow();
+    if (after <= last) return;
+    const message = `after: the newest event is ${last}, so that ${after} was told by a newer record than this`;
+    const context = { field: 'after', last: last.toString() };
+    throw new DomainError(doubt === null ? 'FeedBehind' : 'RecordInDoubt', message, context);
+  }
+}
+
+/**
+ * A record that may be an older one counts on from far above whatever the newer may have told, once for each such doubt, so that
+ * no reader of that takes new events for some that it has: microseconds of now, which grow faster than events come.
+ */
+export async function renumber(trx: Transaction<Tables>): Promise<void> {
+  await trx
+    .updateTable('depositFeed')
+    .set({
+      lastSequence: sql<bigint>`greatest(last_sequence, (extract(epoch from clock_timestamp()) * 1000000)::bigint)`,
+      renumberedFor: DOUBT,
+    })
+    .where(DOUBT, 'is not', null)
+    .where('renumberedFor', 'is distinct from', DOUBT)
+    .execute();
 }
 
 /**
@@ -58,6 +91,7 @@ export async function appendEvents(
   deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
 ): Promise<void> {
   if (deposits.length === 0) return;
+  await renumber(trx);
   const { last } = await trx
     .updateTable('depositFeed')
     .set({ lastSequence: sql<bigint>`last_sequence + ${deposits.length}` })
@@ -89,11 +123,21 @@ async function tell(
     .where('deposit.id', '=', sql<bigint>`any(${ids}::bigint[])`)
     .execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));
+  const told = await trx
+    .selectFrom('depositEvent')
+    .select('depositId')
+    .where('depositId', '=', sql<bigint>`any(${ids}::bigint[])`)
+    .where('kind', '=', 'pending')
+    .execute();
+  const toldIds = new Set(told.map(({ depositId }) => depositId));
   await writeEvents(
     trx,
     events.flatMap(({ sequence, depositId, kind }) => {
       const deposit = byId.get(depositId);
-      return (deposit === undefined ? null : depositNews({ sequence, kind, deposit })) ?? [];
+      return (
+        (deposit === undefined ? null : depositNews({ sequence, kind, deposit }, toldIds.has(depositId))) ??
+        []
+      );
     }),
   );
 }

@@ -24,6 +24,8 @@ interface DepositAddressTable {
   userRef: string | null;
   /** The slot from which it may have been paid before it was watched. */
   since: bigint | null;
+  /** What came from `since` on is still to be looked for. */
+  auditDue: Generated<boolean>;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
 }
@@ -124,6 +126,8 @@ interface DepositTable {
 interface DepositFeedTable {
   one: Generated<boolean>;
   lastSequence: bigint;
+  /** The doubt in which it was last counted on from far above; null before any. */
+  renumberedFor: string | null;
 }
 
 interface DepositEventTable {

@@ -1,4 +1,5 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import type { BlockHeader, Movement } from '../domain/deposit.ts';
 import type { Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
@@ -86,7 +87,7 @@ export async function changeDeposits(
 export async function endDeposit(
   trx: Transaction<Tables>,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
-): Promise<WrittenDeposit | undefined> {
+): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
   const state = told.reason === null ? 'final' : 'not_credited';
   const ended = await trx
     .updateTable('deposit')
@@ -96,7 +97,7 @@ export async function endDeposit(
     .where('reason', 'is not distinct from', before.reason)
     .where('state', '=', 'pending')
     .where('finalizedAt', 'is not', null)
-    .returning([...WRITTEN, 'signature', 'account', 'asset', 'wallet'])
+    .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
   if (ended === undefined || (before.amount === told.amount && before.reason === told.reason)) return ended;
   await markUsed(trx, ended.reason === 'internal' ? [] : [ended.wallet]);

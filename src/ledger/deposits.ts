@@ -2,6 +2,7 @@ import { announcedKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
@@ -52,15 +53,14 @@ export class Deposits {
     if (confirmations.length === 0) return [];
     return this.#db.transaction().execute(async (trx) => {
       await lockFeed(trx);
-      const ended = [];
-      for (const confirmation of confirmations) ended.push((await endDeposit(trx, confirmation)) ?? []);
-      const deposits = ended.flat();
-      await appendEvents(trx, deposits);
-      const ids = deposits.map(({ id }) => id);
+      const all = [];
+      for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
+      const ended = all.flat();
+      await appendEvents(trx, ended);
       await closeAlerts(trx, (row) =>
-        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ids.map(String)))]),
+        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ended.map(depositId)))]),
       );
-      return ids;
+      return ended.map(({ id }) => id);
     });
   }
 

@@ -11,6 +11,7 @@ import { judgedSpends } from './migrations/0008-judged-spends.ts';
 import { generations } from './migrations/0009-generations.ts';
 import { walletBaselines } from './migrations/0010-wallet-baselines.ts';
 import { scanOrders } from './migrations/0011-scan-orders.ts';
+import { doubtfulAddresses } from './migrations/0012-doubtful-addresses.ts';
 import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-generations': generations,
   '0010-wallet-baselines': walletBaselines,
   '0011-scan-orders': scanOrders,
+  '0012-doubtful-addresses': doubtfulAddresses,
   '0015-witnessed-deposits': witnessedDeposits,
 };
 

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { eventOfStatus } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
 import type { DepositEvent } from './deposit-feed.ts';
+import { depositId } from './deposit-id.ts';
 import type { OutboxEvent } from './outbox.ts';
 
 /**
@@ -34,10 +35,17 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-/** What became of a deposit; null for one that is not credited, which is nobody's news. */
-export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent | null {
-  if (kind === 'not_credited') return null;
-  const { id, signature, slot, blockhash, time, account, wallet, userRef, asset, amount, state } = deposit;
+/**
+ * What became of a deposit; null for one that is not credited and of which nothing was told before (`wasTold`), which is nobody's news.
+ */
+export function depositNews(
+  { sequence, kind, deposit }: Omit<DepositEvent, 'at'>,
+  wasTold: boolean,
+): OutboxEvent | null {
+  if (kind === 'not_credited' && !wasTold) return null;
+  const id = depositId(deposit);
+  const { signature, slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } =
+    deposit;
   const data = {
     id,
     sequence,
@@ -51,6 +59,7 @@ export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'
     asset,
     amount,
     state,
+    reason,
   };
   return { type: `deposit.${kind}`, entity: `deposit/${id}`, data };
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
@@ -27,14 +28,16 @@ export class WalletHistory {
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
-  /** True for a wallet whose history is judged, and for a nonce account of any: no customer can be meant by one. */
-  async isOurs(address: string): Promise<boolean> {
-    const wallet = this.#db
-      .selectFrom('walletHistory')
-      .select('wallet as address')
-      .where('wallet', '=', address);
-    const nonce = this.#db.selectFrom('nonceAccount').select('address').where('address', '=', address);
-    return (await wallet.unionAll(nonce).executeTakeFirst()) !== undefined;
+  /**
+   * What an address is to us: `hot` for a wallet whose history is judged and for a nonce account of any, too: no customer can be meant
+   * by one. Undefined for one that is nothing to us.
+   */
+  async kindOf(address: string): Promise<WatchKind | undefined> {
+    const hot = sql<WatchKind>`'hot'`.as('kind');
+    const history = this.#db.selectFrom('walletHistory').select(hot).where('wallet', '=', address);
+    const nonce = this.#db.selectFrom('nonceAccount').select(hot).where('address', '=', address);
+    const watched = this.#db.selectFrom('watchedWallet').select('kind').where('address', '=', address);
+    return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
   }
 
   /**

@@ -83,7 +83,7 @@ function checkOnce(entries: readonly AddressEntry[], name: 'path' | 'address'): 
 function checkEntry({ path, address }: AddressEntry, field: string): void {
   if (!HARDENED_PATH.test(path)) throw rejected(`${field}.path`, `${path} is not a path of hardened steps`);
   if (!isAddress(address)) throw rejected(`${field}.address`, `${address} is not base58 of 32 bytes`);
-  const found = classifyDestination(address, null, { ours: new Set() });
+  const found = classifyDestination(address, null);
   if (found.kind === 'rejected') throw rejected(`${field}.address`, `${address}: ${found.reason.message}`);
 }
 

@@ -1,5 +1,6 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { base58 } from '@scure/base';
+import type { WatchKind } from '../domain/deposit.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import { INCINERATOR, isTokenProgram, LOADERS, SYSTEM_PROGRAM } from './programs.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
@@ -14,17 +15,18 @@ export type Destination =
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
 /**
- * Class of a destination address, given its account (null where the chain has none).
+ * Class of a destination address, given its account (null where the chain has none), and what the address is to us where it is ours.
+ * A payment of ours to a deposit address is no deposit, so nobody would be credited for it.
  * Source: exchange-interface: Withdrawal rules 3 and 4.
  */
 export function classifyDestination(
   address: string,
   account: AccountInfo | null,
-  known: { readonly ours: ReadonlySet<string> },
+  own?: WatchKind,
 ): Destination {
   const key = decodeAddress(address);
   if ('reason' in key) return { kind: 'rejected', reason: key.reason };
-  if (known.ours.has(address)) return rejected('own_address', 'the destination is one of our own addresses');
+  if (own !== undefined) return OWN[own];
   if (address === INCINERATOR)
     return rejected('incinerator', 'whatever is paid to the incinerator is destroyed');
   const use = account === null ? null : otherUse(account);
@@ -58,6 +60,13 @@ export function decodeAddress(
   return bytes.length === 32 ? { bytes } : wrong;
 }
 
+const OWN = {
+  hot: rejected('own_address', 'the destination is one of our own addresses'),
+  deposit: rejected(
+    'deposit_address',
+    'the destination is a deposit address given out here: credit its user in your own books, a payment of ours is no deposit',
+  ),
+} as const;
 const OFF_CURVE = rejected('off_curve', 'the address is not an ed25519 public key: nobody can hold its key');
 const PDA = rejected('pda', 'the address belongs to a program (program derived address), not to a person');
 

@@ -118,7 +118,7 @@ function chainActivities(
       hotWallet,
       confirmUsedWallet,
       tokenPolicy,
-      isOurs: (address) => ledger.walletHistory.isOurs(address),
+      kindOf: (address) => ledger.walletHistory.kindOf(address),
     },
     bounds: signingBounds(config),
   });

@@ -15,8 +15,10 @@ import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.
 import { deriveAta } from '../../src/solana/ata.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { useLedger } from '../ledger/support.ts';
 import { type ComposingRoom, openComposingRoom, randomAddress, withdrawalRow } from './composing.ts';
 
+const use = useLedger();
 let room: ComposingRoom;
 
 beforeAll(async () => {
@@ -97,5 +99,29 @@ describe('a wallet that is in use', () => {
     });
     const confirmed = { ...row, confirmedByCustomer: true };
     expect(await careful.compose(confirmed, 1, 0n)).toMatchObject({ kind: 'composed' });
+  });
+});
+
+describe('a deposit address of ours', () => {
+  it('is never paid, free or given out, in SOL or a token: its user would not be credited', async () => {
+    const { ledger } = use;
+    const [free, given] = [randomAddress(), randomAddress()];
+    const composer = room.composer({ kindOf: (address) => ledger.walletHistory.kindOf(address) });
+    const answers = async (destination: string) =>
+      Promise.all(
+        ['SOL', room.localnet.mint.address].map(async (asset) => {
+          await room.localnet.airdrop(destination, 1_000_000_000n);
+          const answer = await composer.compose(
+            withdrawalRow(asset, { destination, amount: 5_000_000n }),
+            1,
+            0n,
+          );
+          return answer.kind === 'composed' ? answer.kind : [answer.kind, answer.reason.code];
+        }),
+      );
+    expect(await answers(given)).toEqual(['composed', 'composed']);
+    await ledger.addresses.import([given, free].map((address, index) => ({ address, path: `m/${index}` })));
+    for (const address of [given, free])
+      expect(await answers(address)).toEqual(Array(2).fill(['rejected', 'deposit_address']));
   });
 });

@@ -193,11 +193,12 @@ test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a 
 });
 
 test('addresses, assets and the scan: each call on its path', async () => {
-  const { server, sluice } = await clientOf(Array<Step>(9).fill({ status: 200, body: { assets: [] } }));
+  const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));
   const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
   await sluice.depositAddresses.assign('user 1');
   await sluice.depositAddresses.ofUser('user&1');
   await sluice.depositAddresses.import(manifest, { since: '7' });
+  await sluice.depositAddresses.release('why');
   await sluice.depositAddresses.tokenAccount('wallet', 'mint');
   await sluice.assets.put('mint', { depositsOn: false });
   await sluice.assets.list();
@@ -215,6 +216,7 @@ test('addresses, assets and the scan: each call on its path', async () => {
     ['POST', '/deposit-addresses', { userRef: 'user 1' }],
     ['GET', '/deposit-addresses?userRef=user%261', null],
     ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
+    ['POST', '/deposit-addresses/release', { why: 'why' }],
     ['GET', '/deposit-addresses/wallet/assets/mint', null],
     ['PUT', '/assets/mint', { depositsOn: false }],
     ['GET', '/assets', null],

@@ -170,7 +170,7 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
-    expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     controls.clearFaults();
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');

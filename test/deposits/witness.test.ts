@@ -6,6 +6,7 @@ import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
 import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
 import type { Halt } from '../../src/domain/scan-view.ts';
+import { depositId } from '../../src/ledger/deposit-id.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -47,7 +48,7 @@ describe('the second witness', () => {
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
     const confirmer = new DepositConfirmer({ ...room.deps(), patienceMs: -1 });
     for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
-    const alert = { kind: 'deposit_unconfirmed', subject: deposit?.id.toString(), count: 1 };
+    const alert = { kind: 'deposit_unconfirmed', subject: deposit && depositId(deposit), count: 1 };
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
     expect(rows).toMatchObject([alert]);
     room.localnet.controls.clearFaults();
@@ -73,7 +74,7 @@ describe('the second witness', () => {
     expect([await stateOf(wallet), await stateOf(other)]).toEqual(['pending', 'pending']);
     expect(await openAlerts()).toContainEqual({
       kind: 'deposit_unconfirmed',
-      subject: deposit?.id.toString(),
+      subject: deposit && depositId(deposit),
     });
     room.localnet.controls.clearFaults();
     expect(await room.confirm()).toBe(2);

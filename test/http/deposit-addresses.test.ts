@@ -1,4 +1,5 @@
 import { Keypair } from '@solana/web3.js';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { DepositKeys } from '../../src/signing/hd-keys.ts';
@@ -73,6 +74,31 @@ describe('the pool', () => {
     expect((await importing(20, 1, '77')).body).toMatchObject({ imported: 1 });
     const { body } = await desk.call('GET', `${ROOT}/${address}`);
     expect(body).toMatchObject({ state: 'auditing', since: '77', userRef: null, assignedAt: null });
+  });
+});
+
+describe('in a record that was restored', () => {
+  test('a new user is asked to come back, and gets an address once an operator says why that is safe', async () => {
+    const { continuity, db } = desk.ledger;
+    await importing(40, 2);
+    await continuity.pulse();
+    await sql`update continuity set identity = 'the old primary'`.execute(db);
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
+    await continuity.quarantine(1n, null);
+    await continuity.heal(1n);
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'NoFreeAddress' } });
+    const { address } = desk.keys.entry(41);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'doubtful' });
+    expect(await openAlerts()).toContainEqual(expect.stringContaining('addresses_doubtful'));
+    const { status, body } = await desk.call('POST', `${ROOT}/release`, { why: 'a drill' });
+    expect([status, body.released > 1, body.free > 1]).toEqual([200, true, true]);
+    expect(await openAlerts()).toEqual([]);
+    expect((await assign('after')).status).toBe(200);
+    await sql`delete from continuity`.execute(db);
+    const manifest = desk.manifest(42, 1);
+    await desk.call('POST', `${ROOT}/import`, { manifest, keptBack: true });
+    const kept = await desk.call('GET', `${ROOT}/${desk.keys.entry(42).address}`);
+    expect(kept.body.state).toBe('doubtful');
   });
 });
 

@@ -59,7 +59,7 @@ describe('the feed', () => {
     const { events, next } = (await get('/v1/deposits?after=0')).body;
     expect(next).toBe('3');
     const deposit = {
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.stringMatching(/^dep_[0-9a-f]{32}$/),
       signature: 'sig/1',
       slot: '101',
       blockhash: 'b101',

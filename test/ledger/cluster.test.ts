@@ -57,6 +57,29 @@ describe('a record', () => {
     expect(await continuity.pulse()).toMatchObject({ quarantineHeight: null, noncesSettled: false });
   });
 
+  it('is not freed where a user has an address: nobody would see what is paid to it', async () => {
+    const other = await freshDatabase();
+    const { cluster, addresses, scan, ...ledger } = await openLedger(other.url);
+    try {
+      await cluster.bind('ours');
+      await addresses.import([{ address: 'A'.repeat(32), path: 'm' }]);
+      const hashes = { blockhash: 'ours', previousBlockhash: 'before' };
+      await scan.start({ slot: 900n, parentSlot: 899n, height: 800n, time: null, ...hashes });
+      await addresses.assign('user-1');
+      await expect(cluster.forget()).rejects.toMatchObject({
+        code: 'ClusterInUse',
+        message: expect.stringMatching(/user-1/),
+      });
+      expect([await cluster.get(), await scan.cursor()]).toMatchObject([
+        { genesisHash: 'ours' },
+        { slot: 900n },
+      ]);
+    } finally {
+      await ledger.close();
+      await other.drop();
+    }
+  });
+
   it('that is a restored copy keeps its cluster, and its gap', async () => {
     const other = await freshDatabase();
     const ledger = await openLedger(other.url);

@@ -66,7 +66,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 2, known: 1 });
     await use.ledger.addresses.assign('user-1');
     const version = await use.ledger.watched.version();
-    expect(await use.ledger.addresses.import(entries, 7n)).toEqual({ imported: 0, known: 3 });
+    expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 0, known: 3 });
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ userRef: 'user-1', since: null });
     expect(await use.ledger.watched.version()).toBe(version);
   });
@@ -118,6 +118,35 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
     await use.ledger.addresses.markAudited(ANN, 30n);
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
+  });
+
+  it('that somebody has, or that was used, is audited all the same when it turns out to be older, and stays what it is', async () => {
+    const { addresses } = use.ledger;
+    await imported(use.ledger, ANN, BEN);
+    await addresses.assign('user-1');
+    await commit(use.ledger, chain(START, [inflow(BEN)]));
+    const entries = [ANN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
+    expect(await addresses.import(entries, 40n)).toEqual({ imported: 0, known: 2 });
+    const due = async () =>
+      (await addresses.toAudit(10)).map(({ address, state, since }) => [address, state, since]);
+    expect(await due()).toEqual([
+      [ANN, 'assigned', 40n],
+      [BEN, 'used', 40n],
+    ]);
+    await addresses.markAudited(ANN, 40n);
+    expect(await due()).toEqual([[BEN, 'used', 40n]]);
+    await addresses.markAudited(BEN, 40n);
+    await addresses.import(entries, 50n);
+    expect(await due()).toEqual([]);
+    expect(await addresses.byUser('user-1')).toMatchObject({ address: ANN, state: 'assigned' });
+  });
+
+  it('that is paid while its audit is due is audited to the end, and given to nobody', async () => {
+    await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
+    await commit(use.ledger, chain(START, [inflow(ANN)]));
+    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ address: ANN, state: 'used' }]);
+    await use.ledger.addresses.markAudited(ANN, 40n);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
   it('is no wallet that we pay from', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { depositId } from '../../src/ledger/deposit-id.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, imported, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, confirmAll, imported, shown, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -38,7 +39,7 @@ it('an endpoint hears of deposits in the order of the feed, and only of those th
   const final = {
     type: 'deposit.final',
     data: {
-      id: first.id.toString(),
+      id: depositId(first),
       sequence: '5',
       signature: first.signature,
       slot: '101',
@@ -59,5 +60,31 @@ it('an endpoint hears of deposits in the order of the feed, and only of those th
     ['3', 'deposit.pending', '6'],
     ['4', 'deposit.dropped', '9'],
     ['5', 'deposit.final', '9223372036854775808'],
+  ]);
+});
+
+it('who was told that a deposit is pending is told that it is not credited, and why', async () => {
+  const told = (await use.ledger.webhooks.put('https://told.example/', ['deposit.*'])).row.id;
+  await imported(use.ledger, ANN);
+  const header = childOf(START);
+  const found = (reason: 'deposits_off' | null) => ({
+    header,
+    finding: {
+      ...NOTHING,
+      inflows: [inflow(ANN, 7n, { reason }), inflow(ANN, 8n, { reason: 'unknown_mint', asset: BEN })],
+    },
+  });
+  await use.ledger.deposits.announce([found(null)]);
+  await commit(use.ledger, [found('deposits_off')]);
+  await confirmAll(use.ledger);
+  const events = (await heard(told)).map(({ type, data }) => [
+    type,
+    data['amount'],
+    data['state'],
+    data['reason'],
+  ]);
+  expect(events).toEqual([
+    ['deposit.pending', '7', 'pending', null],
+    ['deposit.not_credited', '7', 'not_credited', 'deposits_off'],
   ]);
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { depositId } from '../../src/ledger/deposit-id.ts';
 import { alertNews, depositNews, withdrawalNews } from '../../src/ledger/news.ts';
 import { inflow } from './chain-of-blocks.ts';
 
@@ -38,7 +39,7 @@ it('tells the fields that are public, and no column because it is there', () => 
     updatedAt: AT,
   };
   const told = [
-    depositNews({ sequence: 3n, kind: 'final', deposit }),
+    depositNews({ sequence: 3n, kind: 'final', deposit }, true),
     alertNews('alert.raised', {
       ...ALERT,
       ...INTERNAL,
@@ -52,8 +53,8 @@ it('tells the fields that are public, and no column because it is there', () => 
   expect(told).toEqual([
     [
       'deposit.final',
-      'deposit/1',
-      'id sequence signature slot blockhash blockTime account wallet userRef asset amount state',
+      `deposit/${depositId(deposit)}`,
+      'id sequence signature slot blockhash blockTime account wallet userRef asset amount state reason',
     ],
     ['alert.raised', 'alert/9', 'kind subject message details raisedAt lastSeenAt count closedAt'],
     [
@@ -64,8 +65,8 @@ it('tells the fields that are public, and no column because it is there', () => 
   ]);
 });
 
-it('tells nobody of what is not credited, nor of a withdrawal that was only asked for', () => {
-  expect(depositNews({ sequence: 1n, kind: 'not_credited', deposit: {} as never })).toBeNull();
+it('tells nobody of what is not credited where nobody was told of it, nor of a withdrawal that was only asked for', () => {
+  expect(depositNews({ sequence: 1n, kind: 'not_credited', deposit: {} as never }, false)).toBeNull();
   for (const status of ['requested', 'preparing'])
     expect(withdrawalNews({ ...WITHDRAWAL, status } as never, null)).toBeNull();
 });

@@ -3,12 +3,12 @@ import { base58 } from '@scure/base';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { WatchKind } from '../../src/domain/deposit.ts';
 import { classifyDestination } from '../../src/solana/addresses.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import type { AccountInfo } from '../../src/solana/rpc/schemas.ts';
 
-const nobody = { ours: new Set<string>() };
 const account = (changes: Partial<AccountInfo> = {}): AccountInfo => ({
   lamports: 1_000_000n,
   owner: SYSTEM_PROGRAM,
@@ -16,8 +16,8 @@ const account = (changes: Partial<AccountInfo> = {}): AccountInfo => ({
   executable: false,
   ...changes,
 });
-const codeOf = (address: string, held: AccountInfo | null = null, known = nobody): string => {
-  const result = classifyDestination(address, held, known);
+const codeOf = (address: string, held: AccountInfo | null = null, own?: WatchKind): string => {
+  const result = classifyDestination(address, held, own);
   return result.kind === 'rejected' ? result.reason.code : result.kind;
 };
 const key = fc
@@ -33,7 +33,8 @@ describe('may we pay to this address', () => {
         expect(codeOf(address)).toBe('empty');
         expect(codeOf(address, account())).toBe('wallet');
         expect(codeOf(address, account({ lamports: 0n }))).toBe('empty');
-        expect(codeOf(address, account(), { ours: new Set([address]) })).toBe('own_address');
+        expect(codeOf(address, account(), 'hot')).toBe('own_address');
+        expect(codeOf(address, null, 'deposit')).toBe('deposit_address');
       }),
       { numRuns: 50 },
     );

@@ -47,18 +47,20 @@ describe('the schedule nodeWatch', () => {
 });
 
 describe('a chain worker', () => {
-  it('pays no wallet that paid before, and no nonce account of ours', async () => {
-    const [former, nonce] = [newWallet(), newWallet()];
+  it('pays no wallet that paid before, no nonce account of ours, and no deposit address', async () => {
+    const [former, nonce, deposit] = [newWallet(), newWallet(), newWallet()];
     await query(use.stack, `insert into wallet_history values ('${former}', 1, 1)`);
     await query(
       use.stack,
       `insert into nonce_account (address, authority, position, state) values ('${nonce}', '${former}', 1, 'unproved')`,
     );
-    for (const destination of [former, nonce]) {
+    await query(use.stack, `insert into watched_wallet values ('${deposit}', 'deposit', 0)`);
+    const codes = { [former]: 'own_address', [nonce]: 'own_address', [deposit]: 'deposit_address' };
+    for (const [destination, code] of Object.entries(codes)) {
       const terms = { id: `to-${destination}`, asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
       await use.sluice.withdraw({ ...terms, destination });
       const { reason, attempts } = await reaches(use.sluice, terms.id, 'rejected');
-      expect([reason?.code, attempts]).toEqual(['own_address', []]);
+      expect([reason?.code, attempts]).toEqual([code, []]);
     }
   }, 120_000);
 

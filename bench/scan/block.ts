@@ -73,10 +73,14 @@ export function headerFields(slot: number) {
 }
 
 /** The text of a node's answer before and after the transactions of the block; `id` is that of the question. */
-export function answerAround(slot: number, id: unknown): { readonly head: string; readonly tail: string } {
+export function answerAround(
+  slot: number,
+  id: unknown,
+  field: 'transactions' | 'signatures' = 'transactions',
+): { readonly head: string; readonly tail: string } {
   const header = JSON.stringify(headerFields(slot)).slice(0, -1);
   return {
-    head: `{"jsonrpc":"2.0","result":${header},"transactions":`,
+    head: `{"jsonrpc":"2.0","result":${header},"${field}":`,
     tail: `},"id":${JSON.stringify(id)}}\n`,
   };
 }

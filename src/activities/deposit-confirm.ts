@@ -1,12 +1,16 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
+import type { Inflow } from '../domain/deposit.ts';
+import { finalizedKey } from '../domain/deposit-key.ts';
+import { isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
-import type { Confirmation } from '../ledger/deposits.ts';
+import type { Confirmation } from '../ledger/deposit-writing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { fetchTransaction, type ShownTransaction } from '../solana/scan/fetch.ts';
+import { fetchTransaction } from '../solana/scan/fetch.ts';
 import { addressesOf } from '../solana/scan/searched-block.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
@@ -19,10 +23,15 @@ export interface ConfirmDeps {
   readonly patienceMs?: number;
 }
 
-/** `agree`: the nodes that show the same arrival; `deny`: those that show the transaction, and another arrival, or none. */
-interface Testimony {
-  readonly agree: readonly string[];
-  readonly deny: readonly string[];
+/** What a transaction brought to us, as one node shows it. */
+interface Shown {
+  readonly slot: bigint;
+  readonly inflows: readonly Inflow[];
+}
+
+interface Heard {
+  readonly node: string;
+  readonly shown: Shown;
 }
 
 const PAGE = 100;
@@ -31,7 +40,10 @@ const PATIENCE_MS = 120_000;
 /** Every look asks again; the alert is not written for each of them. */
 const RAISED_FOR_MS = 60_000;
 
-/** The second witness: a quorum of nodes, each asked for the transaction itself, must show what the block brought. */
+/**
+ * The second witness: a quorum of nodes, each asked for the transaction itself, says what a block brought, and whether it is a user's.
+ * The node that showed the block is believed in neither.
+ */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
   readonly #raised = new TtlCache<AlertRow>(RAISED_FOR_MS);
@@ -40,7 +52,7 @@ export class DepositConfirmer {
     this.#deps = deps;
   }
 
-  /** Asks about every finalized deposit that is still pending; makes final what a quorum shows. Answers how many became so. */
+  /** Asks about every finalized deposit that is still pending; what a quorum shows of it is told. Answers how many ended so. */
   async confirm(): Promise<number> {
     const { ledger } = this.#deps;
     let confirmed = 0;
@@ -49,59 +61,85 @@ export class DepositConfirmer {
       const last = rows.at(-1);
       if (last === undefined) return confirmed;
       after = last.id;
-      const found = await pLimit(AT_ONCE).map(rows, (row) => this.#judge(row));
-      confirmed += (await ledger.deposits.confirm(found.flatMap((one) => one ?? []))).length;
+      const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#judge(...group));
+      confirmed += (await ledger.deposits.confirm(found.flat())).length;
     }
   }
 
-  async #judge(row: DepositRow): Promise<Confirmation | null> {
+  async #judge(signature: string, rows: readonly DepositRow[]): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
-    const { agree, deny } = await this.#ask(row);
-    if (agree.length >= pool.quorum) return { id: row.id, amount: row.amount, by: agree.join(', ') };
-    const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
-    if (deny.length > 0 || waitedMs > patienceMs)
-      await this.#raised.get(row.id.toString(), () => ledger.alerts.raise(alarmOf(row, { agree, deny })));
-    return null;
-  }
-
-  async #ask(row: DepositRow): Promise<Testimony> {
-    const agree: string[] = [];
-    const deny: string[] = [];
-    for (const { node, result } of await this.#deps.pool.all((one) => fetchTransaction(one, row.signature))) {
-      if (result.status === 'rejected' || result.value === null) continue;
-      const told = (await this.#isShown(row, result.value)) ? agree : deny;
-      told.push(node);
+    const heard = await this.#ask(signature);
+    const confirmations: Confirmation[] = [];
+    for (const row of rows) {
+      const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
+      const verdict = verdictOn(row, testimonies, pool.quorum);
+      if (verdict !== null) {
+        confirmations.push({ row, verdict });
+        continue;
+      }
+      const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
+      const denied = testimonies.some(({ arrival }) => arrival === null || !isAlike(arrival, row));
+      if (denied || waitedMs > patienceMs)
+        await this.#raised.get(row.id.toString(), () => ledger.alerts.raise(alarmOf(row, testimonies)));
     }
-    return { agree, deny };
+    return confirmations;
   }
 
-  /** What our own terms say of the arrival may have changed since; what the chain says may not. */
-  async #isShown(row: DepositRow, { slot, transaction }: ShownTransaction): Promise<boolean> {
-    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-    const [finding] = await this.#deps.matcher.findings([search]);
-    const inflows = finding?.inflows ?? [];
-    return (
-      slot === row.slot &&
-      inflows.some(
-        ({ signature, account, wallet, asset, amount }) =>
-          signature === row.signature &&
-          account === row.account &&
-          wallet === row.wallet &&
-          asset === row.asset &&
-          amount === row.amount,
-      )
+  /** What nodes show: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
+  async #ask(signature: string): Promise<readonly Heard[]> {
+    const { pool } = this.#deps;
+    const ask = (node: SolanaNode): Promise<Shown | null> => this.#shownBy(node, signature);
+    const { answer: shown = null, nodes = [] } = (await pool.agreed(ask, isSameShown)) ?? {};
+    if (shown !== null) return nodes.map((node) => ({ node, shown }));
+    const answers = await pool.all(ask);
+    return answers.flatMap(({ node, result }) =>
+      result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
+
+  async #shownBy(node: SolanaNode, signature: string): Promise<Shown | null> {
+    const shown = await fetchTransaction(node, signature);
+    if (shown === null) return null;
+    const { slot, transaction } = shown;
+    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
+    const [finding] = await this.#deps.matcher.findings([search]);
+    return { slot, inflows: finding?.inflows ?? [] };
+  }
+}
+function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {
+  const groups = new Map<string, DepositRow[]>();
+  for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);
+  return [...groups];
 }
 
-function alarmOf(row: DepositRow, { agree, deny }: Testimony): Alarm {
-  const { signature, asset, amount, account } = row;
+function isSameShown(one: Shown | null, other: Shown | null): boolean {
+  if (one === null || other === null || one.inflows.length !== other.inflows.length) return false;
+  return one.inflows.every((inflow) => {
+    const same = arrivalIn(other, { ...inflow, slot: one.slot });
+    return same !== null && isAlike(inflow, same);
+  });
+}
+
+/** What was shown in the place of an arrival: in its slot and transaction, at its account. */
+function arrivalIn({ slot, inflows }: Shown, sought: Inflow & { readonly slot: bigint }): Inflow | null {
+  const key = finalizedKey(sought);
+  return inflows.find((inflow) => finalizedKey({ ...inflow, slot }) === key) ?? null;
+}
+
+function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {
+  const { signature, asset, amount, account, reason } = row;
+  const named = (agrees: boolean): readonly string[] =>
+    testimonies.flatMap(({ node, arrival }) =>
+      (arrival !== null && isAlike(arrival, row)) === agrees ? [node] : [],
+    );
+  const [agree, deny] = [named(true), named(false)];
   const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;
   const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
+  const as = reason === null ? '' : ` as ${reason}`;
   return {
     kind: 'deposit_unconfirmed',
     subject: depositId(row),
-    message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}: it stays pending`,
-    details: { signature, account, asset, amount: amount.toString(), agree, deny },
+    message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}${as}: it stays pending`,
+    details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
   };
 }

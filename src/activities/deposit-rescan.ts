@@ -1,6 +1,7 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { RescanOrder } from '../domain/scan.ts';
+import { HeaderBook } from '../solana/scan/header-book.ts';
 import { openBlocks, type ScannerDeps } from './deposit-scanner.ts';
 
 const SLOTS_AT_ONCE = 16n;
@@ -9,13 +10,17 @@ const BLOCKS_AT_ONCE = 8;
 
 /** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
-  const { ledger, matcher } = deps;
+  const { ledger, matcher, pool } = deps;
   const show = openBlocks(deps);
 
   async function part(from: bigint, to: bigint): Promise<number> {
     const headers = await ledger.scan.headersBetween(from, to);
     if (headers.length === 0) return 0;
-    const blocks = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) => show(header.slot, header));
+    const listed = new HeaderBook(pool);
+    await listed.learn(headers.map(({ slot }) => slot));
+    const blocks = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) =>
+      show(header.slot, listed.named(header) ?? header),
+    );
     const result = await ledger.scan.upsert(await matcher.match(blocks));
     if (result === 'overtaken') matcher.forget();
     return result === 'overtaken' ? part(from, to) : headers.length;

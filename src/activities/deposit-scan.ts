@@ -16,6 +16,8 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: as {@link KeptBlocks} says. */
   readonly keptSlots?: bigint;
+  /** Told how the scan stands after each look. */
+  readonly onStatus?: (status: ScanStatus) => void;
   /** Aborted when this process is to end: the scan is then left to others at once. */
   readonly stop?: AbortSignal;
 }
@@ -87,6 +89,7 @@ async function follow(
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
     status = statusOf(stand, pace, since, new Date());
     reporter.show(status);
+    deps.onStatus?.(status);
     last = stand;
   }
   return status;

@@ -6,13 +6,15 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { ScanPaused } from '../ledger/scan-pauses.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
 
-const KINDS = ['scan_gap', 'scan_stopped'] as const;
+const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
+/** About ten minutes. */
+const BEHIND_SLOTS = 1_500n;
 /** What stands still for so long without a word is an alarm, too. */
 const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
 const DEFECT = 'a step fails for a reason that nobody has foreseen';
 
-/** Keeps the alerts about a scan that stands still in step with how it stands. */
+/** Keeps the alerts about a scan that stands still, or is far behind, in step with how it stands. */
 export class ScanAlarms {
   readonly #ledger: Ledger;
   #shown: string | null = null;
@@ -25,24 +27,31 @@ export class ScanAlarms {
   /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. A pause tells nothing new: people made it. */
   async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
-    if (!('why' in stand) || since === null) {
-      if (this.#shown !== 'none') await this.#ledger.alerts.keepOnly(KINDS, []);
-      this.#shown = 'none';
-      return;
-    }
-    if (stand.state === 'waiting' && now.getTime() - since.getTime() < STALLED_MS) return;
-    const alarm: Alarm = {
-      ...(stand.state === 'gap'
-        ? { kind: 'scan_gap', subject: stand.gap.from }
-        : { kind: 'scan_stopped', subject: WHOLE }),
-      message: `the deposit scan stands still at slot ${stand.cursor?.slot ?? 'none'}: ${stand.why}`,
-    };
-    const key = `${alarm.kind} ${alarm.subject}`;
-    if (key === this.#shown && now.getTime() - this.#raisedAt < REPEATED_MS) return;
-    await this.#ledger.alerts.keepOnly(KINDS, [alarm]);
+    const isStill = 'why' in stand && since !== null;
+    if (isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < STALLED_MS) return;
+    const alarms = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
+    const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
+    const isOld = now.getTime() - this.#raisedAt >= REPEATED_MS;
+    if (key === this.#shown && (alarms.length === 0 || !isOld)) return;
+    await this.#ledger.alerts.keepOnly(KINDS, alarms);
     this.#shown = key;
     this.#raisedAt = now.getTime();
   }
+}
+
+function stillAlarm(stand: Stand & Halt): Alarm {
+  const about =
+    stand.state === 'gap'
+      ? ({ kind: 'scan_gap', subject: stand.gap.from } as const)
+      : ({ kind: 'scan_stopped', subject: WHOLE } as const);
+  const slot = stand.cursor?.slot ?? 'none';
+  return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.why}` };
+}
+
+function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
+  if (cursor === null || tip === null || tip - cursor.slot <= BEHIND_SLOTS) return [];
+  const message = `the deposit scan is at slot ${cursor.slot}, ${tip - cursor.slot} slots behind the newest final one`;
+  return [{ kind: 'scan_behind', subject: WHOLE, message }];
 }
 
 /**

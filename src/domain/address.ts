@@ -1,12 +1,12 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BASE = BigInt(ALPHABET.length);
 const ADDRESS_BYTES = 32;
-/** 32 bytes take 32 to 44 characters; the bound keeps the reading below short, whatever is sent. */
-const TEXT = new RegExp(`^[${ALPHABET}]{${ADDRESS_BYTES},44}$`);
+/** 32 bytes take 32 to 44 characters of base58, and some such texts are of other lengths: see {@link isAddress}. The bound keeps its reading short. */
+export const ADDRESS_TEXT = new RegExp(`^[${ALPHABET}]{${ADDRESS_BYTES},44}$`);
 
 /** True for base58 text of exactly 32 bytes. Whether anybody can hold its key is another question: `solana/addresses.ts`. */
 export function isAddress(text: string): boolean {
-  if (!TEXT.test(text)) return false;
+  if (!ADDRESS_TEXT.test(text)) return false;
   const digits = text.replace(/^1*/, '');
   const zeroBytes = text.length - digits.length;
   let value = 0n;

@@ -11,9 +11,9 @@ export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previou
  * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
  * nodes agree on does not hold the cursor.
  */
-export type Walk =
-  | { readonly kind: 'linked'; readonly headers: readonly BlockHeader[] }
-  | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: BlockHeader }
+export type Walk<Header extends BlockHeader = BlockHeader> =
+  | { readonly kind: 'linked'; readonly headers: readonly Header[] }
+  | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: Header }
   | { readonly kind: 'contradicted'; readonly name: BlockName };
 
 /** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
@@ -38,12 +38,12 @@ export function isParent(parent: BlockName, child: Link): boolean {
  * Walks from `anchor`, which nodes agree on, to `cursor`. `known` gives the block of a name where nodes show it; one of another name is
  * not followed. As heights go down by one, no block is left out. Source: DESIGN, promise 2; solana §2.3.3.
  */
-export function walkBack(
+export function walkBack<Header extends BlockHeader>(
   cursor: BlockName,
-  anchor: BlockHeader,
-  known: (name: BlockName) => BlockHeader | undefined,
-): Walk {
-  const downwards: BlockHeader[] = [];
+  anchor: Header,
+  known: (name: BlockName) => Header | undefined,
+): Walk<Header> {
+  const downwards: Header[] = [];
   for (let child = anchor; ; ) {
     const name = parentOf(child);
     if (child.slot <= cursor.slot || name.slot >= child.slot || name.height < cursor.height)
@@ -61,8 +61,11 @@ export function walkBack(
  * The blocks of an ascending list that go on from the cursor without a gap. Nobody agreed on them yet: what they show is where to look
  * for a block that nodes agree on below a hole.
  */
-export function linkedPrefix(cursor: BlockName, blocks: readonly BlockHeader[]): readonly BlockHeader[] {
-  const prefix: BlockHeader[] = [];
+export function linkedPrefix<Header extends BlockHeader>(
+  cursor: BlockName,
+  blocks: readonly Header[],
+): readonly Header[] {
+  const prefix: Header[] = [];
   let last = cursor;
   for (const block of blocks) {
     if (!isParent(last, block)) break;

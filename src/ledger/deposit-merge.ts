@@ -40,14 +40,9 @@ export interface Merge {
   readonly mismatches: readonly Mismatch[];
 }
 
-/** What an arrival is until a second node confirms it. */
-export function stateOf({ reason }: Pick<Inflow, 'reason'>): 'pending' | 'not_credited' {
-  return reason === null ? 'pending' : 'not_credited';
-}
-
 /**
  * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
- * changed since change nothing. Its amount may be put right until a second node has confirmed it, and never after that.
+ * changed since change nothing. Its amount may be put right until a quorum has confirmed it, and never after that.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
@@ -62,11 +57,19 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
     if (before === undefined && notice === undefined) added.set(finalizedKey(arrival), arrival);
     else if (before === undefined) {
       if (notice !== undefined)
-        changed.set(notice.id, { id: notice.id, arrival, isNews: isNews(notice, arrival) });
+        changed.set(notice.id, {
+          id: notice.id,
+          arrival,
+          isNews: notice.state === 'dropped' || notice.amount !== arrival.amount,
+        });
     } else if (before.amount !== arrival.amount) {
       mismatches.push({ known: before, arrival });
       if (before.state === 'pending')
-        changed.set(before.id, { id: before.id, arrival: { ...arrival, reason: null }, isNews: true });
+        changed.set(before.id, {
+          id: before.id,
+          arrival: { ...arrival, reason: before.reason },
+          isNews: true,
+        });
     }
   }
   return { added: [...added.values()], changed: [...changed.values()], mismatches };
@@ -74,8 +77,4 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
 
 function isFinalized({ finalizedAt }: KnownDeposit): boolean {
   return finalizedAt !== null;
-}
-
-function isNews(known: KnownDeposit, arrival: Arrival): boolean {
-  return known.state !== stateOf(arrival) || known.amount !== arrival.amount;
 }

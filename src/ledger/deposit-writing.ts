@@ -1,14 +1,23 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import type { BlockHeader, Movement } from '../domain/deposit.ts';
+import type { Verdict } from '../domain/witness.ts';
+import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
 import { markUsed } from './deposit-addresses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
-import { type Arrival, type Change, stateOf } from './deposit-merge.ts';
+import type { Arrival, Change } from './deposit-merge.ts';
 import { givenRows } from './given-rows.ts';
 
 /** A deposit as it is after a write: what an event tells of. */
 export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
 
-export const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
+/** What a quorum of nodes shows of a deposit, as it was on record when they were asked. */
+export interface Confirmation {
+  readonly row: Pick<Selectable<Tables['deposit']>, 'id' | 'amount' | 'reason'>;
+  readonly verdict: Verdict;
+}
+
+const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
 const GIVEN = [
   'signature',
   'slot',
@@ -22,14 +31,14 @@ const GIVEN = [
   'reason',
 ] as const;
 
-/** Adds deposits of finalized blocks, or announced ones, in their order. Needs the lock of the feed, as all here does. */
+/** Adds deposits of finalized blocks, or announced ones, in their order. Needs the lock of the feed, as all here does. Answers the news. */
 export async function addDeposits(
   trx: Transaction<Tables>,
   arrivals: readonly Arrival[],
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
   if (arrivals.length === 0) return [];
-  const rows = arrivals.map((arrival) => ({ ...arrival, state: stateOf(arrival) }));
+  const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
   const given = trx
     .selectFrom(givenRows('deposit', rows))
     .select(GIVEN)
@@ -46,7 +55,7 @@ export async function addDeposits(
     trx,
     others.map(({ wallet }) => wallet),
   );
-  return added.toSorted((a, b) => Number(a.id - b.id));
+  return inOrder(added.filter(isTold));
 }
 
 /** Answers those that are news. */
@@ -55,7 +64,7 @@ export async function changeDeposits(
   changes: readonly Change[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
-  const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: stateOf(arrival) }));
+  const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
     .from(givenRows('deposit', rows))
@@ -71,7 +80,45 @@ export async function changeDeposits(
     .returning(WRITTEN)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
-  return changed.filter(({ id }) => news.has(id)).toSorted((a, b) => Number(a.id - b.id));
+  return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
+}
+
+/** A deposit that a quorum has judged; undefined where another one was faster, or it is not on record as it was when they were asked. */
+export async function endDeposit(
+  trx: Transaction<Tables>,
+  { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
+): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
+  const state = told.reason === null ? 'final' : 'not_credited';
+  const ended = await trx
+    .updateTable('deposit')
+    .set({ ...told, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('amount', '=', before.amount)
+    .where('reason', 'is not distinct from', before.reason)
+    .where('state', '=', 'pending')
+    .where('finalizedAt', 'is not', null)
+    .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
+    .executeTakeFirst();
+  if (ended === undefined || (before.amount === told.amount && before.reason === told.reason)) return ended;
+  await markUsed(trx, ended.reason === 'internal' ? [] : [ended.wallet]);
+  const { signature, account, asset } = ended;
+  const words = ({ amount, reason }: typeof before): string => `${amount} as ${reason ?? 'a deposit'}`;
+  await raiseAlert(trx, {
+    kind: 'deposit_mismatch',
+    subject: signature,
+    message: `${by.join(', ')} show ${words(told)} of ${asset} at ${account}, the scan was shown ${words(before)}`,
+    details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
+  });
+  return ended;
+}
+
+/** What will not be credited, as far as one node's word goes, is told when a quorum says so. */
+function isTold({ reason }: WrittenDeposit): boolean {
+  return reason === null;
+}
+
+function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
+  return deposits.toSorted((a, b) => Number(a.id - b.id));
 }
 
 /** Drops what was announced up to `slot` and is in no finalized block: the blocks that had it are gone. */
@@ -94,8 +141,5 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .where('finalizedAt', 'is', null)
     .returning(WRITTEN)
     .execute();
-  await appendEvents(
-    trx,
-    dropped.toSorted((a, b) => Number(a.id - b.id)),
-  );
+  await appendEvents(trx, inOrder(dropped));
 }

@@ -1,20 +1,12 @@
-import { sql } from 'kysely';
 import { announcedKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
-import { addDeposits, WRITTEN, type WrittenDeposit } from './deposit-writing.ts';
+import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
-
-/** A second node shows this amount; `by` is its name. */
-export interface Confirmation {
-  readonly id: bigint;
-  readonly amount: bigint;
-  readonly by: string;
-}
 
 /** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
 export class Deposits {
@@ -42,7 +34,7 @@ export class Deposits {
     return { rows: rows.map(({ row }) => row), nextCursor };
   }
 
-  /** Finalized ones that no second node has confirmed, those with an id above `after`, the first first. */
+  /** Finalized ones that no quorum has confirmed, those with an id above `after`, the first first. */
   async unconfirmed(limit: number, after = 0n): Promise<readonly DepositRow[]> {
     return selectDeposits(this.#db)
       .where('deposit.state', '=', 'pending')
@@ -53,31 +45,22 @@ export class Deposits {
       .execute();
   }
 
-  /** Makes finalized deposits final that are still on record with the confirmed amount, and ends their alerts. Answers the ids of those that became so. */
+  /**
+   * Ends finalized deposits as a quorum shows them, `final` or `not_credited`, and their alerts; one that the scan had read otherwise is
+   * put right with an alert. Those that changed meanwhile are left. Answers the ids of those that ended.
+   */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
+    if (confirmations.length === 0) return [];
     return this.#db.transaction().execute(async (trx) => {
       await lockFeed(trx);
-      const confirmed: (WrittenDeposit & Pick<DepositRow, 'signature' | 'slot' | 'account' | 'asset'>)[] = [];
-      for (const { id, amount, by } of confirmations) {
-        const row = await trx
-          .updateTable('deposit')
-          .set({ state: 'final', confirmedBy: by, updatedAt: sql<Date>`now()` })
-          .where('id', '=', id)
-          .where('amount', '=', amount)
-          .where('state', '=', 'pending')
-          .where('finalizedAt', 'is not', null)
-          .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset'])
-          .executeTakeFirst();
-        if (row !== undefined) confirmed.push(row);
-      }
-      await appendEvents(trx, confirmed);
+      const all = [];
+      for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
+      const ended = all.flat();
+      await appendEvents(trx, ended);
       await closeAlerts(trx, (row) =>
-        row.and([
-          row('kind', '=', 'deposit_unconfirmed'),
-          row('subject', '=', anyOf(confirmed.map(depositId))),
-        ]),
+        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ended.map(depositId)))]),
       );
-      return confirmed.map(({ id }) => id);
+      return ended.map(({ id }) => id);
     });
   }
 

@@ -12,6 +12,7 @@ import { generations } from './migrations/0009-generations.ts';
 import { walletBaselines } from './migrations/0010-wallet-baselines.ts';
 import { scanOrders } from './migrations/0011-scan-orders.ts';
 import { doubtfulAddresses } from './migrations/0012-doubtful-addresses.ts';
+import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -27,6 +28,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-wallet-baselines': walletBaselines,
   '0011-scan-orders': scanOrders,
   '0012-doubtful-addresses': doubtfulAddresses,
+  '0015-witnessed-deposits': witnessedDeposits,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -29,6 +29,7 @@ import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
+import { ScanMetrics } from './scan-metrics.ts';
 import { signingBounds } from './signer.ts';
 
 /** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
@@ -144,6 +145,7 @@ function chainActivities(
 function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
   const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
   const minimumLamports = () => chain.rentMinimum(0);
+  const metrics = new ScanMetrics(Runtime.instance().metricMeter);
   return createDepositActivities({
     ledger,
     pool: chain.pool,
@@ -151,6 +153,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
+    onStatus: (status) => metrics.record(status),
     stop,
   });
 }

@@ -39,7 +39,7 @@ const wrongs: fc.Arbitrary<Wrong> = fc.oneof(
 
 function forgedBlock(parentSlot: number, blockHeight: number): unknown {
   const names = { blockhash: newAddress(), previousBlockhash: newAddress() };
-  return { ...names, parentSlot, blockHeight, blockTime: 1, transactions: [] };
+  return { ...names, parentSlot, blockHeight, blockTime: 1, transactions: [], signatures: [] };
 }
 
 /** Every block behind the cursor is one of the chain, and none is left out. */

@@ -48,7 +48,7 @@ function tellOtherParent(node: number, slot: number): void {
   };
   room.localnet.controls.setFault(node, 'getBlock', {
     kind: 'result',
-    result: { ...header, transactions: [] },
+    result: { ...header, transactions: [], signatures: [] },
   });
 }
 
@@ -173,6 +173,7 @@ describe('nodes that lie', () => {
       blockHeight: 1,
       blockTime: 1,
       transactions: [],
+      signatures: [],
     };
     room.localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: forged });
     await room.scanAll(scanner);

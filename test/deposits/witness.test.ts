@@ -139,6 +139,18 @@ describe('the alerts about a scan that stands still', () => {
     await note(new ScanAlarms(room.ledger), null, null);
   });
 
+  it('tell of one that is ten minutes behind, until it is not', async () => {
+    const alarms = new ScanAlarms(room.ledger);
+    const at = (slots: bigint) =>
+      alarms.note({ cursor, tip: cursor.slot + slots, state: 'catch-up' }, null, now);
+    await at(1_500n);
+    expect(await openAlerts()).toEqual([]);
+    await at(1_501n);
+    expect(await openAlerts()).toEqual([{ kind: 'scan_behind', subject: 'sluice' }]);
+    await at(2n);
+    expect(await openAlerts()).toEqual([]);
+  });
+
   it('end when another process goes on than the one that raised them', async () => {
     await note(new ScanAlarms(room.ledger), { state: 'stopped', why: 'a version' });
     await note(new ScanAlarms(room.ledger), null, null);

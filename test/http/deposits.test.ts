@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
 import type { BlockHeader, Inflow } from '../../src/domain/deposit.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
+import { confirmAll } from '../ledger/deposit-ledger.ts';
 import { API_KEY, authorization, openService, type Service } from './service.ts';
 
 const [ALICE, BOB, NOBODY] = ['alice', 'bob', 'nobody'].map(address) as [string, string, string];
@@ -33,11 +34,6 @@ async function block(...inflows: readonly Inflow[]): Promise<void> {
   tip = blocks[0]?.header ?? tip;
 }
 
-async function confirmAll(): Promise<void> {
-  const rows = await service.ledger.deposits.unconfirmed(100);
-  await service.ledger.deposits.confirm(rows.map(({ id, amount }) => ({ id, amount, by: 'second' })));
-}
-
 async function get(url: string) {
   const answer = await service.app.inject({ url, headers: { authorization } });
   return { status: answer.statusCode, body: answer.json() };
@@ -59,7 +55,7 @@ describe('the feed', () => {
       inflow(ALICE, 2n ** 63n + 1n, { signature: 'sig/1' }),
       inflow(NOBODY, 7n, { reason: 'unknown_mint', asset: BOB }),
     );
-    await confirmAll();
+    await confirmAll(service.ledger);
     const { events, next } = (await get('/v1/deposits?after=0')).body;
     expect(next).toBe('3');
     const deposit = {
@@ -78,8 +74,9 @@ describe('the feed', () => {
     };
     expect(events).toEqual([
       { sequence: '1', kind: 'pending', at: expect.any(String), deposit: { ...deposit, state: 'pending' } },
+      { sequence: '2', kind: 'final', at: expect.any(String), deposit: { ...deposit, state: 'final' } },
       {
-        sequence: '2',
+        sequence: '3',
         kind: 'not_credited',
         at: expect.any(String),
         deposit: expect.objectContaining({
@@ -90,18 +87,17 @@ describe('the feed', () => {
           reason: 'unknown_mint',
         }),
       },
-      { sequence: '3', kind: 'final', at: expect.any(String), deposit: { ...deposit, state: 'final' } },
     ]);
   });
 
   test('goes on after any event, by pages, and by wallet, user, state and asset', async () => {
     await block(inflow(BOB, 10n), inflow(ALICE, 11n));
-    await confirmAll();
-    expect(await kinds('/v1/deposits?after=0&limit=2')).toEqual(['1 pending', '2 not_credited']);
+    await confirmAll(service.ledger);
+    expect(await kinds('/v1/deposits?after=0&limit=2')).toEqual(['1 pending', '2 final']);
     expect(await kinds('/v1/deposits?after=5')).toEqual(['6 final', '7 final']);
     expect(await kinds(`/v1/deposits?after=0&address=${BOB}`)).toHaveLength(2);
     expect(await kinds('/v1/deposits?after=3&userRef=alice&state=final')).toHaveLength(1);
-    expect(await kinds(`/v1/deposits?after=0&asset=${BOB}`)).toEqual(['2 not_credited']);
+    expect(await kinds(`/v1/deposits?after=0&asset=${BOB}`)).toEqual(['3 not_credited']);
     expect((await get('/v1/deposits?after=7')).body).toEqual({ events: [], next: '7' });
   });
 
@@ -158,10 +154,10 @@ describe('the client', () => {
     })();
     await expect.poll(() => seen).toEqual(['7 11']);
     await block(inflow(BOB, 21n));
-    await confirmAll();
+    await confirmAll(service.ledger);
     await expect.poll(() => seen).toEqual(['7 11', '9 21']);
     await block(inflow(BOB, 22n));
-    await confirmAll();
+    await confirmAll(service.ledger);
     await expect(reading).rejects.toThrow('enough');
     expect(seen).toEqual(['7 11', '9 21', '11 22']);
   });

@@ -1,8 +1,10 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { BlockFinding, BlockHeader } from '../../src/domain/deposit.ts';
+import type { Verdict } from '../../src/domain/witness.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import type { Database } from '../../src/ledger/database.ts';
+import type { Confirmation } from '../../src/ledger/deposit-writing.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { CommitResult } from '../../src/ledger/scan.ts';
 import type { WatchedWallet } from '../../src/ledger/watched.ts';
@@ -59,6 +61,18 @@ export async function commit(
 ): Promise<CommitResult> {
   const watchVersion = await ledger.watched.version();
   return ledger.scan.commit({ expected: after, blocks, watchVersion, rematch: mustNotRematch });
+}
+
+/** What a quorum shows of a deposit: what is on record, or something else. */
+export function shown(row: Confirmation['row'], verdict: Partial<Verdict> = {}): Confirmation {
+  const { amount, reason } = row;
+  return { row, verdict: { amount, reason, by: ['first', 'second'], ...verdict } };
+}
+
+/** A quorum shows every deposit as it is on record. */
+export async function confirmAll(ledger: Ledger): Promise<void> {
+  const rows = await ledger.deposits.unconfirmed(100);
+  await ledger.deposits.confirm(rows.map((row) => shown(row)));
 }
 
 /** For what is matched with the newest watch set. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, imported, lockWaits, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, confirmAll, imported, lockWaits, shown, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -20,22 +20,51 @@ async function feed(after = 0n): Promise<readonly unknown[]> {
 }
 
 describe('a deposit', () => {
-  it('is final when a second node confirms the amount on record, once', async () => {
+  it('is final when a quorum shows it, once', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
-    const { id } = await onlyOne();
-    const wrong = { id, amount: 6n, by: 'second' };
-    expect(await use.ledger.deposits.confirm([wrong])).toEqual([]);
+    const row = await onlyOne();
+    for (const other of [{ amount: 6n }, { reason: 'internal' as const }])
+      expect(await use.ledger.deposits.confirm([shown({ ...row, ...other })])).toEqual([]);
     expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
-    const right = { id, amount: 5n, by: 'second' };
-    expect(await use.ledger.deposits.confirm([right, right])).toEqual([id]);
+    const right = shown(row);
+    expect(await use.ledger.deposits.confirm([right, right])).toEqual([row.id]);
     expect(await use.other.deposits.confirm([right])).toEqual([]);
-    expect(await use.ledger.deposits.get(id)).toMatchObject({ state: 'final', confirmedBy: 'second' });
+    const confirmedBy = 'first, second';
+    expect(await use.ledger.deposits.get(row.id)).toMatchObject({ state: 'final', confirmedBy });
     expect(await use.ledger.deposits.unconfirmed(10)).toEqual([]);
     expect(await feed()).toEqual([
       [1n, 'pending', 5n],
       [2n, 'final', 5n],
     ]);
+  });
+
+  it('that one node alone says is not to be credited is told when a quorum says so', async () => {
+    await imported(use.ledger, ANN);
+    await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
+    const row = await onlyOne();
+    expect(row).toMatchObject({ state: 'pending', reason: 'internal' });
+    expect(await feed()).toEqual([]);
+    await confirmAll(use.ledger);
+    expect(await onlyOne()).toMatchObject({ state: 'not_credited', reason: 'internal' });
+    expect(await feed()).toEqual([[1n, 'not_credited', 1n]]);
+    expect(await use.ledger.alerts.list({ limit: 1 })).toMatchObject({ rows: [] });
+  });
+
+  it('that a quorum shows otherwise is put right with an alert, and its address is used then', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
+    await use.ledger.deposits.confirm([shown(await onlyOne(), { amount: 2n, reason: null })]);
+    expect(await onlyOne()).toMatchObject({ state: 'final', reason: null, amount: 2n });
+    expect(await feed()).toEqual([[1n, 'final', 2n]]);
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 2 });
+    expect(rows.map(({ kind, message }) => [kind, message])).toEqual([
+      [
+        'deposit_mismatch',
+        `first, second show 2 as a deposit of SOL at ${ANN}, the scan was shown 1 as internal`,
+      ],
+    ]);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
   it('is one of many that a transaction made, one for each account and asset', async () => {
@@ -59,6 +88,7 @@ describe('a deposit', () => {
     await use.ledger.addresses.assign('user-1');
     const low = inflow(BEN, 1n, { reason: 'below_minimum' });
     await commit(use.ledger, chain(START, [inflow(ANN), inflow(ANN, 6n, { asset: MINT }), low]));
+    await confirmAll(use.ledger);
     const count = async (filter: object) =>
       (await use.ledger.deposits.list({ ...filter, limit: 10 })).rows.length;
     expect(await count({ address: ANN })).toBe(2);
@@ -72,9 +102,11 @@ describe('a deposit', () => {
     expect(events.map(({ sequence, deposit }) => [sequence, deposit.userRef])).toEqual([
       [1n, 'user-1'],
       [2n, 'user-1'],
+      [3n, 'user-1'],
+      [4n, 'user-1'],
     ]);
     expect(await use.ledger.depositFeed.events(0n, 10, { state: 'not_credited' })).toMatchObject([
-      { sequence: 3n, deposit: { reason: 'below_minimum' } },
+      { sequence: 5n, deposit: { reason: 'below_minimum' } },
     ]);
   });
 
@@ -115,9 +147,11 @@ describe('an announced deposit', () => {
     await use.ledger.deposits.announce([found(inflow(ANN), inflow(BEN))]);
     const off = inflow(BEN, 5n, { reason: 'deposits_off' });
     await commit(use.ledger, [found(inflow(ANN, 4n, { signature: `s-${ANN}-5` }), off)]);
+    await confirmAll(use.ledger);
     expect(await feed(2n)).toEqual([
       [3n, 'pending', 4n],
-      [4n, 'not_credited', 5n],
+      [4n, 'final', 4n],
+      [5n, 'not_credited', 5n],
     ]);
   });
 
@@ -161,14 +195,14 @@ describe('the feed', () => {
     const [first, second] = chain(START, [inflow(ANN, 1n)], [inflow(BEN, 2n)]);
     if (first === undefined || second === undefined) throw new Error('two blocks');
     await commit(use.ledger, [first]);
-    const { id } = await onlyOne();
+    const row = await onlyOne();
     // A commit comes to the open gap when it has written its events: somebody else's lock on it keeps them uncommitted.
     await use.ledger.gaps.open(first.header, { ...childOf(first.header, { skipped: 5 }), parentSlot: 106n });
     const slow = await use.other.db.startTransaction().execute();
     await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
     const committing = commit(use.ledger, [second], first.header);
     await lockWaits(use.ledger.db);
-    const confirming = use.other.deposits.confirm([{ id, amount: 1n, by: 'second' }]);
+    const confirming = use.other.deposits.confirm([shown(row)]);
     await Promise.race([lockWaits(use.ledger.db, 2), confirming]);
     expect(await feed()).toEqual([[1n, 'pending', 1n]]);
     await slow.commit().execute();

@@ -9,7 +9,7 @@ import { Scan } from '../../src/ledger/scan.ts';
 import type { Cursor } from '../../src/ledger/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/staged-ranges.ts';
 import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { Crash, forgetDeposits, useDepositLedgers } from './deposit-ledger.ts';
+import { Crash, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const WALLETS = Array.from({ length: 5 }, (_, index) => address(`wallet-${index}`));
@@ -137,7 +137,7 @@ class Scanner {
         return this.#announce(new Deposits(db), this.#blocks.slice(step.from, step.from + 2), step.fork);
       case 'confirm': {
         const rows = await this.#ledger.deposits.unconfirmed(3);
-        await new Deposits(db).confirm(rows.map(({ id, amount }) => ({ id, amount, by: 'second' })));
+        await new Deposits(db).confirm(rows.map((row) => shown(row)));
         return;
       }
       case 'stage':

@@ -4,7 +4,15 @@ import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import { Scan } from '../../src/ledger/scan.ts';
 import type { Matched, WatchedWallet } from '../../src/ledger/watched.ts';
 import { address, chain, childOf, inflow, NOTHING, outflow, START } from './chain-of-blocks.ts';
-import { Crash, commit, imported, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import {
+  Crash,
+  commit,
+  imported,
+  lockWaits,
+  mustNotRematch,
+  shown,
+  useDepositLedgers,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -42,7 +50,7 @@ describe('the scan', () => {
     expect(await use.ledger.scan.headersBetween(101n, 200n)).toEqual(blocks.map(({ header }) => header));
     const { rows } = await use.ledger.deposits.list({ limit: 10 });
     expect(rows).toMatchObject([
-      { ...inflow(ANN, 3n), state: 'not_credited', reason: 'below_minimum', slot: 102n, blockhash: 'b102' },
+      { ...inflow(ANN, 3n), state: 'pending', reason: 'below_minimum', slot: 102n, blockhash: 'b102' },
       { ...inflow(ANN, 2n ** 64n - 1n), state: 'pending', reason: null, slot: 101n, time: 1_001n },
     ]);
     const spent = await use.ledger.db.selectFrom('spend').selectAll().execute();
@@ -195,7 +203,7 @@ describe('reading old blocks again', () => {
     await commit(use.ledger, [first, second]);
     const [oldest] = await use.ledger.deposits.unconfirmed(1);
     if (oldest === undefined) throw new Error('one deposit');
-    await use.ledger.deposits.confirm([{ id: oldest.id, amount: 1n, by: 'second' }]);
+    await use.ledger.deposits.confirm([shown(oldest)]);
     const other = (block: typeof first, signature: string) => ({
       header: block.header,
       finding: { ...NOTHING, inflows: [inflow(ANN, 9n, { signature })] },
@@ -207,10 +215,9 @@ describe('reading old blocks again', () => {
       ['deposit_mismatch', `s-${ANN}-2`],
       ['deposit_mismatch', `s-${ANN}-1`],
     ]);
-    expect(await use.ledger.deposits.confirm([{ id: oldest.id + 1n, amount: 2n, by: 'second' }])).toEqual([]);
-    expect(
-      await use.ledger.deposits.confirm([{ id: oldest.id + 1n, amount: 9n, by: 'second' }]),
-    ).toHaveLength(1);
+    const younger = { id: oldest.id + 1n, reason: null };
+    expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 2n })])).toEqual([]);
+    expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 9n })])).toHaveLength(1);
   });
 
   it('keeps the first judgement when the terms of the asset have changed', async () => {
@@ -222,7 +229,7 @@ describe('reading old blocks again', () => {
     await commit(use.ledger, [judged('unknown_mint')]);
     await upsert(judged(null));
     expect(await use.ledger.deposits.list({ limit: 1 })).toMatchObject({
-      rows: [{ state: 'not_credited', reason: 'unknown_mint' }],
+      rows: [{ state: 'pending', reason: 'unknown_mint' }],
     });
     expect(await use.ledger.alerts.list({ limit: 1 })).toMatchObject({ rows: [] });
   });

@@ -62,9 +62,11 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
     parentSlot: block.parentSlot,
     previousBlockhash: block.previousBlockhash,
     ...(options.showRewards ? { rewards } : {}),
-    ...(details === 'full' || details === 'accounts' ? { transactions: block.transactions.map(one) } : {}),
+    ...(details === 'full' || details === 'accounts'
+      ? { transactions: view.transactionsOf(block).map(one) }
+      : {}),
     ...(details === 'signatures'
-      ? { signatures: block.transactions.map((item) => item.transaction.signature) }
+      ? { signatures: view.transactionsOf(block).map((item) => item.transaction.signature) }
       : {}),
   };
 }

@@ -1,8 +1,9 @@
 import type { Chain } from '../chain/chain.ts';
 import { MAX_AGE } from '../chain/lifetime.ts';
-import type { Block, Commitment } from '../chain/records.ts';
+import type { Block, Commitment, TransactionRecord } from '../chain/records.ts';
 import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
+import { falseTransactions } from './false-block.ts';
 import { type Config, commitmentOf, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
@@ -41,6 +42,12 @@ export class NodeView {
   /** The height that the node claims for a block. */
   heightOf(block: Block): number {
     return Math.max(0, block.height + (faultOf(this.#faults, 'height-offset')?.blocks ?? 0));
+  }
+
+  /** The transactions that the node shows in a block. */
+  transactionsOf({ transactions }: Block): readonly TransactionRecord[] {
+    const told = faultOf(this.#faults, 'false-block');
+    return told === undefined ? transactions : falseTransactions(transactions, told.lie);
   }
 
   /** Heights for which the node holds a blockhash for valid. */

@@ -3,19 +3,23 @@ import { DomainError } from '../../domain/errors.ts';
 import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { listedSlots } from './frontier.ts';
-import { HeaderBook, isSameHeader } from './header-book.ts';
+import { HeaderBook, isSameListed, type ListedHeader } from './header-book.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
-/** A whole block as one node shows it. */
+/** A whole block as one node shows it; `listed`: see `listingOf`. */
 export interface ShownBlock extends Sized {
   readonly header: BlockHeader;
+  readonly listed: string;
 }
 
 /**
  * Fetches the finalized block of a slot from any node; with `header`, from one that shows that very block. Throws as `NodePool.read`
  * does.
  */
-export type ShowBlock<Block extends ShownBlock> = (slot: bigint, header?: BlockHeader) => Promise<Block>;
+export type ShowBlock<Block extends ShownBlock> = (
+  slot: bigint,
+  header?: BlockHeader & { readonly listed?: string },
+) => Promise<Block>;
 
 /**
  * What comes after the cursor. `linked`: whole blocks, each proved to be the parent of the next up to one that a quorum agrees on.
@@ -33,7 +37,9 @@ export interface ReaderOptions extends PrefetchOptions {
   readonly batch: number;
 }
 
-type Links = Exclude<Walk, { kind: 'wanted' }> | { readonly kind: 'missing'; readonly child: BlockHeader };
+type Links =
+  | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
+  | { readonly kind: 'missing'; readonly child: ListedHeader };
 
 /** Slots that one list covers; a longer stretch without a block is asked for as far as nodes list at once. */
 const WINDOW = 4_000n;
@@ -98,7 +104,7 @@ export class ChainReader<Block extends ShownBlock> {
     batch: readonly bigint[],
     listed: readonly bigint[],
     to: bigint,
-  ): Promise<BlockHeader | undefined> {
+  ): Promise<ListedHeader | undefined> {
     const near = batch.findLast((slot) => this.#headers.agreed(slot) !== undefined);
     if (near !== undefined) return this.#headers.agreed(near);
     for (const far of new Set([listed.at(-1) ?? to, to])) {
@@ -111,20 +117,20 @@ export class ChainReader<Block extends ShownBlock> {
     return undefined;
   }
 
-  async #walk(cursor: BlockName, anchor: BlockHeader): Promise<Links> {
+  async #walk(cursor: BlockName, anchor: ListedHeader): Promise<Links> {
     const asked = new Set<bigint>();
     for (;;) {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
       if (walk.kind !== 'wanted') return walk;
       const { name, child } = walk;
-      if (asked.has(name.slot) && this.#headers.isLost(name)) return { kind: 'missing', child };
+      if (asked.has(name.slot) && (await this.#headers.isLost(name))) return { kind: 'missing', child };
       asked.add(name.slot);
       await this.#headers.learn([name.slot]);
     }
   }
 
   /** The agreed blocks between the cursor and one that is missing: the cursor comes as close to a gap as nodes show. */
-  #below(child: BlockHeader, cursor: BlockName, batch: readonly bigint[]): readonly BlockHeader[] {
+  #below(child: ListedHeader, cursor: BlockName, batch: readonly bigint[]): readonly ListedHeader[] {
     const below = batch.filter((slot) => slot < child.parentSlot);
     return linkedPrefix(
       cursor,
@@ -133,11 +139,11 @@ export class ChainReader<Block extends ShownBlock> {
   }
 
   /** The whole blocks of the lowest of these headers, as many as one reading gives; the first must be had. */
-  async #whole(headers: readonly BlockHeader[]): Promise<readonly Block[]> {
+  async #whole(headers: readonly ListedHeader[]): Promise<readonly Block[]> {
     const blocks: Block[] = [];
     for (const header of headers.slice(0, this.#batch)) {
       const ahead = await this.#ahead.take(header.slot);
-      if (ahead !== null && isSameHeader(ahead.header, header)) {
+      if (ahead !== null && isShown(ahead, header)) {
         blocks.push(ahead);
         continue;
       }
@@ -148,11 +154,15 @@ export class ChainReader<Block extends ShownBlock> {
     return blocks;
   }
 
-  async #named(header: BlockHeader): Promise<Block> {
+  async #named(header: ListedHeader): Promise<Block> {
     const block = await this.#show(header.slot, header);
-    if (isSameHeader(block.header, header)) return block;
+    if (isShown(block, header)) return block;
     throw new DomainError('NodeFault', `another block than ${header.blockhash} was shown for ${header.slot}`);
   }
+}
+
+function isShown({ header, listed }: ShownBlock, expected: ListedHeader): boolean {
+  return isSameListed({ ...header, listed }, expected);
 }
 
 function lower(a: bigint, b: bigint): bigint {

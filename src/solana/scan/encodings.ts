@@ -1,5 +1,6 @@
 import { base58, base64 } from '@scure/base';
 import { z } from 'zod';
+import { ADDRESS_TEXT } from '../../domain/address.ts';
 import { readSigned, versionOf } from '../signed-transaction.ts';
 
 /** Who a transaction names and who signed it, however it is encoded. */
@@ -14,8 +15,13 @@ export interface TransactionBody {
   readonly version: 'legacy' | number | null;
 }
 
-const signatures = z.tuple([z.string()], z.string());
-const describedKey = z.object({ pubkey: z.string(), signer: z.boolean() });
+/** 64 bytes in base58. */
+const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
+
+/** An address as nodes show it; what has the form of one and is none is the address of nothing. */
+export const address = z.string().regex(ADDRESS_TEXT);
+const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
+const describedKey = z.object({ pubkey: address, signer: z.boolean() });
 
 /** `transactionDetails: accounts`. */
 const accountsOnly = z
@@ -32,15 +38,15 @@ const plain = z
   .object({
     signatures,
     message: z.object({
-      accountKeys: z.array(z.string()),
+      accountKeys: z.array(address),
       header: z.object({ numRequiredSignatures: z.number().int().positive() }),
     }),
   })
   .transform(
     ({ signatures: names, message: { accountKeys, header } }): TransactionBody => ({
       signatures: names,
-      accounts: accountKeys.map((address, index) => ({
-        address,
+      accounts: accountKeys.map((key, index) => ({
+        address: key,
         signer: index < header.numRequiredSignatures,
       })),
       hasLoaded: false,
@@ -77,7 +83,7 @@ function readBytes(text: string, coder: { decode(text: string): Uint8Array }): T
   const { accounts, signers, message } = signed;
   return {
     signatures: [first, ...others],
-    accounts: accounts.map((address, index) => ({ address, signer: index < signers.length })),
+    accounts: accounts.map((key, index) => ({ address: key, signer: index < signers.length })),
     hasLoaded: false,
     version: versionOf(message),
   };

@@ -17,10 +17,11 @@ export async function finalizedTip(pool: NodePool): Promise<bigint> {
 
 /**
  * The slots in which any node lists a finalized block, ascending. A hint of what to fetch: lists are short where a node lost its
- * ledger, and a list may name what does not exist. Empty where no node answers. Source: solana §2.3.1.
+ * ledger, and a list may name what does not exist. One that is late when a quorum has listed is not waited for. Empty where no node
+ * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  const answers = await pool.all((node) => getBlocks(node, from, to));
+  const answers = await pool.most((node) => getBlocks(node, from, to));
   const listed = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
   const inRange = listed.filter((slot) => slot >= from && slot <= to);
   return [...new Set(inRange)].toSorted((a, b) => (a < b ? -1 : Number(a > b)));

@@ -6,10 +6,16 @@ import { NodeFault, RpcError } from '../rpc/errors.ts';
 import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { listingOf } from './listing.ts';
 
-/** What all nodes say of one slot. */
+/** A block and its transactions, by their names alone; `listed`: see {@link listingOf}. */
+export interface ListedHeader extends BlockHeader {
+  readonly listed: string;
+}
+
+/** What nodes say of one slot. */
 interface Testimony {
-  readonly versions: readonly { readonly header: BlockHeader; readonly nodes: number }[];
+  readonly versions: readonly { readonly header: ListedHeader; readonly nodes: number }[];
   /** Why nodes said nothing. */
   readonly silent: readonly unknown[];
 }
@@ -19,8 +25,9 @@ const AT_ONCE = 8;
 const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
 
 /**
- * Headers of finalized blocks as all nodes show them, parents included: one node cannot put a block of its own between two that
- * others show. Each costs every node one small call (`transactionDetails: none`).
+ * Headers of finalized blocks as a quorum shows them, parents and names of transactions included: one node can neither put a block
+ * of its own between two that others show, nor leave a transaction out. Each costs as many nodes as it takes one small call
+ * (`transactionDetails: signatures`), and all where those do not agree.
  */
 export class HeaderBook {
   readonly #pool: NodePool;
@@ -30,20 +37,20 @@ export class HeaderBook {
     this.#pool = pool;
   }
 
-  /** Asks all nodes for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
+  /** Asks for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
   async learn(slots: readonly bigint[]): Promise<void> {
     const open = slots.filter((slot) => this.agreed(slot) === undefined);
     await pLimit(AT_ONCE).map(open, async (slot) => this.#pages.set(slot, await this.#ask(slot)));
   }
 
   /** The block of a slot as a quorum shows it. */
-  agreed(slot: bigint): BlockHeader | undefined {
+  agreed(slot: bigint): ListedHeader | undefined {
     const { versions = [] } = this.#pages.get(slot) ?? {};
     return versions.find(({ nodes }) => nodes >= this.#pool.quorum)?.header;
   }
 
   /** The block of that name as more nodes show it than show anything else in its slot; the others may have lost it. */
-  named(name: BlockName): BlockHeader | undefined {
+  named(name: BlockName): ListedHeader | undefined {
     const { versions = [] } = this.#pages.get(name.slot) ?? {};
     const [first, second] = versions;
     if (first === undefined || (second !== undefined && second.nodes >= first.nodes)) return undefined;
@@ -54,8 +61,8 @@ export class HeaderBook {
    * True where every node has answered for the slot, and none has the block: that is a gap, and never a skipped slot. Throws
    * NoHealthyNode where one that does not answer now may have it, NodeFault where nodes contradict each other.
    */
-  isLost(name: BlockName): boolean {
-    const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
+  async isLost(name: BlockName): Promise<boolean> {
+    const { versions, silent } = await this.#askAll(name.slot);
     if (versions.some(({ header }) => isSameBlock(header, name)))
       throw new DomainError(
         'NodeFault',
@@ -75,7 +82,16 @@ export class HeaderBook {
   }
 
   async #ask(slot: bigint): Promise<Testimony> {
-    const versions: { header: BlockHeader; nodes: number }[] = [];
+    const agreed = await this.#pool.agreed(
+      (node) => readHeader(node, slot),
+      (one, other) => one !== null && other !== null && isSameListed(one, other),
+    );
+    const { answer: header = null, nodes = [] } = agreed ?? {};
+    return header === null ? this.#askAll(slot) : { versions: [{ header, nodes: nodes.length }], silent: [] };
+  }
+
+  async #askAll(slot: bigint): Promise<Testimony> {
+    const versions: { header: ListedHeader; nodes: number }[] = [];
     const silent: unknown[] = [];
     for (const { result } of await this.#pool.all((node) => readHeader(node, slot))) {
       if (result.status === 'rejected') {
@@ -84,7 +100,7 @@ export class HeaderBook {
       }
       const header = result.value;
       if (header === null) continue;
-      const same = versions.find((version) => isSameHeader(version.header, header));
+      const same = versions.find((version) => isSameListed(version.header, header));
       if (same === undefined) versions.push({ header, nodes: 1 });
       else same.nodes += 1;
     }
@@ -98,13 +114,28 @@ export function isSameHeader(one: BlockHeader, other: BlockHeader): boolean {
   return sameParent && isSameBlock(one, other);
 }
 
-/** A finalized block without its transactions; null where the node answers that it has none. `time` is left out. */
-export async function readHeader(node: SolanaNode, slot: bigint): Promise<BlockHeader | null> {
-  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'none' });
+/** {@link isSameHeader}, with the same transactions. */
+export function isSameListed(one: ListedHeader, other: ListedHeader): boolean {
+  return isSameHeader(one, other) && one.listed === other.listed;
+}
+
+/** A finalized block; null where the node answers that it has none. `time` is left out. */
+async function readHeader(node: SolanaNode, slot: bigint): Promise<ListedHeader | null> {
+  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
   if (block === null) return null;
-  const { blockhash, previousBlockhash, parentSlot, blockHeight: height } = block;
+  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, signatures } = block;
   if (height === null) throw new NodeFault(node.name, `getBlock: shows block ${slot} without its height`);
-  return { slot, blockhash, previousBlockhash, parentSlot, height, time: null };
+  if (signatures === undefined)
+    throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
+  return {
+    slot,
+    blockhash,
+    previousBlockhash,
+    parentSlot,
+    height,
+    time: null,
+    listed: listingOf(signatures),
+  };
 }
 
 function tellsOfAbsence(error: unknown): boolean {

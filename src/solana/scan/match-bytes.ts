@@ -1,5 +1,6 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { JsonBytes, Unreadable } from './json-bytes.ts';
+import { listingIn } from './listing.ts';
 import { type ByteRange, Lookups } from './lookups.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
@@ -11,6 +12,8 @@ export type BlockScan =
   | {
       readonly mustParse: false;
       readonly header: Omit<BlockHeader, 'slot'>;
+      /** See `listingOf`. */
+      readonly listed: string;
       /** Each text in a transaction that the watch set takes for a wallet of ours, once. */
       readonly candidates: readonly string[];
       /** The transactions that hold a candidate, each as the bytes of its JSON object, in their order. */
@@ -48,6 +51,8 @@ class AnswerScan {
   readonly #json: JsonBytes;
   readonly #reader: TransactionBytes;
   readonly #transactions: ByteRange[] = [];
+  /** The first of each transaction. */
+  readonly #signatures: ByteRange[] = [];
   readonly #fields = new Map<string, string | null>();
 
   constructor(bytes: Uint8Array, watched: WatchSet) {
@@ -56,7 +61,13 @@ class AnswerScan {
     this.#bytes = bytes;
     this.#lookups = lookups;
     this.#json = new JsonBytes(view);
-    this.#reader = new TransactionBytes(this.#json, (start, end) => lookups.ask(start, end));
+    this.#reader = new TransactionBytes(
+      this.#json,
+      (start, end) => lookups.ask(start, end),
+      (start, end) => {
+        if (this.#signatures.length === this.#transactions.length) this.#signatures.push({ start, end });
+      },
+    );
   }
 
   scan(): BlockScan {
@@ -68,7 +79,8 @@ class AnswerScan {
       return this.#block(value);
     });
     if (results !== 1) throw new Unreadable(`${results} results`);
-    return { mustParse: false, header: headerOf(this.#fields), ...this.#hits() };
+    const listed = listingIn(this.#bytes, this.#signatures);
+    return { mustParse: false, header: headerOf(this.#fields), listed, ...this.#hits() };
   }
 
   #block(at: number): number {

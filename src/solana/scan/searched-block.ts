@@ -4,13 +4,17 @@ import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import type { ShownBlock } from './chain-reader.ts';
+import type { ListedHeader } from './header-book.ts';
 import { isSameHeader } from './header-book.ts';
+import { listingOf } from './listing.ts';
 import { scanBlockBytes } from './match-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
 
 /** What the search of a block for watched wallets came to. */
 export interface Search {
   readonly header: BlockHeader;
+  /** See {@link listingOf}. */
+  readonly listed: string;
   /** Addresses in the block that the watch set takes for ours. */
   readonly candidates: readonly string[];
   /** The transactions that hold one, at least. */
@@ -23,19 +27,27 @@ export interface SearchedBlock extends ShownBlock, Search {
   readonly node: string;
 }
 
-/** The block that a node shows for a slot, searched. Throws NodeFault where it shows none, another than `expected`, or half of one. */
+/** A block on record, or one of which nodes have listed the transactions, too. */
+export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
+
+/**
+ * The block that a node shows for a slot, searched. Throws NodeFault where it shows none, another than `expected` or other transactions
+ * in it, or half of one.
+ */
 export async function showBlock(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',
   watched: WatchSet,
-  expected?: BlockHeader,
+  expected?: ExpectedBlock,
 ): Promise<SearchedBlock> {
   const bytes = await getBlockBytes(node, slot, commitment);
   if (bytes === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
   const search = searchBlock(bytes, slot, watched, node);
   if (expected !== undefined && !isSameHeader(search.header, expected))
     throw new NodeFault(node.name, `getBlock: shows another block ${slot} than ${expected.blockhash}`);
+  if (expected?.listed !== undefined && expected.listed !== search.listed)
+    throw new NodeFault(node.name, `getBlock: shows other transactions in block ${slot} than nodes list`);
   return { ...search, bytes, node: node.name, size: bytes.byteLength };
 }
 
@@ -49,9 +61,9 @@ export function searchBlock(
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   const scan = scanBlockBytes(bytes, watched);
   if (!scan.mustParse) {
-    const { header, candidates, hitTransactions } = scan;
+    const { header, listed, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, candidates, transactions };
+    return { header: { slot, ...header }, listed, candidates, transactions };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
@@ -60,7 +72,8 @@ export function searchBlock(
     for (const address of found) candidates.add(address);
     return found.length > 0;
   });
-  return { header, candidates: [...candidates], transactions: hits };
+  const listed = listingOf(transactions.map(({ signature }) => signature));
+  return { header, listed, candidates: [...candidates], transactions: hits };
 }
 
 /** Every address that a transaction can move money of. */

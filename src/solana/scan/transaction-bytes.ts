@@ -11,15 +11,17 @@ const VERSIONS = ['"legacy"', '0', '1'];
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
+  readonly #onSignature: OnText;
   /** What was seen of the transaction that is being read. `bare`: keys without those of lookup tables; `loaded`: each meta lists those. */
   #seen = { meta: false, keys: false, bare: false, loaded: true };
   #sides = { before: false, after: false, loaded: false };
   readonly #keys: AlikeReader;
   readonly #tokenBalances: AlikeReader;
 
-  /** `onWallet` is told of each text that may be a wallet; others may be among them. */
-  constructor(json: JsonBytes, onWallet: OnText) {
+  /** `onWallet` is told of each text that may be a wallet; others may be among them. `onSignature`: of each signature. */
+  constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     this.#json = json;
+    this.#onSignature = onSignature;
     this.#onWallet = onWallet;
     this.#keys = new AlikeReader(json, (at, onText) => walkKey(json, at, onText), onWallet);
     this.#tokenBalances = new AlikeReader(
@@ -56,6 +58,7 @@ export class TransactionBytes {
   /** `accountKeys` stand here (transactionDetails `accounts`) or in the message (`full`); a transaction in base64 is no object. */
   readonly #memberOfBody: VisitMember = (value, start, end) => {
     const json = this.#json;
+    if (json.reads(start, end, 'signatures')) return json.value(value, this.#onSignature);
     if (!json.reads(start, end, 'message') || !json.is(value, '{'))
       return this.#memberOfMessage(value, start, end);
     return json.object(value, this.#memberOfMessage);

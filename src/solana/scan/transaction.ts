@@ -3,7 +3,7 @@ import type { ScannedTransaction, TokenChange, TokenHolding } from '../../domain
 import { NodeFault, RpcError, UNSUPPORTED_VERSION } from '../rpc/errors.ts';
 import { u64, u64List } from '../rpc/schemas.ts';
 import { readTransactionError } from '../transaction-error.ts';
-import { type TransactionBody, transactionBody } from './encodings.ts';
+import { address, type TransactionBody, transactionBody } from './encodings.ts';
 
 /** How to read what a node showed. */
 export interface ReadOptions {
@@ -22,13 +22,13 @@ const HIGHEST_TRANSACTION_VERSION = 1;
 
 const tokenBalance = z.object({
   accountIndex: z.number().int().nonnegative(),
-  mint: z.string(),
-  owner: z.string().nullish(),
-  programId: z.string().nullish(),
+  mint: address,
+  owner: address.nullish(),
+  programId: address.nullish(),
   uiTokenAmount: z.object({ amount: u64 }),
 });
 
-const addresses = z.array(z.string());
+const addresses = z.array(address);
 const lamports = u64List.nullish();
 const tokens = z.array(tokenBalance).nullish();
 
@@ -69,9 +69,12 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   if (found === null || found === undefined) throw refuse('without meta');
   const error = errorOf(found);
   const balances = balancesOf(body, found, error === null, refuse);
-  // Nothing arrives by a failed one, so it cannot hide a deposit either.
-  const lenient = options.early === true || error !== null;
-  const changes = tokensOf(found, balances, lenient, refuse);
+  const changes = tokensOf(
+    found,
+    balances,
+    { early: options.early === true, failed: error !== null },
+    refuse,
+  );
   return { signature, version, error, feeLamports: found.fee, accounts: balances, tokens: changes };
 }
 
@@ -91,8 +94,8 @@ function balancesOf(
 ): ScannedTransaction['accounts'] {
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
   const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
-  const accounts = [...body.accounts, ...loaded.map((address) => ({ address, signer: false }))];
-  if (new Set(accounts.map(({ address }) => address)).size < accounts.length)
+  const accounts = [...body.accounts, ...loaded.map((key) => ({ address: key, signer: false }))];
+  if (succeeded && new Set(accounts.map((account) => account.address)).size < accounts.length)
     throw refuse('with an account that is there twice');
   const [before, after] = [preBalances ?? [], postBalances ?? []];
   if (before.length === accounts.length && after.length === accounts.length)
@@ -107,24 +110,29 @@ function balancesOf(
   return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
 }
 
-/** Token accounts by index and mint: one that was closed and made again for another mint is two. */
+/**
+ * Token accounts by index and mint: one that was closed and made again for another mint is two. Nothing arrives by a failed one, so that
+ * it cannot hide a deposit, whatever is listed of it.
+ */
 function tokensOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
-  lenient: boolean,
+  { early, failed }: { readonly early: boolean; readonly failed: boolean },
   refuse: Refuse,
 ): readonly TokenChange[] {
+  const lenient = early || failed;
   if (!lenient && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
   const changes = new Map<string, TokenChange>();
   const put = (entry: TokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
     const account = accounts[accountIndex]?.address;
+    if (account === undefined && failed) return;
     if (account === undefined)
       throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
     if (owner === null && !lenient) throw refuse(`without the owner of the tokens of ${account}`);
     const key = `${accountIndex} ${mint}`;
     const change = changes.get(key) ?? { account, mint, before: null, after: null };
-    if (change[side] !== null) throw refuse(`with two token balances of ${account}`);
+    if (change[side] !== null && !failed) throw refuse(`with two token balances of ${account}`);
     changes.set(key, { ...change, [side]: holdingOf(entry) });
   };
   for (const entry of preTokenBalances ?? []) put(entry, 'before');

@@ -163,6 +163,21 @@ describe('is refused', () => {
     ],
     ['an account twice', /account that is there twice/, (one) => keys(one).splice(1, 1, keys(one)[0] ?? {})],
     [
+      'a garbled signature',
+      /unreadable transaction/,
+      (one) => Object.assign(one['transaction'] ?? {}, { signatures: ['gar\u0000bage'] }),
+    ],
+    [
+      'a garbled key',
+      /unreadable transaction/,
+      (one) => Object.assign(keys(one)[0] ?? {}, { pubkey: 'gar\u0000bage' }),
+    ],
+    ...['mint', 'owner', 'programId'].map((field): [string, RegExp, (transaction: Shown) => void] => [
+      `a garbled ${field}`,
+      new RegExp(`postTokenBalances.0.${field}`),
+      (one) => Object.assign(balances(one)[0] ?? {}, { [field]: 'garbage' }),
+    ]),
+    [
       'a negative balance',
       /meta.preBalances.0/,
       (one) => Object.assign(meta(one)['preBalances'] ?? [], [-1]),
@@ -202,6 +217,8 @@ describe('is refused', () => {
   });
 });
 
+const [KEY, MINT, SIGNATURE] = ['x'.repeat(44), 'm'.repeat(44), 's'.repeat(88)] as const;
+
 describe('is read', () => {
   const one = (meta: object, version?: unknown) =>
     Buffer.from(
@@ -216,7 +233,7 @@ describe('is read', () => {
           blockTime: '-1',
           transactions: [
             {
-              transaction: { signatures: ['s'], accountKeys: [{ pubkey: 'x', signer: true }] },
+              transaction: { signatures: [SIGNATURE], accountKeys: [{ pubkey: KEY, signer: true }] },
               meta: { err: null, fee: '5000', preBalances: ['7'], postBalances: [2], ...meta },
               ...(version === undefined ? {} : { version }),
             },
@@ -231,11 +248,11 @@ describe('is read', () => {
       header: { slot: 7n, blockhash: 'b', previousBlockhash: 'a', parentSlot: 6n, height: 5n, time: -1n },
       transactions: [
         {
-          signature: 's',
+          signature: SIGNATURE,
           version: 'legacy',
           error: null,
           feeLamports: 5_000n,
-          accounts: [{ address: 'x', signer: true, before: 7n, after: 2n }],
+          accounts: [{ address: KEY, signer: true, before: 7n, after: 2n }],
           tokens: [],
         },
       ],
@@ -252,14 +269,23 @@ describe('is read', () => {
     expect(readBlock(one(meta), 7n).transactions[0]?.error).toBe(error);
   });
 
+  it('one that failed, whatever accounts it names twice or lacks: nothing arrived by it', () => {
+    const balance = { accountIndex: 9, mint: MINT, uiTokenAmount: { amount: '1' } };
+    const twice = { accountIndex: 0, mint: MINT, uiTokenAmount: { amount: '1' } };
+    const lists = { preTokenBalances: [balance], postTokenBalances: [twice, twice] };
+    const failed = one({ ...none, ...lists, err: 'AccountInUse', preBalances: [7, 7], postBalances: [2, 2] });
+    const named = failed.toString().replace(/("accountKeys":\[)(.*?)\]/, '$1$2,$2]');
+    expect(readBlock(Buffer.from(named), 7n).transactions).toMatchObject([{ error: 'AccountInUse' }]);
+  });
+
   it('an early ledger, which tells no owners, where that is asked for', () => {
-    const balance = { accountIndex: 0, mint: 'm', uiTokenAmount: { amount: '18446744073709551615' } };
+    const balance = { accountIndex: 0, mint: MINT, uiTokenAmount: { amount: '18446744073709551615' } };
     const early = { postTokenBalances: [balance] };
     expect(() => readBlock(one({ ...none, ...early }), 7n)).toThrow('without the owner');
     expect(readBlock(one(early), 7n, { early: true }).transactions[0]?.tokens).toEqual([
       {
-        account: 'x',
-        mint: 'm',
+        account: KEY,
+        mint: MINT,
         before: null,
         after: { owner: null, program: null, amount: 2n ** 64n - 1n },
       },

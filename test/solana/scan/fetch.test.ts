@@ -117,10 +117,12 @@ describe('reacts as to any other call', () => {
   });
 });
 
+const [KEY, SIGNATURE] = ['k'.repeat(44), 's'.repeat(88)] as const;
+
 describe('a second witness', () => {
   const shown = (slot: string, meta: string) =>
-    `{"slot":${slot},"blockTime":"1700000000","version":"legacy","meta":${meta},"transaction":{"signatures":["s"],
-      "message":{"accountKeys":[{"pubkey":"a","signer":true,"writable":true,"source":"transaction"}]}}}`;
+    `{"slot":${slot},"blockTime":"1700000000","version":"legacy","meta":${meta},"transaction":{"signatures":["${SIGNATURE}"],
+      "message":{"accountKeys":[{"pubkey":"${KEY}","signer":true,"writable":true,"source":"transaction"}]}}}`;
   const meta = `{"err":null,"status":{"Ok":null},"fee":5000,"preBalances":[18446744073709551615],
     "postBalances":["18446744073709546615"],"preTokenBalances":[],"postTokenBalances":[]}`;
 
@@ -130,9 +132,9 @@ describe('a second witness', () => {
       slot: 7n,
       time: 1_700_000_000n,
       transaction: {
-        signature: 's',
+        signature: SIGNATURE,
         error: null,
-        accounts: [{ address: 'a', signer: true, before: 2n ** 64n - 1n, after: 2n ** 64n - 5_001n }],
+        accounts: [{ address: KEY, signer: true, before: 2n ** 64n - 1n, after: 2n ** 64n - 5_001n }],
       },
     });
     expect(server.asked[0]?.params).toEqual([
@@ -145,7 +147,7 @@ describe('a second witness', () => {
     await open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
     expect(await fetchTransaction(node, 's')).toBeNull();
     await expect(fetchTransaction(node, 's')).rejects.toThrow(
-      `${new URL(server.url).host} shows transaction s without meta`,
+      `${new URL(server.url).host} shows transaction ${SIGNATURE} without meta`,
     );
   });
 });

@@ -1,5 +1,6 @@
 import { base58 } from '@scure/base';
 import { describe, expect, test } from 'vitest';
+import { listingOf } from '../../../src/solana/scan/listing.ts';
 import { scanBlockBytes } from '../../../src/solana/scan/match-bytes.ts';
 import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 
@@ -54,9 +55,26 @@ describe('a block', () => {
         height: 9n,
         time: 1_700_000_000n,
       },
+      listed: listingOf(['x']),
       candidates: [],
       hitTransactions: [],
     });
+  });
+
+  test('lists its transactions by their first signatures, in order, as nodes list them', () => {
+    const named = (...signatures: readonly string[]): object => {
+      const { transaction, ...others } = transactionOf(STRANGER) as { transaction: object };
+      return { ...others, transaction: { ...transaction, signatures } };
+    };
+    const listed = (...names: readonly (readonly string[])[]): string => {
+      const { seen } = scan(names.map((signatures) => named(...signatures)));
+      return seen.mustParse ? 'must parse' : seen.listed;
+    };
+    expect(listed(['a', 'z'], ['b'])).toBe(listingOf(['a', 'b']));
+    expect(listed()).toBe(listingOf([]));
+    const others = [listed(['a']), listed(['b'], ['a']), listed(['ab']), listed([], ['a'], ['b'])];
+    expect(others).not.toContain(listingOf(['a', 'b']));
+    expect(new Set(others).size).toBe(others.length);
   });
 
   test('shows which of its transactions name us, as account or as owner of tokens', () => {

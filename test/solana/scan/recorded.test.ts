@@ -13,13 +13,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const [A, B] = ['A'.repeat(44), 'B'.repeat(44)] as const;
+const [A, B, C, D, MINT, PROGRAM] = ['A', 'B', 'C', 'D', 'M', 'P'].map((letter) => letter.repeat(44)) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const [GIFT, FAILED] = ['g'.repeat(88), 'f'.repeat(88)] as const;
 
 /** A gives B 7 lamports and 30 of his tokens, and closes his token account; the rent of it is B's. */
 const gift = {
   version: 0,
   transaction: {
-    signatures: ['gift'],
+    signatures: [GIFT],
     message: { accountKeys: [A, B], header: { numRequiredSignatures: 1 } },
   },
   meta: {
@@ -27,14 +35,14 @@ const gift = {
     fee: 5,
     preBalances: [100, 0, 20, 20],
     postBalances: [88, 27, 0, 20],
-    loadedAddresses: { writable: ['a'], readonly: ['b'] },
+    loadedAddresses: { writable: [C], readonly: [D] },
     preTokenBalances: [held(2, A, '30'), held(3, B, '1')],
     postTokenBalances: [held(3, B, '31')],
   },
 };
 const failed = {
   transaction: {
-    signatures: ['failed'],
+    signatures: [FAILED],
     message: { accountKeys: [A], header: { numRequiredSignatures: 1 } },
   },
   meta: {
@@ -57,7 +65,7 @@ const block = {
 };
 
 function held(accountIndex: number, owner: string, amount: string) {
-  return { accountIndex, mint: 'm', owner, programId: 'p', uiTokenAmount: { amount } };
+  return { accountIndex, mint: MINT, owner, programId: PROGRAM, uiTokenAmount: { amount } };
 }
 
 const known = {
@@ -74,18 +82,18 @@ const known = {
   native_delta_sum: -10,
   details: [
     {
-      signature: 'gift',
+      signature: GIFT,
       err: null,
       fee: 5,
       fee_payer: A,
-      native_changes: { [A]: -12, [B]: 27, a: -20 },
+      native_changes: { [A]: -12, [B]: 27, [C]: -20 },
       token_changes: [
-        { account: 'a', mint: 'm', owner_before: A, owner_after: null, before: '30', after: null },
-        { account: 'b', mint: 'm', owner_before: B, owner_after: B, before: '1', after: '31' },
+        { account: C, mint: MINT, owner_before: A, owner_after: null, before: '30', after: null },
+        { account: D, mint: MINT, owner_before: B, owner_after: B, before: '1', after: '31' },
       ],
     },
     {
-      signature: 'failed',
+      signature: FAILED,
       err: 'AccountInUse',
       fee: 5,
       fee_payer: A,
@@ -157,10 +165,10 @@ describe('a difference is told, and fails the check', () => {
     ['parent slot: 9', { parentSlot: 9 }],
     ['height: 5', { blockHeight: 5 }],
     ['time: 2', { blockTime: 2 }],
-    ['gift: movements:', { details: [{ ...first, native_changes: { [A]: -12, [B]: 27 } }, second] }],
-    ['gift: movements:', { details: [{ ...first, token_changes: [] }, second] }],
-    ['failed: success:', { details: [first, { ...second, err: null }] }],
-    ['gift: fee payer:', { details: [{ ...first, fee_payer: B }, second] }],
+    [`${GIFT}: movements:`, { details: [{ ...first, native_changes: { [A]: -12, [B]: 27 } }, second] }],
+    [`${GIFT}: movements:`, { details: [{ ...first, token_changes: [] }, second] }],
+    [`${FAILED}: success:`, { details: [first, { ...second, err: null }] }],
+    [`${GIFT}: fee payer:`, { details: [{ ...first, fee_payer: B }, second] }],
   ])('%s', async (sentence, changes) => {
     const report = await check({ 'blocks/one.json': block }, facts(changes));
     expect(report.ok).toBe(false);
@@ -174,7 +182,7 @@ describe('a difference is told, and fails the check', () => {
       { ...facts({}), 'blocks/gone.json': { ...known, form: 'result' } },
     );
     expect(report.files.map(({ file, differences }) => [file, differences.join('\n')])).toEqual([
-      ['blocks/one.json', 'not read: the file shows transaction gift without meta'],
+      ['blocks/one.json', `not read: the file shows transaction ${GIFT} without meta`],
       ['blocks/gone.json', expect.stringContaining('not read: ENOENT')],
       ['blocks/new.json', 'is not in facts.json'],
     ]);

@@ -46,20 +46,7 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
     await inTime(walletWatch.look());
     const next = await writeNext({ ledger, composer }, row, n, lastPrice);
     if (next.kind === 'prepared') return next;
-    return turnAway(row, next, (confirmed) => begin(confirmed, n, lastPrice));
-  }
-
-  async function turnAway(
-    row: WithdrawalRow,
-    { kind, reason }: Refusal | Stop,
-    again: (confirmed: WithdrawalRow) => Promise<Preparation>,
-  ): Promise<Preparation> {
-    const moved = await ledger.withdrawals.move(row.id, kind, reason).catch(doubtful);
-    if ('doubt' in moved) return turnAway(row, { kind: 'held', reason: moved.doubt }, again);
-    // The customer's word may have come after the row was read; nobody would say it again.
-    if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
-      return again(moved);
-    return answerOf(moved, kind, reason);
+    return turnAway(ledger, row, next, (confirmed) => begin(confirmed, n, lastPrice));
   }
 
   return {
@@ -84,6 +71,21 @@ export function createPreparation({ ledger, composer, walletWatch }: Preparation
       throw notYet(input.shown.code ?? input.shown.status, 'it still waits for the same', retryDelay());
     },
   };
+}
+
+/** Records why there is no attempt; `again` goes on where the customer's word came meanwhile. */
+async function turnAway(
+  ledger: Ledger,
+  row: WithdrawalRow,
+  { kind, reason }: Refusal | Stop,
+  again: (confirmed: WithdrawalRow) => Promise<Preparation>,
+): Promise<Preparation> {
+  const moved = await ledger.withdrawals.move(row.id, kind, reason).catch(doubtful);
+  if ('doubt' in moved) return turnAway(ledger, row, { kind: 'held', reason: moved.doubt }, again);
+  // The customer's word may have come after the row was read; nobody would say it again.
+  if (kind === 'awaiting_confirmation' && moved.confirmedByCustomer && !row.confirmedByCustomer)
+    return again(moved);
+  return answerOf(moved, kind, reason);
 }
 
 /** What the run hears of a withdrawal that was to be turned away; one that a dead attempt has paid has stayed as it was. */

@@ -223,8 +223,9 @@ export function connect(databaseUrl: string): Database {
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // An idle connection may break at any time; the pool drops it, and the next query opens another.
+  // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
@@ -240,7 +241,7 @@ export function isDatabaseAway(error: unknown): boolean {
   const code = 'code' in error ? String(error.code) : '';
   return (
     /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53...|57014|25006|40001|40P01)$/.test(code) ||
-    error.message.startsWith('Connection terminated')
+    /^(Connection terminated|Client has encountered a connection error)/.test(error.message)
   );
 }
 

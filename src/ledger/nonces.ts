@@ -59,7 +59,7 @@ export class Nonces {
 
   /** All of them, in the order of their making. */
   async list(): Promise<readonly NonceAccountRow[]> {
-    return this.#db.selectFrom('nonceAccount').selectAll().orderBy(['authority', 'position']).execute();
+    return this.#db.selectFrom('nonceAccount').selectAll().orderBy('authority').orderBy('position').execute();
   }
 
   async get(address: string): Promise<NonceAccountRow | undefined> {

@@ -39,8 +39,9 @@ async function keepUp(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const stopped = aborted(signal);
   while (!signal.aborted) {
-    await Promise.race([process.exited, aborted(signal)]);
+    await Promise.race([process.exited, stopped]);
     if (signal.aborted) return;
     say(`${process.name} ended (${process.ending}); its log is ${process.logFile}`);
     if (loss !== null) {

@@ -1,25 +1,30 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { ALERT_KINDS } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
+import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { RECORD_SOURCE, withRecord } from './record.ts';
 
 const SHOWN = 200;
 
-/** `sluice alerts`: what people must know, newest first; `sluice alerts close` ends one. */
+/** `sluice alerts`: what people must know: open pauses, then alerts, newest first; `sluice alerts close` ends one. */
 export function registerAlerts(program: Command): void {
   const alerts = program
     .command('alerts')
-    .description(`list open alerts, newest first ${RECORD_SOURCE}`)
+    .description(`list pauses, and open alerts, newest first ${RECORD_SOURCE}`)
     .option('--all', 'closed ones, too')
     .option(...JSON_OPTION)
     .action((options) =>
       run(options, async (output) => {
         const filter = options.all === true ? { limit: SHOWN } : { open: true, limit: SHOWN };
-        const { rows } = await withRecord((ledger) => ledger.alerts.list(filter));
-        const text = rows.length === 0 ? 'no alerts' : rows.map(renderAlert).join('\n');
-        output.result({ alerts: rows.map(toJson) }, text);
+        const { rows, pauses } = await withRecord(async (ledger) => ({
+          ...(await ledger.alerts.list(filter)),
+          pauses: await ledger.pauses.open(),
+        }));
+        const alerts = rows.length === 0 ? ['no alerts'] : rows.map(renderAlert);
+        const text = [...pauses.map(renderPause), ...alerts].join('\n');
+        output.result({ pauses: pauses.map(toJson), alerts: rows.map(toJson) }, text);
         return EXIT.ok;
       }),
     );
@@ -37,8 +42,12 @@ export function registerAlerts(program: Command): void {
     );
 }
 
-function toJson(row: AlertRow): object {
+function toJson(row: AlertRow | PauseRow): object {
   return { ...row, position: row.position.toString() };
+}
+
+function renderPause({ since, who, reason }: PauseRow): string {
+  return `PAUSED since ${since.toISOString()} by ${who}: ${reason}`;
 }
 
 function renderAlert({ position, kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {

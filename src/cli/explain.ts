@@ -41,10 +41,11 @@ function renderExplained({
   missing,
   evidence,
 }: ExplainedAttempt): string[] {
+  const label = verdict === 'alive' ? 'for its death' : 'missing';
   return [
     `  attempt ${n}  ${state}  ${signature ?? 'not signed yet'}`,
     `    verdict  ${why === null ? verdict : `${verdict}: ${why}`}`,
-    ...missing.map(({ node, what }) => `    missing  ${node === null ? what : `${node}: ${what}`}`),
+    ...missing.map(({ node, what }) => `    ${label}  ${node === null ? what : `${node}: ${what}`}`),
     ...(evidence === null ? [] : renderEvidence(evidence).map((line) => `    ${line}`)),
   ];
 }

@@ -9,7 +9,7 @@ export const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
   preparing: 'the signer',
   sending: 'a block that carries the transaction; the same bytes are sent again until then',
   confirmed: 'finality',
-  held: 'what its reason names: evidence that the nodes do not give yet, or the end of a pause; nothing is signed until then',
+  held: 'what its reason names; nothing is signed until then',
   finalized: 'nothing: paid, for ever',
   rejected: 'nothing: it was not paid and never will be',
   cancelled: 'nothing: it was not paid and never will be',
@@ -20,15 +20,16 @@ export const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
 const ENDS_HOLD: Readonly<Record<string, string>> = {
   evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
   cannot_prepare: 'mend what the reason names; it goes on by itself',
-  paused: 'look at the alerts, then `sluice resume <why>`',
+  paused: '`sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it',
   record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
   no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
   signing_refused:
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:
-    'look whether the receiver has its money: then cancel, else `sluice alerts close --kind maybe_paid`',
+    'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
   record_lost: 'restore a newer record; it then goes on by itself',
-  dead_attempt_landed: 'people must settle it: the chain shows an attempt that was proved dead',
+  dead_attempt_landed:
+    'the chain shows an attempt that was proved dead: `sluice paid <id> <why>` ends it as paid',
 };
 
 const BY_STATUS: Readonly<Record<WithdrawalStatus, string>> = {

@@ -37,13 +37,15 @@ export function positionOf(
   cursor: BlockName | null,
   tip: bigint | null,
 ): Pick<ScanPosition, 'cursor' | 'tip' | 'lag'> {
-  const lag = cursor === null || tip === null ? null : tip > cursor.slot ? tip - cursor.slot : 0n;
+  // The tip was asked for before the newest blocks were read.
+  const highest = cursor !== null && tip !== null && tip < cursor.slot ? cursor.slot : tip;
+  const lag = cursor === null || highest === null ? null : highest - cursor.slot;
   return {
     cursor:
       cursor === null
         ? null
         : { slot: cursor.slot.toString(), blockhash: cursor.blockhash, height: cursor.height.toString() },
-    tip: tip?.toString() ?? null,
+    tip: highest?.toString() ?? null,
     lag: lag?.toString() ?? null,
   };
 }

@@ -28,10 +28,21 @@ const PausesBody = z
   })
   .meta({ id: 'Pauses' });
 
-/** `POST /v1/pause` and `POST /v1/resume`, in the name of the API key. */
+/** `GET /v1/pause`; `POST /v1/pause` and `POST /v1/resume`, in the name of the API key. */
 export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     const response = { 200: PausesBody, '4xx': ProblemBody, '5xx': ProblemBody };
+    app.route({
+      method: 'GET',
+      url: '/v1/pause',
+      schema: {
+        tags: ['operations'],
+        summary: 'Why no payments are prepared',
+        description: 'Answers all open pauses: none where payments go on.',
+        response,
+      },
+      handler: async () => present(await ledger.pauses.open()),
+    });
     app.route({
       method: 'POST',
       url: '/v1/pause',

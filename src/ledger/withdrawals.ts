@@ -220,7 +220,7 @@ export class Withdrawals {
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const doubt = await doubtOf(trx, id);
-      if (!ends || doubt === null || (await hasAttempt(trx, id, NOT_DEAD))) throw notCancellable(row);
+      if (!ends || doubt === null || (await hasAttempt(trx, id, NOT_DEAD))) throw notEndable(row, doubt);
       await releaseReservations(trx, id);
       const message = `paid already, says ${who}: ${why} (${doubt.message})`;
       return enterStatus(trx, id, 'cancelled', { code: PAID_ALREADY, message });
@@ -234,6 +234,14 @@ async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void
   if (doubt === null) return;
   const message = `withdrawal ${id} may be paid, or be on its way, without being on record: ${doubt.message}`;
   throw new DomainError('RecordInDoubt', message, { id, reason: doubt.code });
+}
+
+function notEndable({ id, status }: WithdrawalRow, doubt: StatusReason | null): DomainError {
+  const why = doubt === null ? 'nothing says that it may be paid without being on record' : `it is ${status}`;
+  return new DomainError('NotCancellable', `withdrawal ${id} cannot be ended as paid: ${why}`, {
+    id,
+    status,
+  });
 }
 
 function notCancellable({ id, status }: WithdrawalRow): DomainError {

@@ -117,7 +117,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   ];
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
   expect(explained.stdout).toContain(
-    '  reason     paused: a test (paused)\n  next       look at the alerts, then `sluice resume <why>`\n',
+    '  reason     paused: a test (paused)\n  next       `sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it\n',
   );
 });
 

@@ -51,6 +51,7 @@ describe('the operations routes', () => {
     const pause = { cause: 'operator', reason: 'keys are being changed', who: 'tests' };
     expect(paused.json().pauses).toMatchObject([pause]);
     expect(await service.ledger.pauses.open()).toMatchObject([pause]);
+    expect((await call('GET', '/v1/pause')).json().pauses).toMatchObject([pause]);
     expect((await call('POST', '/v1/resume', { why: 'done' })).json().pauses).toMatchObject([pause]);
     expect(await service.ledger.pauses.open()).toEqual([]);
     expect((await call('POST', '/v1/resume', { why: 'again' })).json()).toEqual({ pauses: [] });

@@ -9,7 +9,7 @@ import { Scan } from '../../src/ledger/scan.ts';
 import type { Cursor } from '../../src/ledger/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/staged-ranges.ts';
 import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { Crash, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { Crash, confirmAll, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const WALLETS = Array.from({ length: 5 }, (_, index) => address(`wallet-${index}`));
@@ -256,6 +256,7 @@ it('whatever crashes, races and repeats: each deposit once, the chain unbroken, 
         await first?.readAnew();
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
+        await confirmAll(use.ledger);
         await expectAllOnRecord(blocks, await reader.readAll(use.ledger));
       },
     ),

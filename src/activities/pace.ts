@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { DomainError } from '../domain/errors.ts';
+import { MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** So many are signed and sent within the life of a blockhash, even where that takes a second each. */
-const UNSENT_AT_ONCE = 32;
 const LOOK_AGAIN_MS = 250;
 
 /**
@@ -35,8 +34,9 @@ export class Pace {
   /** Takes a place as soon as there is one; how many are unsent where there is none by then. */
   async #room(end: number): Promise<number | null> {
     for (;;) {
-      const unsent = (await this.#ledger.attempts.unsent()) + this.#preparing;
-      if (unsent < UNSENT_AT_ONCE) {
+      const { attempts } = this.#ledger;
+      const unsent = (await attempts.unsent()) + this.#preparing;
+      if (unsent < unsentAllowed(await attempts.newestEnds(MOST_UNSENT))) {
         this.#preparing += 1;
         return null;
       }

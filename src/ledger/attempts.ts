@@ -50,6 +50,7 @@ export interface AttemptOutcome {
 }
 
 const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
 /** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
 export class Attempts {
@@ -113,6 +114,18 @@ export class Attempts {
       .where('withdrawal.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
     return Number(count);
+  }
+
+  /** Of the newest `count` that have ended, how many died; as many as there are count. */
+  async newestEnds(count: number): Promise<{ readonly ended: number; readonly dead: number }> {
+    const newest = await this.#db
+      .selectFrom('attempt')
+      .select('state')
+      .where('state', 'in', ENDED)
+      .orderBy('createdAt', 'desc')
+      .limit(count)
+      .execute();
+    return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };
   }
 
   /**

@@ -231,3 +231,13 @@ describe('unsent attempts', () => {
     expect(await attempts.unsent()).toBe(before + 1);
   });
 });
+
+it('the newest attempts that have ended tell how many of them died', async () => {
+  const { attempts } = use.ledger;
+  for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
+    const id = await signed();
+    await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
+  }
+  expect(await attempts.newestEnds(4)).toEqual({ ended: 4, dead: 3 });
+  expect(await attempts.newestEnds(2)).toEqual({ ended: 2, dead: 1 });
+});

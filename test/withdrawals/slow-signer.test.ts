@@ -55,5 +55,6 @@ it('what a slow signer cannot serve in time is not prepared: the crowd behind it
 
   await stack.signer.start();
   for (const id of ids) expect((await sluice.waitForFinal(id)).status).toBe('finalized');
-  expect((await attempts()).filter((count) => count > 1).length).toBeLessThanOrEqual(prepared.length);
+  // What was prepared for a signer that was away has died; what waited has not.
+  expect((await attempts()).filter((count) => count > 1).length).toBeLessThan(ids.length / 2);
 }, 240_000);

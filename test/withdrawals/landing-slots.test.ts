@@ -12,7 +12,7 @@ async function openAlerts(): Promise<readonly string[]> {
 /** Whether a round that starts now comes to its end. */
 async function rounds(schedule: 'orphans' | 'nodeWatch' | 'walletWatch'): Promise<void> {
   const handle = use.temporal.schedule.getHandle(schedule);
-  const count = async () => (await handle.describe()).info.recentActions.length;
+  const count = async () => (await handle.describe()).info.numActionsTaken;
   const before = await count();
   await until(async () => {
     await handle.trigger();

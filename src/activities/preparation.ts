@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import { describeAmount } from '../domain/amount.ts';
-import { DomainError, isDomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
 import { isPaidByDead, isTerminal, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { PrepareResult } from '../ledger/attempts.ts';
@@ -122,7 +122,7 @@ function isSeen(preparation: Preparation, shown: Shown): boolean {
 async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   const passing = !isDomainError(error) || error.retryable;
   if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const reason: StatusReason = { code: 'cannot_prepare', message };
   const held = await ledger.withdrawals.move(id, 'held', reason);
   return { kind: 'waiting', status: 'held', reason: held.reason ?? reason };

@@ -1,5 +1,5 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
-import { isDomainError } from '../domain/errors.ts';
+import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { Halt, Stand } from '../domain/scan-view.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -69,7 +69,7 @@ export function haltAfter(error: unknown): Halt {
     return { state, why: error.message };
   }
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (isDatabaseAway(error))
     return { state: 'waiting', why: `the database cannot be written to: ${message}` };
   return { state: 'waiting', why: `${DEFECT}: ${error instanceof Error ? error.name : 'error'}: ${message}` };

@@ -1,5 +1,5 @@
 import type { AlertKind } from '../domain/alerts.ts';
-import { isDomainError } from '../domain/errors.ts';
+import { isDomainError, messageOf } from '../domain/errors.ts';
 import { type DeliveryKey, type DeliveryLine, type Patience, waitAfter } from '../domain/webhook.ts';
 import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -95,12 +95,12 @@ async function tell(
     headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));
   } catch (error) {
     if (isDomainError(error)) throw error;
-    return { kind: 'unsent', why: sentenceOf(error) };
+    return { kind: 'unsent', why: messageOf(error) };
   }
   try {
     return judge(await sender.post(url, headers, body), at);
   } catch (error) {
-    const why = sentenceOf(error);
+    const why = messageOf(error);
     return error instanceof OwnFault ? { kind: 'unsent', why } : { kind: 'missed', why, retryAfterMs: null };
   }
 }
@@ -114,10 +114,6 @@ function judge({ status, retryAfterMs, date }: Answer, at: Date): Outcome {
   if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
     return { kind: 'missed', why, retryAfterMs };
   return { kind: 'unsent', why: `${why}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart` };
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 export type DeliverySteps = ReturnType<typeof createDeliverySteps>;

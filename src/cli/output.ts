@@ -1,5 +1,5 @@
 import { SluiceError } from '../client/client.ts';
-import { isDomainError } from '../domain/errors.ts';
+import { isDomainError, messageOf } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import { failureLine } from './last-word.mjs';
 
@@ -34,7 +34,7 @@ export async function run(
     process.exitCode = await body(output);
   } catch (error) {
     const code = codeOf(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     process.stderr.write(`sluice: ${message}\n`);
     if (json) process.stdout.write(failureLine(code, message));
     process.exitCode = exitCodeOf(error);

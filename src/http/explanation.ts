@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ExplainedAttempt, Explanation } from '../client/evidence.ts';
+import { messageOf } from '../domain/errors.ts';
 import { type Missing, missingOf, missingOfNonce } from '../domain/missing.ts';
 import { nextStep, WAITS_FOR } from '../domain/outlook.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
@@ -113,7 +114,7 @@ async function explainAttempt(
     const shown = presentEvidence(attempt, evidence, times);
     return { n, state, signature, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { n, state, signature, verdict: 'unknown', why, missing: [], evidence: null };
   }
 }

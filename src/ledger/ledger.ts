@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, messageOf } from '../domain/errors.ts';
 import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
 import { Alerts } from './alerts.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -82,7 +82,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     await migrate(db);
   } catch (error) {
     await db.destroy();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
   }
   return {

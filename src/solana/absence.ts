@@ -1,4 +1,5 @@
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
+import { messageOf } from '../domain/errors.ts';
 import type { Chain } from './chain.ts';
 import { getFirstAvailableBlock, getTransaction } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -42,7 +43,7 @@ function lookedUp(
 ): Sighting {
   if (result.status === 'rejected') {
     const { reason } = result;
-    return { kind: 'unreadable', why: reason instanceof Error ? reason.message : String(reason) };
+    return { kind: 'unreadable', why: messageOf(reason) };
   }
   if (result.value === null) return { ...absent, historyFrom };
   const { slot, meta } = result.value;

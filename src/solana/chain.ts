@@ -1,5 +1,5 @@
 import type { Sighting } from '../domain/attempt.ts';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, messageOf } from '../domain/errors.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
 import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
@@ -227,5 +227,5 @@ function unreadable(why: string): Sighting {
 
 function sendError(reason: unknown): string {
   if (reason instanceof RpcError) return preflightError(reason) ?? reason.message;
-  return reason instanceof Error ? reason.message : String(reason);
+  return messageOf(reason);
 }

@@ -8,6 +8,7 @@ import type {
   OutcomeEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { messageOf } from '../domain/errors.ts';
 import { claimedHeight, deathHeight } from '../domain/judge.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import {
@@ -253,7 +254,7 @@ export async function readBlocksOf(
     }
     return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
   } catch (error) {
-    return { ...NOT_READ, origin, obstacle: error instanceof Error ? error.message : String(error) };
+    return { ...NOT_READ, origin, obstacle: messageOf(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
+import { messageOf } from '../domain/errors.ts';
 import { claimedHeight } from '../domain/judge.ts';
 import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
@@ -159,7 +160,7 @@ export class LandingWatcher {
         if (watch !== undefined) watch.doubt(this.#settle(watch, finding));
       }
     } catch (error) {
-      for (const watch of dying) watch.doubt(error instanceof Error ? error.message : String(error));
+      for (const watch of dying) watch.doubt(messageOf(error));
     }
     this.#burying = false;
   }

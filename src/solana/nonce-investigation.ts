@@ -6,6 +6,7 @@ import type {
   NonceEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { messageOf } from '../domain/errors.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
@@ -118,7 +119,7 @@ async function readEnding(
     const coverage = await coverageBetween(pool, nonceSlot, bypass.slot, signature, cache);
     return { ...end, coverage: { ...coverage, sequence }, obstacle: null };
   } catch (error) {
-    return { ...end, coverage: null, obstacle: error instanceof Error ? error.message : String(error) };
+    return { ...end, coverage: null, obstacle: messageOf(error) };
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../domain/errors.ts';
 import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
 import {
   afterAnswer,
@@ -209,5 +210,5 @@ export class Member {
 /** Why it failed, without the node's name: where it is shown, that stands beside it. */
 function reasonOf(error: unknown): string {
   if (error instanceof NodeFault) return error.why;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { DomainError } from '../domain/errors.ts';
-import { MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
+import { BLOCKHASH_LIFE_MS, MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 const LOOK_AGAIN_MS = 250;
@@ -35,8 +35,12 @@ export class Pace {
   async #room(end: number): Promise<number | null> {
     for (;;) {
       const { attempts } = this.#ledger;
-      const unsent = (await attempts.unsent()) + this.#preparing;
-      if (unsent < unsentAllowed(await attempts.newestEnds(MOST_UNSENT))) {
+      const [young, ends] = await Promise.all([
+        attempts.unsent(BLOCKHASH_LIFE_MS),
+        attempts.newestEnds(MOST_UNSENT),
+      ]);
+      const unsent = young + this.#preparing;
+      if (unsent < unsentAllowed(ends)) {
         this.#preparing += 1;
         return null;
       }

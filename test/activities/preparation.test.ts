@@ -88,6 +88,7 @@ describe('a preparation', () => {
       const rows = await attempts.of(again.id);
       const [first = 0n, second = 0n] = rows.map((attempt) => attempt.computeUnitPriceMicroLamports);
       expect(second).toBeGreaterThanOrEqual(2n * first);
+      await attempts.settle(again.id, 2, { state: 'failed', slot: 7n, proof: {}, reason: REASON });
     }
   });
 

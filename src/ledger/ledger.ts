@@ -23,6 +23,7 @@ import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
+import { Reconciliations } from './reconciliations.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
@@ -62,6 +63,7 @@ export interface Ledger {
   readonly depositFeed: DepositFeed;
   readonly movements: Movements;
   readonly baselines: Baselines;
+  readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   readonly nodeLedgers: NodeLedgers;
@@ -112,6 +114,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     depositFeed: new DepositFeed(db),
     movements: new Movements(db),
     baselines: new Baselines(db),
+    reconciliations: new Reconciliations(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
     nodeLedgers: new NodeLedgers(db),

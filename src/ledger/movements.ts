@@ -33,6 +33,17 @@ export class Movements {
     return rows;
   }
 
+  /** The accounts in which anything of these wallets ever was, by wallet. */
+  async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { rows } = await sql<{ wallet: string; accounts: readonly string[] }>`
+      select wallet, array_agg(account) as accounts from (
+        select wallet, account from deposit where wallet = any(${wallets}::text[])
+        union select wallet, account from outflow where wallet = any(${wallets}::text[])
+        union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])
+      ) known group by wallet`.execute(this.#db);
+    return new Map(rows.map(({ wallet, accounts }) => [wallet, accounts]));
+  }
+
   /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */
   async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
     return this.#db

@@ -11,7 +11,7 @@ const room = useScanRoom();
 
 function reconcile(changes: { readonly scans?: boolean } = {}): Promise<ReconciledPage> {
   const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage(null));
+  return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
 /** A wallet that we pay from, which had SOL and tokens before we ever looked at it. */

@@ -106,16 +106,16 @@ async function expectedByHistory(
 
 /**
  * The look that a quorum agreed on as it counts: the first one at a hot wallet takes its baseline and differs in nothing, null where that
- * cannot be taken now. Where nothing is scanned, a baseline that explains all moves on: the next look lists little.
+ * cannot be taken now. A baseline that explains all moves on: the next look sums up, or lists, only what moved since.
  */
-export async function settled({ ledger, scannedTo }: ExpectationDeps, look: Look): Promise<Look | null> {
+export async function settled({ ledger }: Pick<ExpectationDeps, 'ledger'>, look: Look): Promise<Look | null> {
   const { wallet, slot, holdings: balances, baseline, differences } = look;
   if (baseline === undefined) return look;
   if (baseline === null) {
     const taken = await ledger.baselines.take({ wallet, slot, balances, replaces: null });
     return taken ? { ...look, differences: [] } : null;
   }
-  if (scannedTo === null && differences.length === 0)
+  if (differences.length === 0)
     await ledger.baselines.take({ wallet, slot, balances, replaces: baseline.slot });
   return look;
 }

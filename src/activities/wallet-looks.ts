@@ -85,7 +85,7 @@ async function agreedBy(
   for (const { wallet } of wallets) {
     const views = byWallet.get(wallet) ?? [];
     const agreed = agreedOn(pool.quorum, views);
-    const look = agreed === null ? null : await settled(expectation, agreed);
+    const look = agreed === null ? null : await settled(deps, agreed);
     if (look !== null) looks.push(look);
     else unread.push({ wallet, why: whyNot(views.length < pool.quorum) });
   }

@@ -89,6 +89,12 @@ describe('one node that lies about balances', () => {
     expect(unread).toEqual([{ wallet, why: 'the nodes contradict each other about what it holds' }]);
   });
 
+  it('beside an honest one that is slow decides nothing: that one is waited for', async () => {
+    await lies({ context: { slot: 0 }, value: [null, null] });
+    room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
+    expect(await reconcile()).toMatchObject({ wallets: 1, unread: 0, differences: 2 });
+  });
+
   it('is not waited for at a slot that no other has come to', async () => {
     const { value, context } = await shown();
     const result = { context: { ...context, slot: context.slot + 1_000_000 }, value };

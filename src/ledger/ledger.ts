@@ -79,14 +79,7 @@ export interface Ledger {
  * stand there as they are. Throws DomainError Unavailable.
  */
 export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
-  const db = connect(databaseUrl);
-  try {
-    await migrate(db);
-  } catch (error) {
-    await db.destroy();
-    const why = messageOf(error);
-    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
-  }
+  const db = await migrated(databaseUrl);
   return {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db),
@@ -123,4 +116,16 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };
+}
+
+async function migrated(databaseUrl: string): Promise<Database> {
+  const db = connect(databaseUrl);
+  try {
+    await migrate(db);
+    return db;
+  } catch (error) {
+    await db.destroy();
+    const why = messageOf(error);
+    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
+  }
 }

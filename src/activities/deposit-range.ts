@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal, heartbeat, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
@@ -9,7 +9,7 @@ import type { Cursor } from '../ledger/scan-cursor.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
-import { haltAfter, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -75,6 +75,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
+    if (!isForeseen(error)) log.error('reading ahead failed', { error });
     return otherwise(haltAfter(error).why);
   }
 }

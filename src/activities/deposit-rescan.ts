@@ -1,11 +1,11 @@
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { RescanOrder } from '../domain/scan.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
+import { beating } from './beating.ts';
 import { openBlocks, type ScannerDeps } from './deposit-scanner.ts';
 
 const SLOTS_AT_ONCE = 16n;
-const BEAT_MS = 2_000;
 const BLOCKS_AT_ONCE = 8;
 
 /** Reads committed blocks again. */
@@ -39,15 +39,13 @@ export function createDepositRescan(deps: ScannerDeps) {
       const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
       let blocks = resumed?.blocks ?? 0;
       let next = BigInt(resumed?.next ?? from);
-      const beat = setInterval(() => heartbeat({ next: next.toString(), blocks }), BEAT_MS);
-      try {
+      const readOn = async (): Promise<void> => {
         for (; next <= last && !cancellationSignal().aborted; next += SLOTS_AT_ONCE) {
           const end = next + SLOTS_AT_ONCE - 1n;
           blocks += await part(next, end < last ? end : last);
         }
-      } finally {
-        clearInterval(beat);
-      }
+      };
+      await beating(readOn, () => ({ next: next.toString(), blocks }));
       await ledger.rescans.end(range);
       return { blocks };
     },

@@ -11,9 +11,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { fetchTransaction } from '../solana/scan/fetch.ts';
-import { addressesOf } from '../solana/scan/searched-block.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
-import type { DepositMatcher } from './deposit-matcher.ts';
+import type { DepositMatcher, Judge } from './deposit-matcher.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
@@ -55,20 +54,25 @@ export class DepositConfirmer {
   /** Asks about every finalized deposit that is still pending; what a quorum shows of it is told. Answers how many ended so. */
   async confirm(): Promise<number> {
     const { ledger } = this.#deps;
+    const judge = await this.#deps.matcher.judge();
     let confirmed = 0;
     for (let after = 0n; ; ) {
       const rows = await ledger.deposits.unconfirmed(PAGE, after);
       const last = rows.at(-1);
       if (last === undefined) return confirmed;
       after = last.id;
-      const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#judge(...group));
+      const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#hear(judge, ...group));
       confirmed += (await ledger.deposits.confirm(found.flat())).length;
     }
   }
 
-  async #judge(signature: string, rows: readonly DepositRow[]): Promise<readonly Confirmation[]> {
+  async #hear(
+    judge: Judge,
+    signature: string,
+    rows: readonly DepositRow[],
+  ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
-    const heard = await this.#ask(signature);
+    const heard = await this.#ask(judge, signature);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
@@ -86,9 +90,9 @@ export class DepositConfirmer {
   }
 
   /** What nodes show: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
-  async #ask(signature: string): Promise<readonly Heard[]> {
+  async #ask(judge: Judge, signature: string): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
-    const ask = (node: SolanaNode): Promise<Shown | null> => this.#shownBy(node, signature);
+    const ask = (node: SolanaNode): Promise<Shown | null> => shownBy(node, signature, judge);
     const { answer: shown = null, nodes = [] } = (await pool.agreed(ask, isSameShown)) ?? {};
     if (shown !== null) return nodes.map((node) => ({ node, shown }));
     const answers = await pool.all(ask);
@@ -96,16 +100,15 @@ export class DepositConfirmer {
       result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
-
-  async #shownBy(node: SolanaNode, signature: string): Promise<Shown | null> {
-    const shown = await fetchTransaction(node, signature);
-    if (shown === null) return null;
-    const { slot, transaction } = shown;
-    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-    const [finding] = await this.#deps.matcher.findings([search]);
-    return { slot, inflows: finding?.inflows ?? [] };
-  }
 }
+
+async function shownBy(node: SolanaNode, signature: string, judge: Judge): Promise<Shown | null> {
+  const shown = await fetchTransaction(node, signature);
+  if (shown === null) return null;
+  const { inflows } = await judge(shown.transaction);
+  return { slot: shown.slot, inflows };
+}
+
 function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {
   const groups = new Map<string, DepositRow[]>();
   for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);

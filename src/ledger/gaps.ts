@@ -2,8 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isSameBlock } from '../domain/scan-walk.ts';
+import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
-import type { Word } from './pauses.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /** Slots after the cursor with blocks that no node shows. Its last block, at `toSlot`, is known from its child. */

@@ -27,6 +27,7 @@ const WAIT_MS = 2_000;
 
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
+  const confirmer = new DepositConfirmer(deps);
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
@@ -40,12 +41,11 @@ export function createDepositScan(deps: DepositScanDeps) {
         ...(deps.stop === undefined ? [] : [deps.stop]),
       ]);
       try {
-        const confirmer = new DepositConfirmer(deps);
         const announcer = new DepositAnnouncer(deps);
         const beside: Beside = { deps, end, defects: new Map() };
         const [status] = await Promise.all([
           follow(beside, reporter, since),
-          keepLooking(beside, 'confirming deposits', () => confirmer.confirm()),
+          keepLooking(beside, 'confirming deposits', () => confirmer.confirm(end)),
           look(beside, 'pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
             ? [keepLooking(beside, 'announcing deposits', () => announcer.announce())]

@@ -42,7 +42,7 @@ it('lets nobody wait once something was asked for again and nothing failed', () 
 });
 
 it('knows exactly what failed when it was last asked for', () => {
-  const key = fc.constantFrom('a', 'b', 'c');
+  const key = fc.constantFrom<string>('a', 'b', 'c');
   const round = fc.record({ asked: fc.uniqueArray(key), failing: fc.uniqueArray(key), ms: fc.nat(90_000) });
   fc.assert(
     fc.property(fc.array(round), (rounds) => {

@@ -68,6 +68,7 @@ const SCAN_FAULTS = {
   'short-lists': { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
   'null-blocks': { lane: 'node', seconds: [5, 15], what: 'a node answers null for every block' },
   'skipped-blocks': { lane: 'node', seconds: [5, 15], what: 'a node calls every slot skipped (-32007)' },
+  'false-block': { lane: 'lie', seconds: [10, 25], what: 'a node shows transactions of blocks falsely' },
   rescan: { lane: 'rescan', seconds: [3, 8], what: 'hundreds of slots delivered twice' },
   'deep-fork': {
     lane: 'chain',

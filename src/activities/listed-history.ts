@@ -2,12 +2,10 @@ import pLimit from 'p-limit';
 import type { BlockFinding } from '../domain/deposit.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { deriveAta } from '../solana/ata.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
-import { historyOf, listedTransaction } from '../solana/scan/history.ts';
+import { historyOf, type ListedNodes, listedTransaction } from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 
-export interface HistoryDeps {
-  readonly pool: NodePool;
+export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
 }
 
@@ -49,7 +47,7 @@ export async function listedFor(
 ): Promise<ListedHistory> {
   const signatures = new Set<string>();
   for (const account of accounts)
-    for (const { signature } of await historyOf(deps.pool, account, from, to)) signatures.add(signature);
+    for (const { signature } of await historyOf(deps, account, from, to)) signatures.add(signature);
   const judge = await deps.matcher.judge();
   const unread: string[] = [];
   const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {

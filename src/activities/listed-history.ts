@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { BlockFinding } from '../domain/deposit.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
 import { historyOf, type ListedNodes, listedTransaction } from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
@@ -25,11 +25,7 @@ export interface ListedHistory {
 const AT_ONCE = 8;
 
 /** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
-export async function derivedAccountsOf(
-  { assets }: Pick<Ledger, 'assets'>,
-  wallet: string,
-): Promise<readonly string[]> {
-  const listed = await assets.list();
+export function derivedAccountsOf(listed: readonly AssetRow[], wallet: string): readonly string[] {
   return listed.flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(wallet, asset, program)],
   );

@@ -23,6 +23,7 @@ import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
+import { Reconciliations } from './reconciliations.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
@@ -62,6 +63,7 @@ export interface Ledger {
   readonly depositFeed: DepositFeed;
   readonly movements: Movements;
   readonly baselines: Baselines;
+  readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   readonly nodeLedgers: NodeLedgers;
@@ -77,14 +79,7 @@ export interface Ledger {
  * stand there as they are. Throws DomainError Unavailable.
  */
 export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
-  const db = connect(databaseUrl);
-  try {
-    await migrate(db);
-  } catch (error) {
-    await db.destroy();
-    const why = messageOf(error);
-    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
-  }
+  const db = await migrated(databaseUrl);
   return {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db),
@@ -112,6 +107,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     depositFeed: new DepositFeed(db),
     movements: new Movements(db),
     baselines: new Baselines(db),
+    reconciliations: new Reconciliations(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
     nodeLedgers: new NodeLedgers(db),
@@ -120,4 +116,16 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };
+}
+
+async function migrated(databaseUrl: string): Promise<Database> {
+  const db = connect(databaseUrl);
+  try {
+    await migrate(db);
+    return db;
+  } catch (error) {
+    await db.destroy();
+    const why = messageOf(error);
+    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
+  }
 }

@@ -184,6 +184,29 @@ describe('bounds', () => {
     expect(most).toBe(3);
   });
 
+  it('starts no more in any second than allowed', async () => {
+    // The server takes real time, in which one question too many would arrive.
+    const inRealTime = setTimeout;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await open(
+        async (asked) => {
+          await new Promise((resolve) => inRealTime(resolve, 20));
+          return resultOf(asked, '1');
+        },
+        { requestsPerSecond: 3 },
+      );
+      const answers = Array.from({ length: 7 }, slot);
+      for (const started of [3, 6, 7]) {
+        await Promise.all(answers.slice(0, started));
+        expect(server.asked).toHaveLength(started);
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it.each([
     ['seconds', '2', 2_000],
     ['more than a minute', '3600', 60_000],

@@ -83,6 +83,21 @@ describe('an attempt that never arrives', () => {
       expect(answer).toMatchObject({ kind: 'absent', atSlot: expect.any(BigInt), historyFrom: 0n });
   });
 
+  it('is not dead while one of two nodes has no status of it and shows the transaction itself', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.impatient().watch(sent, hooks);
+    await until(() => heard.length > 0);
+    const liar = room.pool.nodes[1]?.name;
+    expect(heard[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
+  });
+
   it('is not dead while one of two nodes is silent', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();

@@ -187,7 +187,7 @@ describe('statuses of signatures', () => {
     expect(answers.map(({ sightings }) => sightings[0]?.kind)).toEqual(['unreadable', 'absent']);
   });
 
-  it('x402 of cardotrejos #78: are found by every node once only its history has them, not the cache of recent ones', async () => {
+  it('are found by every node once only its history has them, not the cache of recent ones (x402 of cardotrejos #78)', async () => {
     const known = await localnet.airdrop(rich, 1n);
     localnet.controls.produceSlots(BEYOND_CACHE);
     expect((await chain.recentStatuses([known])).sightings).toMatchObject([{ kind: 'absent' }]);

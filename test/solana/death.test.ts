@@ -11,7 +11,7 @@ afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
 describe('an attempt that never arrives', () => {
-  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof', async () => {
+  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof (ckSOL, private-channels #133)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     const { heard, hooks } = ears();
@@ -44,7 +44,7 @@ describe('an attempt that never arrives', () => {
     ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
-  ] as const)('is not dead while %s', async (_why, method, fault) => {
+  ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_why, method, fault) => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);

@@ -114,7 +114,7 @@ describe('an attempt on its way', () => {
     expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });
   });
 
-  it('says that it was lost in a fork, and lands again from the same bytes', async () => {
+  it('says that it was lost in a fork, and lands again from the same bytes (thirdweb engine)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks);

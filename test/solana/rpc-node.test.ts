@@ -223,7 +223,7 @@ describe('bounds', () => {
 it.each([
   [{}, 1],
   [{ maxTransactionVersion: 0 }, 0],
-])('with %j lets a node show no transaction above version %i', async (options, wanted) => {
+])('with %j lets a node show no transaction above version %i (SDP, FY, private-channels)', async (options, wanted) => {
   await open((asked) => resultOf(asked, 'null'), options);
   await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
   await getTransaction(node, 's');

@@ -117,7 +117,7 @@ interface DepositTable {
   reason: NotCreditedReason | null;
   /** Null while it is only announced. */
   finalizedAt: Date | null;
-  /** The node that confirmed it as the second. */
+  /** The names of the nodes that show it, as the pool had them: keys are no part of a name. */
   confirmedBy: string | null;
   createdAt: Generated<Date>;
   updatedAt: Generated<Date>;

@@ -100,10 +100,10 @@ describe('an address that was imported with a past', () => {
         [room.localnet.mint.address, 7_000_000n],
       ]),
     );
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     expect((await room.ledger.addresses.byAddress(unused))?.state).toBe('free');
     expect(await dueAudits()).toEqual([]);
     expect(await room.confirm()).toBe(2);
+    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     for (const order of orders) expect((await audit(order)).differences).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
@@ -157,6 +157,7 @@ describe('an audit that nodes do not let come to its end', () => {
     controls.setFault(0, 'getFirstAvailableBlock', forgets);
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await audit(order)).toMatchObject({ unread: 0, found: 2, remaining: 0 });
+    await room.confirm();
     expect(await stateOf(wallet)).toBe('used');
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
@@ -170,8 +171,10 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
-    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
     controls.clearFaults();
+    await room.confirm();
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');
     expect(await dueAudits()).toEqual([]);

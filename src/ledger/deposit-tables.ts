@@ -123,6 +123,16 @@ interface DepositTable {
   updatedAt: Generated<Date>;
 }
 
+/** An operator's word, and the nodes that denied the deposit when it was given. */
+interface DepositRejectionTable {
+  position: Generated<bigint>;
+  depositId: bigint;
+  who: string;
+  why: string;
+  deniedBy: string;
+  at: Generated<Date>;
+}
+
 interface DepositFeedTable {
   one: Generated<boolean>;
   lastSequence: bigint;
@@ -146,6 +156,10 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
+  /** No quorum has shown it yet. */
+  witnessDue: Generated<boolean>;
+  /** The names of the nodes that do. */
+  witnessedBy: string | null;
 }
 
 interface SpendTable {
@@ -180,6 +194,7 @@ export interface DepositTables {
   rescan: RescanTable;
   stagedRange: StagedRangeTable;
   deposit: DepositTable;
+  depositRejection: DepositRejectionTable;
   depositFeed: DepositFeedTable;
   depositEvent: DepositEventTable;
   outflow: OutflowTable;

@@ -66,6 +66,7 @@ export async function changeDeposits(
     .from(givenRows('deposit', rows))
     .set((row) => ({
       amount: row.ref('given.amount'),
+      wallet: row.ref('given.wallet'),
       state: row.ref('given.state'),
       reason: row.ref('given.reason'),
       time: row.ref('given.time'),

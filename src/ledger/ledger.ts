@@ -23,6 +23,7 @@ import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Pauses } from './pauses.ts';
+import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
@@ -60,6 +61,7 @@ export interface Ledger {
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
+  readonly rejections: Rejections;
   readonly movements: Movements;
   readonly baselines: Baselines;
   readonly webhooks: Webhooks;
@@ -110,6 +112,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
+    rejections: new Rejections(db),
     movements: new Movements(db),
     baselines: new Baselines(db),
     webhooks: new Webhooks(db, seal),

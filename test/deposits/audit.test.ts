@@ -1,4 +1,3 @@
-import { base58 } from '@scure/base';
 import {
   createBurnInstruction,
   createCloseAccountInstruction,
@@ -20,7 +19,7 @@ import { deriveAta } from '../../src/solana/ata.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
+import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -34,10 +33,6 @@ async function dueAudits(): Promise<readonly AuditOrder[]> {
   const startAudit = async (order: AuditOrder) => void orders.push(order);
   await startDueAudits({ ledger: room.ledger, runs: { startAudit } });
   return orders;
-}
-
-function newSignature(): string {
-  return base58.encode(Keypair.generate().secretKey);
 }
 
 /** A wallet that got SOL and tokens in blocks which the scan has passed without knowing it. */

@@ -144,6 +144,39 @@ describe('a deposit', () => {
   });
 });
 
+describe('a deposit that is rejected', () => {
+  const word = { who: 'ops', why: 'why', deniedBy: ['first', 'second'] };
+
+  it('is told to those alone who knew of it', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await commit(use.ledger, chain(START, [inflow(ANN), inflow(BEN, 5n, { reason: 'internal' })]));
+    for (const row of await use.ledger.deposits.unconfirmed(10))
+      expect(await use.ledger.rejections.reject({ row, ...word })).toMatchObject({
+        state: 'dropped',
+        reason: null,
+      });
+    expect(await feed()).toEqual([
+      [1n, 'pending', 5n],
+      [2n, 'dropped', 5n],
+    ]);
+  });
+
+  it('belongs, read again, to the wallet that it came to by then', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const [block] = chain(START, [inflow(ANN, 5n, { account: MINT })]);
+    if (block === undefined) throw new Error('one block');
+    await commit(use.ledger, [block]);
+    await use.ledger.rejections.reject({ row: await onlyOne(), ...word });
+    const right = { ...inflow(BEN, 6n, { account: MINT }), signature: `s-${ANN}-5` };
+    const blocks = [{ ...block, finding: { ...NOTHING, inflows: [right] } }];
+    const watchVersion = await use.ledger.watched.version();
+    for (let times = 0; times < 2; times += 1)
+      await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    await confirmAll(use.ledger);
+    expect(await onlyOne()).toMatchObject({ wallet: BEN, amount: 6n, state: 'final' });
+  });
+});
+
 describe('an announced deposit', () => {
   const header = childOf(START);
   const found = (...inflows: ReturnType<typeof inflow>[]) => ({ header, finding: { ...NOTHING, inflows } });

@@ -22,6 +22,7 @@ import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
+import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
 import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
@@ -63,6 +64,7 @@ export interface Ledger {
   readonly depositFeed: DepositFeed;
   readonly rejections: Rejections;
   readonly movements: Movements;
+  readonly outflows: Outflows;
   readonly baselines: Baselines;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
@@ -114,6 +116,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     depositFeed: new DepositFeed(db),
     rejections: new Rejections(db),
     movements: new Movements(db),
+    outflows: new Outflows(db),
     baselines: new Baselines(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),

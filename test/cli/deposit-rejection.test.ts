@@ -58,6 +58,9 @@ test('an operator drops what a quorum of nodes denies, with a reason, and nothin
   ]);
   await confirmAll(ledger);
   const final = await rowOf(BEN);
-  expect(await reject({ id: depositId(final) })).toMatchObject({ json: { error: { code: 'NotFound' } }, code: 3 });
+  expect(await reject({ id: depositId(final) })).toMatchObject({
+    json: { error: { code: 'NotFound' } },
+    code: 3,
+  });
   expect((await rowOf(BEN)).state).toBe('final');
 });

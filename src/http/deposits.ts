@@ -2,11 +2,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../domain/deposit.ts';
+import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
-import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
+import { publicDeposit } from '../ledger/news.ts';
 import { type RejectionDeps, rejected } from './deposit-rejection.ts';
-import { type ExplorerSettings, explorerLink } from './explorer.ts';
 import { addressParam, pageQuery, position, problems, time, u64, userRef, why } from './schemas.ts';
 
 export interface DepositDeps extends RejectionDeps {
@@ -121,19 +121,5 @@ function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: Explo
 }
 
 function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
-  return {
-    id: depositId(row),
-    signature: row.signature,
-    slot: row.slot.toString(),
-    blockhash: row.blockhash,
-    blockTime: row.time === null ? null : new Date(Number(row.time) * 1_000).toISOString(),
-    account: row.account,
-    wallet: row.wallet,
-    userRef: row.userRef,
-    asset: row.asset,
-    amount: row.amount.toString(),
-    state: row.state,
-    reason: row.reason,
-    explorerUrl: explorerLink(row.signature, explorer),
-  };
+  return { ...publicDeposit(row), explorerUrl: explorerLink(row.signature, explorer) };
 }

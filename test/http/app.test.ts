@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { explorerLink } from '../../src/domain/explorer.ts';
 import { buildApp } from '../../src/http/app.ts';
-import { explorerLink } from '../../src/http/explorer.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
 let service: Service;

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../client/webhooks.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { DeliveryRow } from '../ledger/deliveries.ts';
+import { NOTHING_WAITS } from '../ledger/delivery-standing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FreshSecret, WebhookRow } from '../ledger/webhooks.ts';
 import { faultOfUrl } from '../webhooks/public-address.ts';
@@ -30,7 +31,7 @@ const tags = ['webhooks'];
 
 /** `/v1/webhooks`: who is told of events. */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
-  const { webhooks } = deps.ledger;
+  const { webhooks, deliveries } = deps.ledger;
   return async (app) => {
     app.route({
       method: 'POST',
@@ -52,8 +53,18 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
     app.route({
       method: 'GET',
       url: '/v1/webhooks',
-      schema: { tags, summary: 'List endpoints', response: { 200: WebhooksBody, ...problems } },
-      handler: async () => ({ webhooks: (await webhooks.list()).map(present) }),
+      schema: {
+        tags,
+        summary: 'List endpoints, and what they have not heard yet',
+        response: { 200: WebhooksBody, ...problems },
+      },
+      handler: async () => {
+        const standings = await deliveries.standings();
+        const list = await webhooks.list();
+        return {
+          webhooks: list.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) })),
+        };
+      },
     });
     app.route({
       method: 'DELETE',

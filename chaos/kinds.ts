@@ -1,4 +1,4 @@
-/** What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node. */
+/** What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the next. */
 export type Lane =
   | 'worker'
   | 'signer'
@@ -10,6 +10,7 @@ export type Lane =
   | 'scanner'
   | 'database-of-workers'
   | 'lists'
+  | 'blocks'
   | 'rescan'
   | 'node'
   | 'lie'
@@ -66,8 +67,9 @@ const SCAN_FAULTS = {
     what: 'workers cut off from PostgreSQL while an address is given out and paid',
   },
   'short-lists': { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
-  'null-blocks': { lane: 'node', seconds: [5, 15], what: 'a node answers null for every block' },
-  'skipped-blocks': { lane: 'node', seconds: [5, 15], what: 'a node calls every slot skipped (-32007)' },
+  'null-blocks': { lane: 'blocks', seconds: [8, 15], what: 'a node answers null for every block' },
+  'skipped-blocks': { lane: 'blocks', seconds: [8, 15], what: 'a node calls every slot skipped (-32007)' },
+  'false-block': { lane: 'blocks', seconds: [8, 20], what: 'a node shows transactions of blocks falsely' },
   rescan: { lane: 'rescan', seconds: [3, 8], what: 'hundreds of slots delivered twice' },
   'deep-fork': {
     lane: 'chain',

@@ -1,4 +1,5 @@
 import type { Fault } from '../src/localnet/faults.ts';
+import { LIES } from '../src/localnet/rpc/false-block.ts';
 import { rpc } from '../src/localstack/rpc.ts';
 import type { FaultName } from './kinds.ts';
 
@@ -43,6 +44,9 @@ export const NODE_FAULTS = {
   ],
   'null-blocks': () => [{ method: 'getBlock', fault: { kind: 'null' } }],
   'skipped-blocks': () => [{ method: 'getBlock', fault: SKIPPED }],
+  'false-block': ({ draw }) => [
+    { method: 'getBlock', fault: { kind: 'false-block', lie: LIES[draw % LIES.length] ?? 'leave-out' } },
+  ],
   'false-height': ({ draw }) => everywhere({ kind: 'height-offset', blocks: 151 + (draw % 1_000) }),
 } as const satisfies Partial<Record<FaultName, Script>>;
 

@@ -100,13 +100,15 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
 
 /**
  * What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them, and a chain
- * that does not fork meanwhile, since no transaction reaches it that a fork could take back. The scanner is
+ * that does not fork meanwhile, since no transaction reaches it that a fork could take back. False blocks are a lie, and want a node that
+ * answers. The scanner is
  * found through Temporal, and an address is given out by the API from the database.
  */
 function lanesOf(lane: Lane, node: number, nodes: number): readonly string[] {
   if (lane === 'node') return [`node ${node}`];
   if (lane === 'lie') return ['lie', `node ${node}`];
   if (lane === 'all-nodes') return [...Array.from({ length: nodes }, (_, index) => `node ${index}`), 'chain'];
+  if (lane === 'blocks') return ['blocks', 'lie', 'chain'];
   if (lane === 'scanner') return ['worker', 'temporal'];
   if (lane === 'rescan') return ['temporal', 'api'];
   if (lane === 'database-of-workers') return ['database', 'api', 'worker'];

@@ -57,6 +57,9 @@ const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
   'kill-scanner': killScanner,
   'scanner-cut': cutWorkersOff,
   'short-lists': (field, injection) => everyNode(field, injection, 'short-lists'),
+  'null-blocks': (field, injection) => eachNodeInTurn(field, injection, 'null-blocks'),
+  'skipped-blocks': (field, injection) => eachNodeInTurn(field, injection, 'skipped-blocks'),
+  'false-block': (field, injection) => eachNodeInTurn(field, injection, 'false-block'),
   rescan: readTwice,
   'all-nodes-down': (field, injection) => everyNode(field, injection, 'no-answer'),
   expiry: (field, injection) => everyNode(field, injection, 'send-dropped'),
@@ -69,6 +72,7 @@ async function kill(supervisor: Supervisor, process: ManagedProcess | undefined)
 const CUT_EVERY_MS = 15;
 const LOOK_EVERY_MS = 40;
 const ASK_EVERY_MS = 300;
+const MOVE_EVERY_MS = 1_500;
 
 /** Ends, again and again, the sessions of which `condition` is true. */
 async function cutSessions({ databaseUrl }: Field, condition: string): Promise<Heal> {
@@ -191,8 +195,22 @@ async function everyNode(field: Field, injection: Injection, kind: NodeFaultName
   };
 }
 
-/** A kind of {@link NODE_FAULTS} that strikes one node at a time. */
-type OneNodeFault = Exclude<NodeFaultName, 'short-lists'>;
+/** One node at a time, but every one: a scan reads blocks from the node that answers best, which only it knows. */
+async function eachNodeInTurn(field: Field, injection: Injection, kind: NodeFaultName): Promise<Heal> {
+  let node = injection.draw;
+  let heal: Heal = () => 0;
+  const moving = repeatedly(MOVE_EVERY_MS, async () => {
+    const met = await heal();
+    heal = () => 0;
+    node = (node + 1) % field.rpcUrls.length;
+    heal = await strikeNode(field, kind, { ...injection, node });
+    return met;
+  });
+  return async () => (await moving()) + (await heal());
+}
+
+/** A kind of {@link NODE_FAULTS} that strikes one node, drawn from the seed. */
+type OneNodeFault = Exclude<NodeFaultName, 'short-lists' | 'null-blocks' | 'skipped-blocks' | 'false-block'>;
 
 function isOneNodeFault(kind: FaultName): kind is OneNodeFault {
   return kind in NODE_FAULTS && isNodeLane(FAULT_KINDS[kind].lane);

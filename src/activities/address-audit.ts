@@ -115,7 +115,7 @@ async function accountsOf(
   address: string,
   onRecord: readonly Arrived[],
 ): Promise<ReadonlySet<string>> {
-  const derived = await derivedAccountsOf(ledger, address);
+  const derived = derivedAccountsOf(await ledger.assets.list(), address);
   const known = onRecord.map(({ account }) => account);
   return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
 }

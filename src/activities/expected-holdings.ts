@@ -1,5 +1,6 @@
 import type { WatchKind } from '../domain/deposit.ts';
-import { differencesOf, type Holding } from '../domain/reconciliation.ts';
+import { isDomainError } from '../domain/errors.ts';
+import { differencesOf, type Holding, type View } from '../domain/reconciliation.ts';
 import type { Baseline } from '../ledger/baselines.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WalletHoldings } from '../solana/scan/holdings.ts';
@@ -11,24 +12,71 @@ export interface ExpectationDeps extends HistoryDeps {
   readonly scannedTo: bigint | null;
 }
 
-/**
- * What a wallet should hold at the slot at which it was shown: what had come to a deposit address and left it; for a hot wallet also
- * what it held at its baseline. Its first look takes that. Null where nothing can be said of that slot.
- */
-export async function expectedOf(
+/** What a node shows of a wallet, held against what had come and gone by then. */
+export interface Look extends WalletHoldings, View {
+  /** What a hot wallet is compared from on, null where that was not taken yet; deposit addresses begin with nothing, and have none. */
+  readonly baseline?: Baseline | null;
+}
+
+/** The looks at those of which something can be said at the slot at which they were shown. */
+export async function heldAgainstRecord(
   deps: ExpectationDeps,
-  kind: WatchKind,
+  shown: readonly WalletHoldings[],
+): Promise<readonly Look[]> {
+  const kinds = await deps.ledger.watched.among([...new Set(shown.map(({ wallet }) => wallet))]);
+  const of = (kind: WatchKind) => shown.filter(({ wallet }) => kinds.get(wallet) === kind);
+  const looks: Look[] = [...(await depositLooks(deps, of('deposit')))];
+  for (const one of of('hot')) {
+    const look = await hotLook(deps, one);
+    if (look !== null) looks.push(look);
+  }
+  return looks;
+}
+
+/** All that had come to deposit addresses and left them: one question for all that were shown at one slot. */
+async function depositLooks(
+  { ledger }: ExpectationDeps,
+  shown: readonly WalletHoldings[],
+): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  for (const slot of new Set(shown.map((one) => one.slot))) {
+    const ofSlot = shown.filter((one) => one.slot === slot);
+    const record = new Map<string, Holding[]>(ofSlot.map(({ wallet }) => [wallet, []]));
+    for (const { wallet, ...sum } of await ledger.movements.balancesOf([...record.keys()], slot))
+      record.get(wallet)?.push(sum);
+    for (const one of ofSlot)
+      looks.push({ ...one, differences: differencesOf(one.holdings, record.get(one.wallet) ?? []) });
+  }
+  return looks;
+}
+
+/** Null where nothing can be said of its slot, or nodes do not list now what moved. */
+async function hotLook(deps: ExpectationDeps, shown: WalletHoldings): Promise<Look | null> {
+  const baseline = await deps.ledger.baselines.of(shown.wallet);
+  const record = await expectedOf(deps, baseline, shown).catch(unlisted);
+  return record === null ? null : { ...shown, baseline, differences: differencesOf(shown.holdings, record) };
+}
+
+function unlisted(error: unknown): null {
+  if (isDomainError(error, 'NoHealthyNode')) return null;
+  throw error;
+}
+
+/**
+ * What a hot wallet should hold: its baseline, and what moved since. Without one all that is known to have moved, so that what differs
+ * is what it held before: that is the same at every slot, and can be agreed on.
+ */
+async function expectedOf(
+  deps: ExpectationDeps,
+  baseline: Baseline | null,
   shown: WalletHoldings,
 ): Promise<readonly Holding[] | null> {
   const { ledger, scannedTo } = deps;
-  const { wallet, slot, holdings } = shown;
-  if (kind === 'deposit') return ledger.movements.balancesOf([wallet], slot);
-  const baseline = await ledger.baselines.of(wallet);
+  const { wallet, slot } = shown;
   if (baseline === null) {
+    if (scannedTo === null) return [];
     // Every block behind the baseline must be one that is scanned.
-    if (scannedTo !== null && slot < scannedTo) return null;
-    const taken = await ledger.baselines.take({ wallet, slot, balances: holdings, replaces: null });
-    return taken ? holdings : null;
+    return slot < scannedTo ? null : ledger.movements.balancesOf([wallet], slot);
   }
   if (slot < baseline.slot) return null;
   if (scannedTo === null) return expectedByHistory(deps, baseline, shown);
@@ -36,17 +84,13 @@ export async function expectedOf(
   return [...baseline.balances, ...moved];
 }
 
-/**
- * By what nodes list for the wallet since its baseline, null where they do not show all of it; where that explains all, the baseline
- * moves on: the next look lists little.
- */
+/** By what nodes list for the wallet since its baseline, null where they do not show all of it. */
 async function expectedByHistory(
   deps: ExpectationDeps,
   baseline: Baseline,
   { wallet, slot, holdings }: WalletHoldings,
 ): Promise<readonly Holding[] | null> {
-  const { ledger } = deps;
-  const derived = await derivedAccountsOf(ledger, wallet);
+  const derived = derivedAccountsOf(await deps.ledger.assets.list(), wallet);
   const held = [...baseline.balances, ...holdings].map(({ account }) => account);
   const accounts = new Set([wallet, ...derived, ...held]);
   const { listed, unread } = await listedFor(deps, accounts, baseline.slot + 1n, slot);
@@ -57,8 +101,21 @@ async function expectedByHistory(
       ...outflows.map((out) => ({ ...out, amount: -out.amount })),
     ])
     .filter((one) => one.wallet === wallet);
-  const expected = [...baseline.balances, ...moved];
-  if (differencesOf(holdings, expected).length === 0)
-    await ledger.baselines.take({ wallet, slot, balances: holdings, replaces: baseline.slot });
-  return expected;
+  return [...baseline.balances, ...moved];
+}
+
+/**
+ * The look that a quorum agreed on as it counts: the first one at a hot wallet takes its baseline and differs in nothing, null where that
+ * cannot be taken now. A baseline that explains all moves on: the next look sums up, or lists, only what moved since.
+ */
+export async function settled({ ledger }: Pick<ExpectationDeps, 'ledger'>, look: Look): Promise<Look | null> {
+  const { wallet, slot, holdings: balances, baseline, differences } = look;
+  if (baseline === undefined) return look;
+  if (baseline === null) {
+    const taken = await ledger.baselines.take({ wallet, slot, balances, replaces: null });
+    return taken ? { ...look, differences: [] } : null;
+  }
+  if (differences.length === 0)
+    await ledger.baselines.take({ wallet, slot, balances, replaces: baseline.slot });
+  return look;
 }

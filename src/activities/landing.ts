@@ -21,7 +21,7 @@ import { LandingReporter } from './landing-reporter.ts';
 import { unlessLost } from './lost-record.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
-import { SameMessage } from './same-message.ts';
+import { type MessageProof, SameMessage } from './same-message.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
@@ -86,12 +86,15 @@ interface JudgingDeps extends LandingDeps {
   readonly sameMessage: SameMessage;
 }
 
+/** How an attempt ended; a dead one after a restore also by the proof that its message has not landed under any signature. */
+type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
+
 /** Null where its signature is dead, and its message may have landed under another one. */
 async function judged(
   { ledger, watcher, chain, paid, sameMessage }: JudgingDeps,
   attempt: AttemptRow,
   reporter: LandingReporter,
-): Promise<LandingOutcome | null> {
+): Promise<Judgement | null> {
   const { withdrawalId, n, signature, raw } = attempt;
   if (signature === null || raw === null)
     throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
@@ -116,16 +119,18 @@ async function judged(
   };
   const watch = () => watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
   const outcome = await paid.during(withdrawalId, watch);
+  let ofMessage: MessageProof | null = null;
   if (outcome.verdict.kind === 'dead') {
     await confirmOneCluster(ledger, chain.pool);
-    const why = await sameMessage.doubt(attempt, outcome.evidence);
-    if (why !== null) {
-      await hooks.onOutlook({ status: 'held', why });
+    const word = await sameMessage.judge(attempt, outcome.evidence);
+    if (word.doubt !== null) {
+      await hooks.onOutlook({ status: 'held', why: word.doubt });
       return null;
     }
+    ofMessage = word.proof;
   }
   await alert(null);
-  return outcome;
+  return { ...outcome, ofMessage };
 }
 
 /** The attempt as it is on record when its run may go on; with a dead attempt that has paid that is when this one is dead, too. */
@@ -186,7 +191,7 @@ function isSettled(attempt: AttemptRow): boolean {
 async function settle(
   ledger: Ledger,
   attempt: AttemptRow,
-  { verdict, evidence, times, spending }: LandingOutcome,
+  { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
   const withdrawal = await ledger.withdrawals.get(attempt.withdrawalId);
   return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
@@ -196,7 +201,7 @@ async function settle(
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
     ...(verdict.kind === 'landed' ? { amountReceived: received(withdrawal, attempt) } : {}),
     ...costOf(withdrawal, attempt, verdict.kind, spending),
-    proof: { ...times, ...evidence },
+    proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
   });
 }
 

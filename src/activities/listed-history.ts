@@ -1,14 +1,12 @@
 import pLimit from 'p-limit';
 import type { BlockFinding } from '../domain/deposit.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
-import { historyOf, listedTransaction } from '../solana/scan/history.ts';
+import { historyOf, type ListedNodes, listedTransaction } from '../solana/scan/history.ts';
 import { addressesOf } from '../solana/scan/searched-block.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 
-export interface HistoryDeps {
-  readonly pool: NodePool;
+export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
 }
 
@@ -28,11 +26,7 @@ export interface ListedHistory {
 const AT_ONCE = 8;
 
 /** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
-export async function derivedAccountsOf(
-  { assets }: Pick<Ledger, 'assets'>,
-  wallet: string,
-): Promise<readonly string[]> {
-  const listed = await assets.list();
+export function derivedAccountsOf(listed: readonly AssetRow[], wallet: string): readonly string[] {
   return listed.flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(wallet, asset, program)],
   );
@@ -50,7 +44,7 @@ export async function listedFor(
 ): Promise<ListedHistory> {
   const signatures = new Set<string>();
   for (const account of accounts)
-    for (const { signature } of await historyOf(deps.pool, account, from, to)) signatures.add(signature);
+    for (const { signature } of await historyOf(deps, account, from, to)) signatures.add(signature);
   const unread: string[] = [];
   const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
     const shown = await listedTransaction(deps.pool, signature);

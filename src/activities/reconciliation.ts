@@ -1,131 +1,78 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { cancellationSignal } from '@temporalio/activity';
-import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { isDomainError } from '../domain/errors.ts';
-import {
-  type Difference,
-  differencesOf,
-  type Holding,
-  NOTHING_RECONCILED,
-  type ReconciledPage,
-  type ReconciliationReport,
-} from '../domain/reconciliation.ts';
-import type { NodePool } from '../solana/rpc/pool.ts';
-import { holdingsOf, type WalletHoldings } from '../solana/scan/holdings.ts';
+import { DomainError } from '../domain/errors.ts';
+import { type Difference, NOTHING_RECONCILED, type ReconciledPage } from '../domain/reconciliation.ts';
+import type { Place } from '../ledger/reconciliations.ts';
 import { beating } from './beating.ts';
-import { type ExpectationDeps, expectedOf } from './expected-holdings.ts';
+import type { Look } from './expected-holdings.ts';
+import { type LookDeps, type Looks, lookAt, ScanBehind } from './wallet-looks.ts';
 
-export interface ReconciliationDeps extends Omit<ExpectationDeps, 'scannedTo'> {
-  /** Whether a scan keeps the record of what comes and goes. Default: it does. */
-  readonly scans?: boolean;
-  /** How long the scan may take to come to what the nodes show. Default one hour: a round of many wallets is not ended by a short halt. */
-  readonly patienceMs?: number;
+export interface ReconciliationDeps extends LookDeps {
+  /** Wallets that one page goes on by. Default 1,000. */
+  readonly pageSize?: number;
 }
 
-/** A wallet as the chain shows it, and what it should hold at that slot. */
-interface Compared extends WalletHoldings {
-  readonly expected: readonly Holding[];
-}
-
-const KINDS = ['balance_difference', 'confidential_pending'] as const;
-const WALLETS_AT_ONCE = 8;
-const PAGE = 100;
-const WAIT_MS = 500;
-const PATIENCE_MS = 3_600_000;
+const PAGE = 1_000;
+/** Those that are asked for again go along with a page: however many they are, the pass goes on. */
+const AGAIN = 200;
 
 /** Holds the balances on chain against what is known to have come and gone. */
 export function createReconciliation(deps: ReconciliationDeps) {
-  const { ledger, pool, scans = true } = deps;
+  const { ledger, scans = true, pageSize = PAGE } = deps;
+  const kind = scans ? undefined : 'hot';
+
+  /** The next page of the pass, and wallets that could not be compared before. */
+  async function compare(place: Place): Promise<ReconciledPage> {
+    const page = await ledger.watched.page(place.after, pageSize, kind);
+    const again = await ledger.reconciliations.due(AGAIN, kind);
+    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])]);
+    const next = page.length < pageSize ? null : (page.at(-1) ?? null);
+    const alarms = looks.flatMap(alarmsOf);
+    const compared = looks.map(({ wallet }) => wallet);
+    if (!(await ledger.reconciliations.commit(place, { next, compared, alarms, unread })))
+      throw new DomainError('Unavailable', 'another run has compared these wallets meanwhile');
+    return { ...reportOf({ looks, unread }), next };
+  }
+
   return {
     /**
-     * Compares all that some wallets, those behind `after`, hold at one slot with what had come and gone by then; without a scan only
-     * those that we pay from, by what nodes list for them. A difference is an alert, and never a credit: a reward, something from before
-     * it was watched, or a movement that was missed. May be repeated.
+     * Compares what some wallets hold with what had come and gone by then, those behind the place on record; without a scan only those
+     * that we pay from, by what nodes list for them. A difference is an alert, and never a credit: a reward, something from before it was
+     * watched, or a movement that was missed. Wallets that were not compared for long are an alert, too. Each call goes on.
      */
-    reconcilePage(after: string | null): Promise<ReconciledPage> {
+    reconcilePage(): Promise<ReconciledPage> {
       return beating(async () => {
-        const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
-        const unfinished = { ...NOTHING_RECONCILED, complete: false, next: null };
-        if (scans && scannedTo === null) return unfinished;
-        const wallets = await ledger.watched.page(after, PAGE, scans ? undefined : 'hot');
-        const shown = (await pLimit(WALLETS_AT_ONCE).map(wallets, (one) => shownBy(pool, one))).flat();
-        if (scans && !(await isScanned(deps, shown))) return unfinished;
-        const compared = await expectations({ ...deps, scannedTo }, shown);
-        const next = wallets.length < PAGE ? null : (wallets.at(-1) ?? null);
-        return { ...(await compare(deps, compared)), unread: wallets.length - compared.length, next };
+        const place = await ledger.reconciliations.begin();
+        await ledger.reconciliations.tell(kind);
+        try {
+          return await compare(place);
+        } catch (error) {
+          if (!(error instanceof ScanBehind)) throw error;
+          return { ...NOTHING_RECONCILED, complete: false, next: null };
+        } finally {
+          await ledger.reconciliations.tell(kind);
+        }
       });
     },
   };
 }
 
-/** None where no node shows the wallet now: one that cannot be read keeps no other from being compared. */
-async function shownBy(pool: NodePool, wallet: string): Promise<readonly WalletHoldings[]> {
-  try {
-    return [await holdingsOf(pool, wallet)];
-  } catch {
-    return [];
-  }
-}
-
-/** Those of the wallets of which something can be expected now. */
-async function expectations(
-  deps: ExpectationDeps,
-  shown: readonly WalletHoldings[],
-): Promise<readonly Compared[]> {
-  const kinds = await deps.ledger.watched.among(shown.map(({ wallet }) => wallet));
-  const compared: Compared[] = [];
-  for (const one of shown) {
-    const kind = kinds.get(one.wallet) ?? 'deposit';
-    const expected = await expectedOf(deps, kind, one).catch(unlisted);
-    if (expected !== null) compared.push({ ...one, expected });
-  }
-  return compared;
-}
-
-/** Nodes that do not list now are asked in the next round; whatever else fails is not answered for. */
-function unlisted(error: unknown): null {
-  if (isDomainError(error, 'NoHealthyNode')) return null;
-  throw error;
-}
-
-async function compare(
-  { ledger }: ReconciliationDeps,
-  compared: readonly Compared[],
-): Promise<ReconciliationReport> {
-  const alarms: Alarm[] = [];
-  for (const { wallet, slot, holdings, pending, expected } of compared) {
-    const differences = differencesOf(holdings, expected);
-    alarms.push(...differences.map((one) => differenceAlarm(wallet, slot, one)));
-    alarms.push(...pending.map((account) => confidentialAlarm(wallet, account)));
-  }
-  await ledger.alerts.keepOnly(
-    KINDS,
-    alarms,
-    compared.map(({ wallet }) => wallet),
-  );
-  const differences = alarms.filter(({ kind }) => kind === 'balance_difference').length;
+function reportOf({ looks, unread }: Looks): Omit<ReconciledPage, 'next'> {
+  const sum = (count: (look: Look) => number): number => looks.reduce((total, one) => total + count(one), 0);
   return {
-    ...NOTHING_RECONCILED,
-    wallets: compared.length,
-    accounts: compared.reduce((sum, { holdings }) => sum + holdings.length, 0),
-    differences,
-    confidential: alarms.length - differences,
+    wallets: looks.length,
+    accounts: sum(({ holdings }) => holdings.length),
+    differences: sum(({ differences }) => differences.length),
+    confidential: sum(({ pending }) => pending.length),
+    unread: unread.length,
+    complete: true,
   };
 }
 
-/** True once the cursor has passed every slot at which something was shown: only then the record can say the same. */
-async function isScanned(
-  { ledger, patienceMs = PATIENCE_MS }: ReconciliationDeps,
-  shown: readonly WalletHoldings[],
-): Promise<boolean> {
-  const newest = shown.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
-  for (const until = performance.now() + patienceMs; ; ) {
-    const cursor = await ledger.scan.cursor();
-    if (cursor !== null && cursor.slot >= newest) return true;
-    if (performance.now() >= until) return false;
-    await sleep(WAIT_MS, undefined, { signal: cancellationSignal() });
-  }
+function alarmsOf({ wallet, slot, differences, pending }: Look): readonly Alarm[] {
+  return [
+    ...differences.map((one) => differenceAlarm(wallet, slot, one)),
+    ...pending.map((account) => confidentialAlarm(wallet, account)),
+  ];
 }
 
 function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, record }: Difference): Alarm {

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Evidence, NonceEvidence } from '../domain/attempt.ts';
+import type { Evidence, InvestigationTimes, NonceEvidence } from '../domain/attempt.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
@@ -7,6 +7,16 @@ import type { Chain } from '../solana/chain.ts';
 import { examineUnsigned, unsignedCache } from '../solana/unsigned-investigation.ts';
 import { partiesOf } from '../solana/wallet-history.ts';
 import { unsignedAttemptOf } from './unsigned-attempt.ts';
+
+/** What proves that a message has not landed under any signature, and when that was asked. */
+export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
+
+/** `doubt`: why it may have landed under another signature; null where it cannot have, by `proof` where one was needed. */
+export type MessageWord =
+  | { readonly doubt: string }
+  | { readonly doubt: null; readonly proof: MessageProof | null };
+
+const SURE: MessageWord = { doubt: null, proof: null };
 
 /**
  * Looks for an attempt under another signature than the one on record. A signer that draws randomness gives another one each time, and the
@@ -26,25 +36,26 @@ export class SameMessage {
     this.#chain = chain;
   }
 
-  /** Why an attempt whose signature is proved dead may have landed under another one; null where it cannot have. */
-  async doubt(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<string | null> {
-    if ('use' in evidence && evidence.use !== null) return this.#doubtOfUse(attempt, evidence.use.signature);
-    if (await this.#ledger.continuity.isUnbrokenSince(attempt.generation)) return null;
-    return this.#oneByOne(() => this.#doubtOfBlocks(attempt));
+  /** Whether an attempt whose signature is proved dead may have landed under another one. */
+  async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageWord> {
+    if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
+    if (await this.#ledger.continuity.isUnbrokenSince(attempt.generation)) return SURE;
+    return this.#oneByOne(() => this.#byBlocks(attempt));
   }
 
-  async #doubtOfUse({ messageHash }: AttemptRow, signature: string): Promise<string | null> {
+  async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageWord> {
     const parties = await partiesOf(this.#chain.pool, signature, verifySignature);
-    if (parties === null) return `no node shows the bytes of ${signature}, which used up its nonce`;
-    return parties.messageHash === messageHash ? `its message has landed as ${signature}` : null;
+    if (parties === null)
+      return { doubt: `no node shows the bytes of ${signature}, which used up its nonce` };
+    return parties.messageHash === messageHash ? { doubt: `its message has landed as ${signature}` } : SURE;
   }
 
-  async #doubtOfBlocks(row: AttemptRow): Promise<string | null> {
+  async #byBlocks(row: AttemptRow): Promise<MessageWord> {
     const attempt = unsignedAttemptOf(row);
-    if (attempt === null) return RESTORED;
+    if (attempt === null) return { doubt: RESTORED };
     const found = await examineUnsigned(this.#chain, attempt, this.#cache, verifySignature);
-    if (found?.verdict.kind === 'dead') return null;
-    return found?.obstacle ? `${RESTORED}: ${found.obstacle}` : RESTORED;
+    if (found?.verdict.kind === 'dead') return { doubt: null, proof: { ...found.times, ...found.evidence } };
+    return { doubt: found?.obstacle ? `${RESTORED}: ${found.obstacle}` : RESTORED };
   }
 }
 

@@ -9,20 +9,18 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { askHeights } from '../solana/heights.ts';
-import type { WalletSignature } from '../solana/history-pages.ts';
+import type { HistoryBounds, WalletSignature } from '../solana/history-pages.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
-  listingsAbove,
   mayHavePaid,
   type Parties,
   partiesOf,
   payeesOf,
   progressOf,
   reachedBy,
-  unionOf,
-  type WalletListing,
 } from '../solana/wallet-history.ts';
+import { unionOf, type WalletListing, WalletLists } from '../solana/wallet-lists.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { settleUnproved } from './unproved-spends.ts';
@@ -35,6 +33,8 @@ export interface WalletWatchDeps {
   readonly hotWallet: string;
   /** Transactions that one look reads: dust sent to the wallet delays payments, but every look gets ahead of it. Default 5,000. */
   readonly readAtMost?: number;
+  /** How much of a list one look reads at each node. */
+  readonly history?: HistoryBounds;
 }
 
 /** What became of one list of transactions. */
@@ -62,10 +62,12 @@ export class WalletWatch {
   readonly #deps: WalletWatchDeps;
   readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
   readonly #harmless = new Set<string>();
+  readonly #lists: WalletLists;
   readonly #lostNonces: LostNonces;
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
+    this.#lists = new WalletLists(deps.history);
     this.#lostNonces = new LostNonces(deps);
   }
 
@@ -141,7 +143,7 @@ export class WalletWatch {
     // A record that was restored from before its first look has forgotten what it paid from this wallet.
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#judgeScanned(wallet);
-    const listings = await listingsAbove(chain.pool, wallet, from, (one) => this.#harmless.has(one));
+    const listings = await this.#lists.ofMost(chain.pool, wallet, from, (one) => this.#harmless.has(one));
     const { unproven, next } = await this.#judgeAll(wallet, unionOf(listings));
     const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
     if (believed.length < Math.min(quorum, listings.length)) throw unreadable(wallet, unproven);

@@ -1,4 +1,4 @@
-import { SluiceClient } from '../client/client.ts';
+import { SluiceClient, type SluiceError } from '../client/client.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
@@ -10,5 +10,10 @@ export function connect(env: NodeJS.ProcessEnv = process.env): SluiceClient {
   if (baseUrl === undefined) throw notSet('SLUICE_API_URL');
   if (apiKey === undefined) throw notSet('SLUICE_API_KEY');
   if (!URL.canParse(baseUrl)) throw new UsageError(`SLUICE_API_URL is no URL: ${baseUrl}`);
-  return new SluiceClient({ baseUrl, apiKey });
+  return new SluiceClient({ baseUrl, apiKey, onRetry: sayThatItWaits });
+}
+
+/** A person who waits a minute for an answer must not think that the command hangs. */
+function sayThatItWaits({ message }: SluiceError): void {
+  process.stderr.write(`sluice: ${message}; trying again\n`);
 }

@@ -66,6 +66,8 @@ function renderAttempt(attempt: Attempt): string[] {
   if (attempt.error !== null) lines.push(`             ${attempt.error}`);
   if (attempt.state === 'dead' && attempt.proof !== null)
     lines.push(`             proof: ${renderDeath(attempt.proof)}`);
+  if (attempt.messageProof !== null)
+    lines.push(`             under any other signature: ${renderDeath(attempt.messageProof)}`);
   if (attempt.explorer !== null) lines.push(`             ${attempt.explorer}`);
   return lines;
 }

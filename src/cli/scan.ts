@@ -82,8 +82,14 @@ function renderScan(overview: ScanOverview): string {
   ].join('\n');
 }
 
+/** What no worker says itself. */
+const UNTOLD_WHY: Readonly<Partial<Record<ScanStatus['state'], string>>> = {
+  silent: 'no worker tells how it stands: look at the chain workers, and at Temporal (GET /healthz)',
+  absent: 'no worker has started it yet: look at the chain workers',
+};
+
 function headline(status: ScanStatus): string {
-  if (!('why' in status)) return status.state;
+  if (!('why' in status)) return [status.state, UNTOLD_WHY[status.state] ?? []].flat().join(': ');
   const by = status.state === 'paused' ? ` by ${status.who}` : '';
   return `${status.state}${by} since ${status.since}: ${status.why}`;
 }

@@ -10,6 +10,8 @@ export interface TransportOptions {
   readonly timeoutMs?: number;
   /** Tries after the first, for failures that a later try can heal. @default 4 */
   readonly retries?: number;
+  /** Called when a call is to be repeated, once a call, with what the first try met. */
+  readonly onRetry?: (error: SluiceError) => void;
 }
 
 export interface Call {
@@ -43,6 +45,7 @@ export class Transport {
       if (outcome.ok) return outcome.value;
       call.signal?.throwIfAborted();
       if (!outcome.error.retryable || failures >= retries) throw outcome.error;
+      if (failures === 0) this.#options.onRetry?.(outcome.error);
       await delay(outcome.retryAfterMs ?? backoff(failures), call.signal);
     }
   }

@@ -28,6 +28,8 @@ export interface Attempt {
   readonly explorer: string | null;
   /** What its verdict rests on, once it has landed, failed or is proved dead; null before. */
   readonly proof: AttemptEvidence | null;
+  /** Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either. */
+  readonly messageProof: AttemptEvidence | null;
   readonly createdAt: string;
 }
 

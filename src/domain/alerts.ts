@@ -37,6 +37,8 @@ export const ALERT_KINDS = [
   'addresses_doubtful',
   /** What the chain shows in an account is not the sum of what is on record. Subject: the account and the asset. */
   'balance_difference',
+  /** Balances of some wallets were not compared with the record for too long. Subject: `sluice`. */
+  'reconciliation_behind',
   /** Confidential transfers wait until their receiver applies them. Subject: the token account. */
   'confidential_pending',
   /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */

@@ -1,3 +1,5 @@
+import { type Alarm, WHOLE } from './alerts.ts';
+
 /** What an account holds, by the chain or by the record, in base units. `asset` is `SOL` or a mint. */
 export interface Holding {
   readonly account: string;
@@ -20,13 +22,13 @@ export interface ReconciliationReport {
   readonly differences: number;
   /** Token accounts in which confidential transfers wait for their receiver. */
   readonly confidential: number;
-  /** Wallets that no node showed: nothing is said of them. */
+  /** Wallets that no quorum of nodes showed alike: nothing is said of them, and they are asked for again. */
   readonly unread: number;
-  /** False where the scan did not come to what the nodes show: the other wallets are left to the next round. */
+  /** False where the scan did not come to what the nodes show: the next round goes on there. */
   readonly complete: boolean;
 }
 
-/** A part of a reconciliation; `next`: the wallet behind which the next part begins, null where there is none. */
+/** A part of a reconciliation; `next`: the wallet behind which the next part begins, null where this round has none. */
 export interface ReconciledPage extends ReconciliationReport {
   readonly next: string | null;
 }
@@ -62,4 +64,70 @@ export function differencesOf(chain: readonly Holding[], record: readonly Holdin
   for (const one of record)
     byKey.set(`${one.account} ${one.asset}`, { ...at(one), record: at(one).record + one.amount });
   return [...byKey.values()].filter((one) => one.chain !== one.record);
+}
+
+/** What one node says of a wallet, held against the record at the slot at which it says so. */
+export interface View {
+  readonly slot: bigint;
+  readonly differences: readonly Difference[];
+  /** Token accounts in which confidential transfers wait. */
+  readonly pending: readonly string[];
+}
+
+/**
+ * The newest of the views that a quorum of nodes gives alike, null where too few agree: one view for each node. Nodes stand at different
+ * slots, at which a wallet holds different amounts; by how much these differ from the record is the same at each, as long as the record
+ * lacks what it lacks. So fewer liars than a quorum never have a difference hidden, nor one told that is none.
+ */
+export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V | null {
+  const alike = new Map<string, V[]>();
+  for (const view of views) alike.set(wordOf(view), [...(alike.get(wordOf(view)) ?? []), view]);
+  const agreed = [...alike.values()].find(({ length }) => length >= quorum) ?? [];
+  return agreed.reduce<V | null>(
+    (newest, one) => (newest === null || one.slot > newest.slot ? one : newest),
+    null,
+  );
+}
+
+/** The same for views that say the same, whatever their slots. */
+function wordOf({ differences, pending }: View): string {
+  const excess = differences.map(
+    ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
+  );
+  return [...excess.toSorted(), '', ...pending.toSorted()].join('\n');
+}
+
+/** How far the comparing of all wallets is. */
+export interface Standing {
+  /** Every wallet that was watched then was compared since, or is among the unread. */
+  readonly comparedSince: Date;
+  /** The wallet behind which the pass under way goes on; null where it begins, or none is. */
+  readonly after: string | null;
+  /** Wallets that could not be compared when they were last asked for. */
+  readonly unread: number;
+  /** The one that waits for the longest time, since when, and why. */
+  readonly longest: { readonly wallet: string; readonly since: Date; readonly why: string } | null;
+}
+
+const HOUR_MS = 3_600_000;
+/** A pass may take a day; ordinary nodes show blocks for about two: what was missed must be found while they do. */
+const LONGEST_UNCOMPARED_MS = 48 * HOUR_MS;
+/** Asked for again in each hourly round: no passing trouble of the nodes lasts for so many. */
+const LONGEST_UNREAD_MS = 3 * HOUR_MS;
+
+/** The alarm about wallets that were not compared for too long, null where there is none. */
+export function behindAlarm({ comparedSince, after, unread, longest }: Standing, now: Date): Alarm | null {
+  const lacks: string[] = [];
+  if (now.getTime() - comparedSince.getTime() > LONGEST_UNCOMPARED_MS) {
+    const where = after === null ? 'no wallet' : `only wallets up to ${after}`;
+    lacks.push(`${where} compared since the round that began at ${comparedSince.toISOString()}`);
+  }
+  if (longest !== null && now.getTime() - longest.since.getTime() > LONGEST_UNREAD_MS) {
+    const { wallet, since, why } = longest;
+    lacks.push(`${unread} wallets cannot be compared, ${wallet} since ${since.toISOString()}: ${why}`);
+  }
+  if (lacks.length === 0) return null;
+  const message = `balances are not held against the record: ${lacks.join('; ')}`;
+  const details = { comparedSince: comparedSince.toISOString(), unread, wallet: longest?.wallet ?? null };
+  return { kind: 'reconciliation_behind', subject: WHOLE, message, details };
 }

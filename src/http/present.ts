@@ -1,8 +1,9 @@
+import type { AttemptEvidence } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/types.ts';
 import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
-import { readProof } from '../ledger/proofs.ts';
+import { readProof, type StoredProof } from '../ledger/proofs.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import { presentEvidence } from './evidence.ts';
@@ -37,6 +38,13 @@ export function presentWithdrawal(
   return { ...presentSummary(row), attempts: attempts.map((attempt) => presentAttempt(attempt, explorer)) };
 }
 
+function presentMessageProof(row: AttemptRow, proof: StoredProof | null): AttemptEvidence | null {
+  const { ofMessage = null } = proof ?? {};
+  return ofMessage === null
+    ? null
+    : presentEvidence(attemptOfRow(row, row.messageHash), ofMessage, ofMessage);
+}
+
 function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
   const proof = readProof(row.proof);
   return {
@@ -52,6 +60,7 @@ function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
     error: row.error,
     explorer: row.signature === null ? null : explorerLink(row.signature, explorer),
     proof: proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof),
+    messageProof: presentMessageProof(row, proof),
     createdAt: row.createdAt.toISOString(),
   };
 }

@@ -118,6 +118,10 @@ const AttemptBody = z
     error: z.string().nullable(),
     explorer: z.string().nullable(),
     proof: EvidenceBody.nullable().meta({ description: 'What its verdict rests on; null before one' }),
+    messageProof: EvidenceBody.nullable().meta({
+      description:
+        'Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either',
+    }),
     createdAt: time,
   })
   .readonly()

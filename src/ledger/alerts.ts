@@ -43,29 +43,9 @@ export class Alerts {
     });
   }
 
-  /** Makes these the only open alerts of their kinds; with `wallets`, of those whose details name one of these as their `wallet`. */
-  async keepOnly(
-    kinds: readonly AlertKind[],
-    alarms: readonly Alarm[],
-    wallets?: readonly string[],
-  ): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      const open = await trx
-        .selectFrom('alert')
-        .select(['position', 'kind', 'subject'])
-        .where('kind', 'in', kinds)
-        .where('closedAt', 'is', null)
-        .$if(wallets !== undefined, (open) =>
-          open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
-        )
-        .execute();
-      const over = open.filter(
-        (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
-      );
-      const positions = over.map((row) => row.position);
-      if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
-      for (const alarm of alarms) await raiseAlert(trx, alarm);
-    });
+  /** Makes these the only open alerts of their kinds. */
+  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+    await this.#db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
   }
 
   /** Throws InvalidRequest for a cursor that no page gave out. */
@@ -125,6 +105,30 @@ export async function raiseAlert(
     .executeTakeFirstOrThrow();
   if (row.count === 1) await writeEvent(trx, alertNews('alert.raised', row));
   return row;
+}
+
+/** {@link Alerts.keepOnly} inside a transaction of the caller; with `wallets`, of those alerts whose details name one of these as their `wallet`. */
+export async function keepOnlyAlerts(
+  trx: Transaction<Tables>,
+  kinds: readonly AlertKind[],
+  alarms: readonly Alarm[],
+  wallets?: readonly string[],
+): Promise<void> {
+  const open = await trx
+    .selectFrom('alert')
+    .select(['position', 'kind', 'subject'])
+    .where('kind', 'in', kinds)
+    .where('closedAt', 'is', null)
+    .$if(wallets !== undefined, (open) =>
+      open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
+    )
+    .execute();
+  const over = open.filter(
+    (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
+  );
+  const positions = over.map((row) => row.position);
+  if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
+  for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
 
 /** Closes those that are open and `match`; answers how many. */

@@ -22,7 +22,15 @@ const OF_THE_CHAIN = [
 ] as const;
 
 /** Where the scan stood there. */
-const OF_THE_SCAN = ['scanCursor', 'block', 'scanGap', 'stagedRange', 'rescan'] as const;
+const OF_THE_SCAN = [
+  'scanCursor',
+  'block',
+  'scanGap',
+  'stagedRange',
+  'rescan',
+  'reconciliation',
+  'unreadWallet',
+] as const;
 
 /**
  * The one cluster of this record. Slots, heights, hashes and signatures on record mean nothing on another: there every attempt

@@ -181,6 +181,23 @@ interface WalletBaselineTable {
   takenAt: Generated<Date>;
 }
 
+interface ReconciliationTable {
+  one: Generated<boolean>;
+  /** Pages that were ever compared. */
+  pages: Generated<bigint>;
+  /** When the pass under way began; null where none is. */
+  begunAt: Date | null;
+  after: string | null;
+  comparedSince: Generated<Date>;
+}
+
+interface UnreadWalletTable {
+  wallet: string;
+  why: string;
+  since: Generated<Date>;
+  askedAt: Generated<Date>;
+}
+
 /** The tables of what arrives; part of `Tables`. */
 export interface DepositTables {
   watchVersion: WatchVersionTable;
@@ -200,4 +217,6 @@ export interface DepositTables {
   outflow: OutflowTable;
   spend: SpendTable;
   walletBaseline: WalletBaselineTable;
+  reconciliation: ReconciliationTable;
+  unreadWallet: UnreadWalletTable;
 }

@@ -24,6 +24,7 @@ import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
+import { Reconciliations } from './reconciliations.ts';
 import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
@@ -66,6 +67,7 @@ export interface Ledger {
   readonly movements: Movements;
   readonly outflows: Outflows;
   readonly baselines: Baselines;
+  readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   readonly nodeLedgers: NodeLedgers;
@@ -81,14 +83,7 @@ export interface Ledger {
  * stand there as they are. Throws DomainError Unavailable.
  */
 export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
-  const db = connect(databaseUrl);
-  try {
-    await migrate(db);
-  } catch (error) {
-    await db.destroy();
-    const why = messageOf(error);
-    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
-  }
+  const db = await migrated(databaseUrl);
   return {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db),
@@ -118,6 +113,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     movements: new Movements(db),
     outflows: new Outflows(db),
     baselines: new Baselines(db),
+    reconciliations: new Reconciliations(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
     nodeLedgers: new NodeLedgers(db),
@@ -126,4 +122,16 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };
+}
+
+async function migrated(databaseUrl: string): Promise<Database> {
+  const db = connect(databaseUrl);
+  try {
+    await migrate(db);
+    return db;
+  } catch (error) {
+    await db.destroy();
+    const why = messageOf(error);
+    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
+  }
 }

@@ -10,6 +10,12 @@ export interface RecordedBalance {
   readonly amount: bigint;
 }
 
+/** The slot of the baseline of the wallet in a row of that table, -1 where it has none. */
+function baselineSlotOf(table: 'deposit' | 'outflow') {
+  const wallet = sql.ref(`${table}.wallet`);
+  return sql`coalesce((select max(taken.slot) from wallet_baseline taken where taken.wallet = ${wallet}), -1)`;
+}
+
 /** All that came to watched wallets and left them, credited or not. */
 export class Movements {
   readonly #db: Database;
@@ -31,6 +37,19 @@ export class Movements {
       ) movement
       group by wallet, account, asset order by wallet, account, asset`.execute(this.#db);
     return rows;
+  }
+
+  /** The accounts in which anything of these wallets ever was, of hot wallets since their baseline, by wallet. */
+  async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { rows } = await sql<{ wallet: string; accounts: readonly string[] }>`
+      select wallet, array_agg(account) as accounts from (
+        select wallet, account from deposit
+          where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('deposit')}
+        union select wallet, account from outflow
+          where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('outflow')}
+        union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])
+      ) known group by wallet`.execute(this.#db);
+    return new Map(rows.map(({ wallet, accounts }) => [wallet, accounts]));
   }
 
   /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */

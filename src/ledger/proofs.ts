@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import type { Evidence, InvestigationTimes, NonceEvidence } from '../domain/attempt.ts';
 
-/** Evidence that a verdict rested on, as it was stored with the attempt; no times on record before Sluice kept them. */
-export type StoredProof = (Evidence | NonceEvidence) & {
+/** Evidence as it was stored; no times on record before Sluice kept them. */
+type StoredEvidence<E extends Evidence | NonceEvidence> = E & {
   readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
+};
+
+/**
+ * Evidence that a verdict rested on. `ofMessage`: after a restore, what proves besides that the message has not landed under any signature;
+ * null where that was not asked.
+ */
+export type StoredProof = StoredEvidence<Evidence | NonceEvidence> & {
+  readonly ofMessage: StoredEvidence<Evidence> | null;
 };
 
 const whole = z
@@ -59,18 +67,22 @@ const outcome = {
   outcomeConfirmedBy: names,
 };
 
+const byBlocks = z.object({
+  ...outcome,
+  finalizedHeights: saidBy(whole),
+  // Not on record before Sluice asked for it.
+  stillTaking: names.default([]),
+  origin: block.nullable(),
+  displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
+  coverage: coverage.nullable(),
+});
+const ofMessage = byBlocks.nullable().default(null);
+
 const proof = z.union([
+  byBlocks.extend({ ofMessage }),
   z.object({
     ...outcome,
-    finalizedHeights: saidBy(whole),
-    // Not on record before Sluice asked for it.
-    stillTaking: names.default([]),
-    origin: block.nullable(),
-    displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
-    coverage: coverage.nullable(),
-  }),
-  z.object({
-    ...outcome,
+    ofMessage,
     finalizedNonces: saidBy(z.string()),
     use: z.object({ ...nonceEnd, nonce: z.string() }).nullable(),
     // Not on record before Sluice looked past advances that carry no nonce.

@@ -7,7 +7,7 @@ const SCHEDULES = [
   { name: 'orphans', every: '1 minute', atMost: '10 minutes' },
   { name: 'walletWatch', every: '1 minute', atMost: '10 minutes' },
   { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes' },
-  // Millions of wallets take longer than a day, and the next round waits for this one.
+  // Millions of wallets take longer than an hour, and the next round waits for this one; one that is cut goes on there.
   { name: 'reconciliation', every: '1 hour', atMost: '30 days' },
 ] as const;
 const ENSURED_EVERY_MS = 30_000;

@@ -7,7 +7,7 @@ import { historyPage, type WalletSignature } from './history-pages.ts';
 import { isNonceAdvance } from './nonces.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { u64 } from './rpc/schemas.ts';
-import { unionOf } from './wallet-history.ts';
+import { unionOf } from './wallet-lists.ts';
 
 const AT_ONCE = 8;
 

@@ -1,8 +1,7 @@
 import { base58 } from '@scure/base';
 import { SOL } from '../domain/deposit-asset.ts';
-import { DomainError, isDomainError } from '../domain/errors.ts';
+import { isDomainError } from '../domain/errors.ts';
 import { deriveAta } from './ata.ts';
-import { endless, HISTORY_BOUNDS, historyPage, type WalletSignature } from './history-pages.ts';
 import { messageHashOf } from './message.ts';
 import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 import { getEpochInfo, getSignedTransaction } from './rpc/methods.ts';
@@ -14,15 +13,6 @@ import { readSigned } from './signed-transaction.ts';
 export interface Progress {
   readonly slot: bigint;
   readonly height: bigint;
-}
-
-/** What one node lists of a wallet. */
-export interface WalletListing {
-  readonly entries: readonly WalletSignature[];
-  /** Finalized before the list was read; null where the list is so long that its newest entries are left out. */
-  readonly finalized: Progress | null;
-  /** The slot up to which nothing is left out. */
-  readonly coveredTo: bigint;
 }
 
 /** Who signed a transaction, and who had a part in it: every account of it and the owners of its token accounts. */
@@ -44,38 +34,6 @@ export interface Payees {
 
 /** True where `signature` is one of the wallet `address` over `message`. */
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
-
-/** So many of a list are kept, the oldest; the others come when those are judged. */
-const KEPT = 50_000;
-/** More than an honest node lists between two looks, however much dust a wallet is sent. */
-const PAGES_AT_MOST = 1_000;
-
-/**
- * What each node that answers when a quorum does lists as finalized above `slot`, without the signatures that are `known` already. Two calls to each
- * node where nothing is new. Throws NoHealthyNode where no node answers.
- */
-export async function listingsAbove(
-  pool: NodePool,
-  wallet: string,
-  slot: bigint,
-  known: (signature: string) => boolean,
-): Promise<readonly WalletListing[]> {
-  const answers = (await pool.most((node) => listAbove(node, wallet, slot, known))).map(
-    ({ result }) => result,
-  );
-  const heard = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  if (heard.length > 0) return heard;
-  const silent = answers.find((answer) => answer.status === 'rejected');
-  throw new DomainError('NoHealthyNode', 'no node shows the history of the wallet', {}, silent?.reason);
-}
-
-/** Everything listed, the oldest first: one that lags or has lost some of it hides nothing that another one knows. */
-export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): readonly WalletSignature[] {
-  const bySignature = new Map(
-    listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
-  );
-  return [...bySignature.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : a.slot > b.slot ? 1 : 0));
-}
 
 /** The finalized slot and height of every node that tells. */
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
@@ -167,32 +125,4 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
 export async function finalizedProgress(node: SolanaNode): Promise<Progress> {
   const { absoluteSlot, blockHeight } = await getEpochInfo(node, 'finalized');
   return { slot: absoluteSlot, height: blockHeight };
-}
-
-/** What one node lists; see {@link listingsAbove}. */
-export async function listAbove(
-  node: SolanaNode,
-  wallet: string,
-  slot: bigint,
-  known: (signature: string) => boolean,
-): Promise<WalletListing> {
-  const { pageSize } = HISTORY_BOUNDS;
-  // Asked first: what is final by then must be in the list.
-  const finalized = await finalizedProgress(node);
-  const found: WalletSignature[] = [];
-  let leftOut = false;
-  let last: WalletSignature | null = null;
-  for (let pages = 1; ; pages += 1) {
-    const entries = await historyPage(node, wallet, last, pageSize);
-    if (entries === null || pages > PAGES_AT_MOST) throw endless(node, wallet);
-    found.push(...entries.filter((entry) => entry.slot > slot && !known(entry.signature)));
-    leftOut ||= found.length > KEPT;
-    found.splice(0, found.length - KEPT);
-    last = entries.at(-1) ?? last;
-    if (last === null || entries.length < pageSize || last.slot <= slot) break;
-  }
-  const [newest] = found;
-  if (leftOut && newest !== undefined)
-    return { entries: found, finalized: null, coveredTo: newest.slot - 1n };
-  return { entries: found, finalized, coveredTo: finalized.slot };
 }

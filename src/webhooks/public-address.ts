@@ -14,7 +14,7 @@ export function isPublicAddress(address: string): boolean {
 
 /** Why nothing may be sent to `url`; null where it may, as far as its text tells: a name is judged when it is resolved. */
 export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
-  if (!URL.canParse(url)) return 'is not a URL';
+  if (!URL.canParse(url)) return 'must be a URL';
   const { protocol, username, password, hostname, hash } = new URL(url);
   if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'must be an https URL';
   if (username !== '' || password !== '') return 'must not carry a user or password';

@@ -27,6 +27,7 @@ import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
 import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
+import { WalletLists } from '../solana/wallet-lists.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
 import { ScanMetrics } from './scan-metrics.ts';
@@ -149,6 +150,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
   return createDepositActivities({
     ledger,
     pool: chain.pool,
+    lists: new WalletLists(),
     scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,

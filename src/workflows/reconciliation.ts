@@ -9,18 +9,14 @@ const { reconcilePage } = proxyActivities<DepositActivities>({
 });
 
 /**
- * Every hour, by schedule: the balances of every wallet of ours on chain against what came and went, some wallets at a time.
- * `done` and `after` are where a run before this one ended.
+ * Every hour, by schedule: the balances of every wallet of ours on chain against what came and went, some wallets at a time, from the
+ * place on record on: where the round before this one ended, or was ended. `done` is what a run before this one came to.
  */
-export async function reconciliation(
-  done = NOTHING_RECONCILED,
-  after: string | null = null,
-): Promise<ReconciliationReport> {
-  for (let [total, last] = [done, after]; ; ) {
-    const { next, ...page } = await reconcilePage(last);
+export async function reconciliation(done = NOTHING_RECONCILED): Promise<ReconciliationReport> {
+  for (let total = done; ; ) {
+    const { next, ...page } = await reconcilePage();
     total = bothOf(total, page);
     if (next === null) return total;
-    last = next;
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof reconciliation>(total, last);
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof reconciliation>(total);
   }
 }

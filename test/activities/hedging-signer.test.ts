@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLanding } from '../../src/activities/landing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { readProof } from '../../src/ledger/proofs.ts';
 import { messageHashOf } from '../../src/solana/message.ts';
 import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
@@ -119,6 +120,9 @@ describe('a signer that answers another signature for the same message', () => {
     await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
     expect(await end).toEqual({ kind: 'dead', signature: second.signature });
+    const [dead] = (await use.ledger.attempts.of(id)).map(({ proof }) => readProof(proof));
+    expect(dead?.ofMessage).toMatchObject({ coverage: { containsSignature: false } });
+    expect(dead?.ofMessage?.statuses.map(({ answer }) => answer.kind)).toEqual(['absent', 'absent']);
   });
 
   it('is looked for by its message also after the gap has ended, where every list hides that it landed', async () => {

@@ -3,8 +3,10 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
+import { Chain } from '../../src/solana/chain.ts';
 import { partiesOf } from '../../src/solana/wallet-history.ts';
 import { attempt, codeOf, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
@@ -126,6 +128,23 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toContain(`unknown_spend ${signature} 1`);
     expect(await causes()).toEqual(['unknown_spend']);
     expect(await use.ledger.spends.unjudged(hot.address, 10)).toEqual([]);
+  });
+
+  it('reads a list that is longer than one look reads in several, down to the spend under the dust', async () => {
+    await look();
+    const spent = await hot.spend();
+    for (let dust = 0; dust < 12; dust += 1) await hot.localnet.airdrop(hot.address, 5_000n);
+    hot.localnet.controls.produceSlots(4);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: new Chain(hot.pool),
+      hotWallet: hot.address,
+      history: { pageSize: 2, pagesALook: 2 },
+    });
+    let looks = 1;
+    for (; (await codeOf(watch.look())) === 'Unavailable'; looks += 1) expect(looks).toBeLessThan(50);
+    expect(looks).toBeGreaterThan(3);
+    expect(await open()).toContain(`unknown_spend ${spent} 1`);
   });
 
   it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {

@@ -107,7 +107,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
   expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
-  await attempts.settle(id, 1, { state: 'dead', proof: deathEvidence() });
+  await attempts.settle(id, 1, { state: 'dead', proof: { ...deathEvidence(), ofMessage: deathEvidence() } });
   await withdrawals.move(id, 'held', paused);
   const [status, explained] = await Promise.all([sluice(['status', id]), sluice(['explain', id])]);
   const proof = [
@@ -116,6 +116,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
     '2 of 2 nodes have no trace of it',
   ];
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
+  expect(status.stdout).toContain(`             under any other signature: ${proof.join('; ')}\n`);
   expect(explained.stdout).toContain(
     '  reason     paused: a test (paused)\n  next       `sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it\n',
   );

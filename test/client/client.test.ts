@@ -66,13 +66,16 @@ test('asks again after a broken connection and after 503, with the same terms', 
 test('gives up after the set number of retries, with the last failure', async () => {
   const server = await playServer([unavailable, unavailable, unavailable]);
   opened.push(server);
-  const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1 });
+  const told: string[] = [];
+  const onRetry = ({ code }: SluiceError) => told.push(code);
+  const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1, onRetry });
   await expect(sluice.get('order-1')).rejects.toMatchObject({
     code: 'Unavailable',
     status: 503,
     retryable: true,
   });
   expect(server.seen).toHaveLength(2);
+  expect(told).toEqual(['Unavailable']);
 });
 
 test('does not ask again when the API refuses, and says why', async () => {

@@ -1,4 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
@@ -10,9 +11,20 @@ import { useScanRoom } from './scan-room.ts';
 const room = useScanRoom();
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 
-function reconcile(): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage(null));
+/** One page, of all wallets where they are no more than `pageSize`. */
+function reconcile(pageSize?: number): Promise<ReconciledPage> {
+  const size = pageSize === undefined ? {} : { pageSize };
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...size });
+  return new MockActivityEnvironment().run(() => activities.reconcilePage());
+}
+
+/** As if so much time had gone by since the wallets were compared, and asked for. */
+async function timeGoesBy(hours: number): Promise<void> {
+  const by = sql`make_interval(hours => ${hours})`;
+  await sql`update reconciliation set compared_since = compared_since - ${by}`.execute(room.ledger.db);
+  await sql`update unread_wallet set since = since - ${by}, asked_at = asked_at - ${by}`.execute(
+    room.ledger.db,
+  );
 }
 
 describe('the reconciliation', () => {
@@ -69,20 +81,59 @@ describe('the reconciliation', () => {
   });
 
   it('goes from page to page, and leaves the alerts of other pages alone', async () => {
-    const addresses = Array.from({ length: 250 }, newAddress);
+    const addresses = Array.from({ length: 25 }, newAddress);
     await room.ledger.addresses.import(addresses.map((address) => ({ address, path: 'm' })));
     await room.scanAll(room.scanner());
     const other = { kind: 'balance_difference' as const, subject: 'another', message: 'of another page' };
     await room.ledger.alerts.raise({ ...other, details: { wallet: 'another' } });
-    const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
     const pages: ReconciledPage[] = [];
-    do
-      pages.push(
-        await new MockActivityEnvironment().run(() => activities.reconcilePage(pages.at(-1)?.next ?? null)),
-      );
+    do pages.push(await reconcile(10));
     while (pages.at(-1)?.next !== null);
     const known = await room.ledger.watched.page(null, 10_000, 'deposit');
-    expect(pages.map(({ wallets }) => wallets)).toEqual([100, 100, known.length - 200]);
+    expect(pages.map(({ wallets }) => wallets)).toEqual([10, 10, known.length - 20]);
     expect(await openAlerts('balance_difference')).toEqual(['another']);
+  });
+
+  it('goes on where the round before it ended for a scan that stood still', async () => {
+    await room.scanAll(room.scanner());
+    const { next } = await reconcile(10);
+    room.finalize();
+    expect(await reconcile(10)).toMatchObject({ complete: false, wallets: 0, next: null });
+    await room.scanAll(room.scanner());
+    const known = await room.ledger.watched.page(next, 10_000);
+    expect(await reconcile()).toMatchObject({ complete: true, wallets: known.length, next: null });
+  });
+
+  it('tells of wallets that no quorum shows for hours, until one does', async () => {
+    await room.scanAll(room.scanner());
+    room.localnet.controls.setFault(1, 'getMultipleAccounts', { kind: 'error', code: -32603, message: 'no' });
+    expect((await reconcile()).wallets).toBe(0);
+    await timeGoesBy(2);
+    expect((await reconcile()).wallets).toBe(0);
+    expect(await openAlerts('reconciliation_behind')).toEqual([]);
+    await timeGoesBy(2);
+    expect((await reconcile()).unread).toBeGreaterThan(0);
+    expect(await openAlerts('reconciliation_behind')).toEqual(['sluice']);
+    room.localnet.controls.clearFaults();
+    const others = await reconcile(1);
+    expect(others.wallets).toBe(1);
+    expect(await openAlerts('reconciliation_behind')).toEqual(['sluice']);
+    await timeGoesBy(1);
+    expect((await reconcile(1)).wallets).toBeGreaterThan(20);
+    expect(await openAlerts('reconciliation_behind')).toEqual([]);
+    const left = await room.ledger.db.selectFrom('unreadWallet').select('wallet').execute();
+    expect(left).toEqual([]);
+  });
+
+  it('tells of a pass that takes too long, until it has come to its end', async () => {
+    await room.scanAll(room.scanner());
+    while ((await reconcile()).next !== null);
+    await timeGoesBy(49);
+    const { next } = await reconcile(10);
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    const alert = rows.find(({ kind }) => kind === 'reconciliation_behind');
+    expect(alert?.message).toContain(`only wallets up to ${next} compared`);
+    expect((await reconcile()).next).toBeNull();
+    expect(await openAlerts('reconciliation_behind')).toEqual([]);
   });
 });

@@ -14,6 +14,7 @@ import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WalletLists } from '../../src/solana/wallet-lists.ts';
 import { useLedger } from '../ledger/support.ts';
 
 /** Blocks between the newest one and the newest final one. */
@@ -71,7 +72,12 @@ export class ScanRoom {
   deps(pool = this.pool) {
     const minimumLamports = async () => 890_880n;
     const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports };
-    return { ledger: this.ledger, pool, matcher: new DepositMatcher(this.ledger, options) };
+    return {
+      ledger: this.ledger,
+      pool,
+      lists: new WalletLists(),
+      matcher: new DepositMatcher(this.ledger, options),
+    };
   }
 
   /** A wallet that is watched from now on. */

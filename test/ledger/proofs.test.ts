@@ -13,7 +13,10 @@ const stored = (proof: object): unknown => JSON.parse(toJson(proof) ?? 'null');
 test('evidence is read as it was judged, with its times', () => {
   fc.assert(
     fc.property(anyEvidence, (evidence) => {
-      expect(readProof(stored({ ...TIMES, ...evidence }))).toEqual({ ...TIMES, ...evidence });
+      const proof = { ...TIMES, ...evidence };
+      expect(readProof(stored(proof))).toEqual({ ...proof, ofMessage: null });
+      const restored = { ...proof, ofMessage: proof };
+      expect(readProof(stored(restored))).toEqual(restored);
     }),
   );
 });
@@ -26,10 +29,10 @@ test('evidence on a durable nonce is read, too; without times on record they are
     finalizedNonces: [said('a', 1, 'n2')],
     use: { signature: 's', nonceAccount: 'account', nonce: 'n1', slot: 9n, shownBy: ['a', 'b'], sequence: 3 },
   };
-  const untold = { askedAt: null, judgedAt: null, bypass: null, coverage: null };
+  const untold = { askedAt: null, judgedAt: null, ofMessage: null, bypass: null, coverage: null };
   expect(readProof(stored(evidence))).toEqual({ ...untold, ...evidence });
   const bypass = { signature: 't', nonceAccount: 'account', slot: 9n, shownBy: ['a', 'b'], sequence: 3 };
-  const passed = { ...TIMES, ...evidence, use: null, bypass, coverage: coverage() };
+  const passed = { ...TIMES, ...evidence, ofMessage: null, use: null, bypass, coverage: coverage() };
   expect(readProof(stored(passed))).toEqual(passed);
 });
 

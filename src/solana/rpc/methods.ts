@@ -112,11 +112,11 @@ export const getMultipleAccounts = (
     shape.accountsAnswer,
   );
 
-/** The finalized token accounts of a wallet under one token program, each whole: with extensions they exceed 165 bytes. */
+/** The addresses of the finalized token accounts of a wallet under one token program. */
 export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, programId: string) =>
   node.call(
     'getTokenAccountsByOwner',
-    [wallet, { programId }, { encoding: 'base64', ...FINALIZED }],
+    [wallet, { programId }, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, ...FINALIZED }],
     shape.tokenAccountsAnswer,
   );
 

@@ -1,5 +1,6 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
+import { isAddress } from '../../domain/address.ts';
 import { readTransactionError } from '../transaction-error.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
@@ -66,13 +67,10 @@ export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (Acco
   z.array(account),
 );
 
-const tokenAccount = z.object({
-  pubkey: z.string(),
-  account: z.object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() }),
-});
-
-/** getTokenAccountsByOwner, base64. */
-export const tokenAccountsAnswer = atSlot(z.array(tokenAccount));
+/** getTokenAccountsByOwner, of which only the addresses are read. */
+export const tokenAccountsAnswer = atSlot(
+  z.array(z.object({ pubkey: z.string().refine(isAddress, 'is not base58 of 32 bytes') })),
+);
 
 export const blockhashAnswer = atSlot(z.object({ blockhash: z.string(), lastValidBlockHeight: u64 }));
 export const blockhashValidAnswer = atSlot(z.boolean());

@@ -3,8 +3,15 @@ import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { listAbove, reachedBy, unionOf, type WalletListing } from '../wallet-history.ts';
+import { reachedBy } from '../wallet-history.ts';
+import { unionOf, type WalletListing, type WalletLists } from '../wallet-lists.ts';
 import { fetchTransaction, type ShownTransaction } from './fetch.ts';
+
+/** Nodes, and what of their lists has been read. */
+export interface ListedNodes {
+  readonly pool: NodePool;
+  readonly lists: WalletLists;
+}
 
 /** What one node lists, and the first block of which it still has transactions: it lists none from before. */
 interface Listing extends WalletListing {
@@ -17,14 +24,16 @@ interface Listing extends WalletListing {
  * NoHealthyNode where too few nodes list, or none from so early on.
  */
 export async function historyOf(
-  pool: NodePool,
+  { pool, lists }: ListedNodes,
   account: string,
   from: bigint,
   to: bigint,
 ): Promise<readonly WalletSignature[]> {
   const found = new Map<string, WalletSignature>();
   for (let above = from - 1n; above < to; ) {
-    const listings = await listingsOfAll(pool, account, above, (signature) => found.has(signature));
+    const listings = await listingsOfAll({ pool, lists }, account, above, (signature) =>
+      found.has(signature),
+    );
     const covered = reachedBy(
       pool.quorum,
       listings.map(({ coveredTo }) => coveredTo),
@@ -44,13 +53,13 @@ export async function historyOf(
 
 /** Every node is waited for: the one that has the most is often the slowest. */
 async function listingsOfAll(
-  pool: NodePool,
+  { pool, lists }: ListedNodes,
   account: string,
   above: bigint,
   known: (signature: string) => boolean,
 ): Promise<readonly Listing[]> {
   const answers = await pool.all(async (node) => {
-    const listing = await listAbove(node, account, above, known);
+    const listing = await lists.ofNode(node, account, above, known);
     // Asked last: what the node has forgotten by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });

@@ -1,12 +1,20 @@
 import type { Holding } from '../../domain/reconciliation.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
+import { chunksOf } from '../chunks.ts';
+import { isTokenProgram } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { getMultipleAccounts, getTokenAccountsByOwner } from '../rpc/methods.ts';
+import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
-import type { NodePool } from '../rpc/pool.ts';
-import { readTokenAccount } from '../token-account.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../token-account.ts';
 
-/** Everything that a wallet holds at one finalized slot. */
+/** A wallet, and where tokens of its may be. */
+export interface WalletAccounts {
+  readonly wallet: string;
+  /** Token accounts; one that does not exist, or is not the wallet's, holds nothing. */
+  readonly tokenAccounts: readonly string[];
+}
+
+/** What a wallet holds in all of these accounts at one finalized slot. */
 export interface WalletHoldings {
   readonly wallet: string;
   readonly slot: bigint;
@@ -15,43 +23,75 @@ export interface WalletHoldings {
   readonly pending: readonly string[];
 }
 
-/** A node's finalized slot moves on between three questions, though rarely three times in a row. */
+/** A node's finalized slot moves on between two questions, though rarely so many times in a row. */
 const TRIES = 20;
 
-/** What a wallet holds, token accounts under both programs included, all at one slot. Throws as `NodePool.read` does. */
-export function holdingsOf(pool: NodePool, wallet: string): Promise<WalletHoldings> {
-  return pool.read(async (node) => {
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const holdings = await readAtOnce(node, wallet);
-      if (holdings !== null) return holdings;
+/** The wallets in groups of which each is one call; one that has more accounts than a call takes is a group by itself. */
+export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
+  const groups: WalletAccounts[][] = [];
+  let room = 0;
+  for (const one of wallets) {
+    const size = 1 + one.tokenAccounts.length;
+    if (size > room) {
+      groups.push([]);
+      room = ACCOUNTS_PER_CALL;
     }
-    throw new NodeFault(node.name, `does not show ${wallet} and its token accounts at one slot`);
+    groups.at(-1)?.push(one);
+    room -= size;
+  }
+  return groups;
+}
+
+/** What a node shows of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
+export async function holdingsOf(
+  node: SolanaNode,
+  wallets: readonly WalletAccounts[],
+): Promise<readonly WalletHoldings[]> {
+  const addresses = wallets.flatMap(({ wallet, tokenAccounts }) => [wallet, ...tokenAccounts]);
+  const { slot, accounts } = await accountsAtOnce(node, addresses);
+  return wallets.map(({ wallet, tokenAccounts }) => {
+    const read = tokenAccounts.flatMap((account) => {
+      const token = tokensOf(wallet, account, accounts.get(account) ?? null);
+      return token === null ? [] : [{ account, ...token }];
+    });
+    const lamports = accounts.get(wallet)?.lamports ?? 0n;
+    return {
+      wallet,
+      slot,
+      holdings: [
+        { account: wallet, asset: 'SOL', amount: lamports },
+        ...read.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
+      ],
+      pending: read.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
+    };
   });
 }
 
-/** Null where the answers are of different slots. */
-async function readAtOnce(node: SolanaNode, wallet: string): Promise<WalletHoldings | null> {
-  const [native, ...tokens] = await Promise.all([
-    getMultipleAccounts(node, [wallet]),
-    getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),
-    getTokenAccountsByOwner(node, wallet, TOKEN_2022_PROGRAM),
-  ]);
-  const { slot } = native.context;
-  if (tokens.some(({ context }) => context.slot !== slot)) return null;
-  const accounts = tokens.flatMap(({ value }) =>
-    value.flatMap(({ pubkey, account }) => {
-      const read = readTokenAccount(pubkey, account);
-      return read === null ? [] : [{ account: pubkey, ...read }];
-    }),
-  );
-  const lamports = native.value[0]?.lamports ?? 0n;
-  return {
-    wallet,
-    slot,
-    holdings: [
-      { account: wallet, asset: 'SOL', amount: lamports },
-      ...accounts.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
-    ],
-    pending: accounts.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
-  };
+async function accountsAtOnce(
+  node: SolanaNode,
+  addresses: readonly string[],
+): Promise<{ slot: bigint; accounts: ReadonlyMap<string, AccountInfo | null> }> {
+  const parts = chunksOf(addresses, ACCOUNTS_PER_CALL);
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const answers = await Promise.all(parts.map((part) => getMultipleAccounts(node, part)));
+    const values = answers.flatMap(({ value }) => value);
+    if (values.length !== addresses.length)
+      throw new NodeFault(node.name, `shows ${values.length} accounts of ${addresses.length}`);
+    const slots = new Set(answers.map(({ context }) => context.slot));
+    const [slot, another] = slots;
+    if (slot === undefined || another !== undefined) continue;
+    return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
+  }
+  throw new NodeFault(node.name, `does not show ${addresses.length} accounts at one slot`);
+}
+
+/** Null for what is no token account of the wallet: a node may list any account as one. */
+function tokensOf(wallet: string, address: string, account: AccountInfo | null): TokenAccountInfo | null {
+  if (account === null || !isTokenProgram(account.owner)) return null;
+  try {
+    const token = readTokenAccount(address, account);
+    return token?.owner === wallet ? token : null;
+  } catch {
+    return null;
+  }
 }

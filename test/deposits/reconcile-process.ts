@@ -1,0 +1,31 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WalletLists } from '../../src/solana/wallet-lists.ts';
+
+// Compares wallets page by page, and kills itself right before or after its second page is on record: <database> <before|after> <nodes…>
+const [url = '', side = '', ...rpcUrls] = process.argv.slice(2);
+const ledger = await openLedger(url);
+const pool = await openNodePool(rpcUrls);
+const options = {
+  ownerChangeAllowed: false,
+  maxTransactionVersion: 1,
+  minimumLamports: async () => 890_880n,
+};
+const matcher = new DepositMatcher(ledger, options);
+
+let commits = 0;
+const { reconciliations } = ledger;
+const commit = reconciliations.commit.bind(reconciliations);
+reconciliations.commit = async (...page) => {
+  commits += 1;
+  if (commits < 2) return commit(...page);
+  if (side === 'after') await commit(...page);
+  process.kill(process.pid, 'SIGKILL');
+  return new Promise(() => undefined);
+};
+const lists = new WalletLists();
+const activities = createReconciliation({ ledger, pool, matcher, lists, patienceMs: 0, pageSize: 5 });
+for (;;) await new MockActivityEnvironment().run(() => activities.reconcilePage());

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { nodeProgram } from '../../src/localstack/program.ts';
+import { openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+const run = promisify(execFile);
+const PAGE = 5;
+let wallets: readonly string[] = [];
+
+beforeAll(async () => {
+  await room.scanAll(room.scanner());
+  const entries = Array.from({ length: 3 * PAGE }, (_, index) => ({
+    address: newAddress(),
+    path: `m/${index}`,
+  }));
+  await room.ledger.addresses.import(entries);
+  wallets = await room.ledger.watched.page(null, entries.length);
+  // The second page has something to tell: a payment that the record lacks.
+  const paid = wallets[PAGE] ?? '';
+  await room.localnet.airdrop(paid, 3_000_000n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  await room.ledger.db.deleteFrom('depositEvent').execute();
+  await room.ledger.db.deleteFrom('deposit').where('wallet', '=', paid).execute();
+});
+
+/** A process that compares pages until it kills itself at the commit of its second one. */
+async function crash(side: 'before' | 'after'): Promise<void> {
+  const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url));
+  const died = run(command, [...args, room.url, side, ...room.localnet.rpcUrls]);
+  await expect(died).rejects.toMatchObject({ signal: 'SIGKILL' });
+}
+
+/** How many wallets another process has left to compare. */
+async function left(): Promise<number> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
+  const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
+  expect(page).toMatchObject({ next: null, complete: true, unread: 0 });
+  return page.wallets;
+}
+
+describe('a pass whose process dies', () => {
+  it('before a page is on record goes on there, and has told nothing of it', async () => {
+    await crash('before');
+    expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[PAGE - 1], pages: 1n });
+    expect(await openAlertsIn(room, 'balance_difference')).toEqual([]);
+    expect(await left()).toBe(2 * PAGE);
+    expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
+  });
+
+  it('after that goes on behind it, and has told all of it', async () => {
+    await room.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
+    await crash('after');
+    expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
+    expect(await left()).toBe(PAGE);
+  });
+
+  it('goes on once where two processes compare the same page', async () => {
+    const place = await room.ledger.reconciliations.begin();
+    const page = { next: wallets[0] ?? null, compared: [], alarms: [], unread: [] };
+    expect(await room.ledger.reconciliations.commit(place, page)).toBe(true);
+    const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', why: 'late' }] };
+    expect(await room.ledger.reconciliations.commit(place, late)).toBe(false);
+    expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[0] });
+    expect(await room.ledger.db.selectFrom('unreadWallet').selectAll().execute()).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../client/webhooks.ts';
+import type { Webhook, WebhookDelivery, WebhookStanding, WebhookWithSecret } from '../client/webhooks.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { DeliveryRow } from '../ledger/deliveries.ts';
 import { NOTHING_WAITS } from '../ledger/delivery-standing.ts';
@@ -31,7 +31,7 @@ const tags = ['webhooks'];
 
 /** `/v1/webhooks`: who is told of events. */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
-  const { webhooks, deliveries } = deps.ledger;
+  const { webhooks } = deps.ledger;
   return async (app) => {
     app.route({
       method: 'POST',
@@ -50,6 +50,14 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
         return presentSecret(await webhooks.put(new URL(url).href, events));
       },
     });
+    await app.register(endpointRoutes(deps));
+    await app.register(secretRoutes(deps));
+    await app.register(deliveryRoutes(deps));
+  };
+}
+
+function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/webhooks',
@@ -58,13 +66,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
         summary: 'List endpoints, and what they have not heard yet',
         response: { 200: WebhooksBody, ...problems },
       },
-      handler: async () => {
-        const standings = await deliveries.standings();
-        const list = await webhooks.list();
-        return {
-          webhooks: list.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) })),
-        };
-      },
+      handler: async () => ({ webhooks: await listed(ledger) }),
     });
     app.route({
       method: 'DELETE',
@@ -75,11 +77,15 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
         params: WebhookParams,
         response: { 200: WebhookBody, ...problems },
       },
-      handler: async ({ params: { id } }) => present(await webhooks.remove(id)),
+      handler: async ({ params: { id } }) => present(await ledger.webhooks.remove(id)),
     });
-    await app.register(secretRoutes(deps));
-    await app.register(deliveryRoutes(deps));
   };
+}
+
+async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookStanding[]> {
+  const standings = await deliveries.standings();
+  const rows = await webhooks.list();
+  return rows.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) }));
 }
 
 function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPluginAsyncZod {

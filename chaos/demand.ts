@@ -15,6 +15,8 @@ export interface DemandPlan {
   readonly minutes: number;
   /** Makes ids new in each run, since they are taken for ever. */
   readonly run: string;
+  /** Moments at which one must be on its way, in milliseconds after the start. */
+  readonly wantedAtMs: readonly number[];
 }
 
 /** What can be paid: the mints of the chain, and wallets that hold something already. */
@@ -26,9 +28,12 @@ export interface Market {
 
 const DEMAND_SHARE = 0.95;
 
-/** Half SOL, half tokens, to new wallets and old ones; every fifth order has a twin of equal terms at the same moment. */
+/**
+ * Half SOL, half tokens, to new wallets and old ones, evenly over the run but for those that are wanted at a moment; every fifth order has
+ * a twin of equal terms at the same moment.
+ */
 export function drawDemand(
-  { seed, withdrawals, minutes, run }: DemandPlan,
+  { seed, withdrawals, minutes, run, wantedAtMs }: DemandPlan,
   market: Market,
 ): readonly Order[] {
   const draws = fc.sample(fc.nat({ max: 999_999 }), { seed, numRuns: withdrawals, unbiased: true });
@@ -43,7 +48,22 @@ export function drawDemand(
         : { atMs: twin.atMs, terms: { ...twin.terms, id } },
     );
   }
-  return orders;
+  return atMoments(orders, wantedAtMs);
+}
+
+/** Brings forward, or puts off, the nearest order for each moment; twins stay together. */
+function atMoments(orders: readonly Order[], moments: readonly number[]): readonly Order[] {
+  const moved = [...orders];
+  const free = orders.flatMap((_, index) => (index % 5 > 1 ? [index] : []));
+  for (const atMs of moments) {
+    const away = (index: number): number => Math.abs((orders[index]?.atMs ?? 0) - atMs);
+    const [nearest] = free.toSorted((a, b) => away(a) - away(b));
+    const order = nearest === undefined ? undefined : orders[nearest];
+    if (nearest === undefined || order === undefined) break;
+    free.splice(free.indexOf(nearest), 1);
+    moved[nearest] = { ...order, atMs };
+  }
+  return moved;
 }
 
 function drawTerms(draw: number, { mint, feeMint, wallets }: Market): Omit<WithdrawalTerms, 'id'> {

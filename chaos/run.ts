@@ -45,6 +45,7 @@ export interface ChaosReport extends Audit {
 /** Of the kinds that were drawn. */
 type FaultCounts = Readonly<Partial<Record<FaultName, number>>>;
 
+const SEND_FAULTS: readonly FaultName[] = ['send-lost-answer', 'send-dropped', 'false-blockhash-not-found'];
 const NODES = 3;
 const SLOT_MS = 100;
 const FINALITY_LAG = 16;
@@ -111,7 +112,8 @@ interface Drive {
 async function drive(driven: Drive): Promise<ChaosReport> {
   const { stack, field, deposits, plan, limit, say } = driven;
   const schedule = drawSchedule({ ...plan, nodes: NODES });
-  const orders = drawDemand({ ...plan, run: Date.now().toString(36) }, await marketOf(stack));
+  const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
+  const orders = drawDemand(demand, await marketOf(stack));
   const supervising = field.supervisor.run();
   const startMs = performance.now();
   const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
@@ -136,6 +138,12 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     findings: [...report.findings, ...judged.findings],
     deposits: judged.deposits,
   };
+}
+
+/** A fault of sends shows nothing where nothing is sent. */
+function sendsWanted(schedule: readonly Injection[]): readonly number[] {
+  const ofSends = schedule.filter(({ kind }) => SEND_FAULTS.some((one) => one === kind));
+  return ofSends.flatMap(({ atMs, untilMs }) => [atMs, Math.round((atMs + untilMs) / 2)]);
 }
 
 /** The moments at which workers are cut off are those at which new users come in. */

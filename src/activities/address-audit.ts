@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import type { Alarm } from '../domain/alerts.ts';
 import {
   type Arrived,
-  type AuditDifference,
   type AuditedPage,
   type AuditOrder,
   type AuditReport,
   allOf,
+  differenceAlarm,
   differencesBetween,
   NOTHING_AUDITED,
 } from '../domain/audit.ts';
@@ -94,7 +93,8 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const differences = differencesBetween(arrivalsAt(address, found), before, now).filter(
     ({ signature }) => !hidden.has(signature),
   );
-  if (order.cause !== 'import') for (const one of differences) await ledger.alerts.raise(alarmOf(one));
+  if (order.cause !== 'import')
+    for (const one of differences) await ledger.alerts.raise(differenceAlarm(one));
   return {
     addresses: 1,
     transactions: found.length + unread.length,
@@ -140,16 +140,4 @@ async function repair({ ledger, matcher }: AuditDeps, found: readonly Listed[]):
   if (result === 'committed') return;
   matcher.forget();
   throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');
-}
-
-function alarmOf({ signature, account, asset, slot, chain, record, repaired }: AuditDifference): Alarm {
-  const done = repaired ? 'the record is right now' : 'the record stays as it is';
-  const about = { subject: signature, details: { account, asset, slot, chain, record } };
-  if (record === null) {
-    const message = `${chain} of ${asset} came to ${account} in slot ${slot}, and was not on record: ${done}`;
-    return { kind: 'deposit_missed', message, ...about };
-  }
-  const shown = chain === null ? 'no such arrival' : `${chain} of it`;
-  const message = `${record} of ${asset} at ${account} in slot ${slot} is on record, and nodes show ${shown}: ${done}`;
-  return { kind: 'deposit_mismatch', message, ...about };
 }

@@ -3,7 +3,6 @@ import type { Alarm } from '../domain/alerts.ts';
 import type { Inflow } from '../domain/deposit.ts';
 import { finalizedKey } from '../domain/deposit-key.ts';
 import { isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
-import type { AlertRow } from '../ledger/alerts.ts';
 import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposit-writing.ts';
@@ -11,9 +10,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { fetchTransaction } from '../solana/scan/fetch.ts';
-import { addressesOf } from '../solana/scan/searched-block.ts';
-import { TtlCache } from '../solana/ttl-cache.ts';
-import type { DepositMatcher } from './deposit-matcher.ts';
+import { Backoff } from './backoff.ts';
+import type { DepositMatcher, Judge } from './deposit-matcher.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
@@ -34,41 +32,65 @@ interface Heard {
   readonly shown: Shown;
 }
 
-const PAGE = 100;
+/** Few, so that whoever is new never waits long for those that are asked for in vain. */
+const PAGE = 32;
 const AT_ONCE = 8;
 const PATIENCE_MS = 120_000;
-/** Every look asks again; the alert is not written for each of them. */
-const RAISED_FOR_MS = 60_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 60_000;
 
 /**
  * The second witness: a quorum of nodes, each asked for the transaction itself, says what a block brought, and whether it is a user's.
- * The node that showed the block is believed in neither.
+ * The node that showed the block is believed in neither. One for a process: it knows what it has asked for in vain.
  */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
-  readonly #raised = new TtlCache<AlertRow>(RAISED_FOR_MS);
+  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, LONGEST_WAIT_MS);
 
   constructor(deps: ConfirmDeps) {
     this.#deps = deps;
   }
 
-  /** Asks about every finalized deposit that is still pending; what a quorum shows of it is told. Answers how many ended so. */
-  async confirm(): Promise<number> {
-    const { ledger } = this.#deps;
+  /**
+   * Asks about every finalized deposit that is still pending, until `end`: at once about a new one, ever less often about one that no
+   * quorum shows. What a quorum shows is told. Answers how many ended so.
+   */
+  async confirm(end?: AbortSignal): Promise<number> {
+    let judge: Judge | undefined;
     let confirmed = 0;
-    for (let after = 0n; ; ) {
-      const rows = await ledger.deposits.unconfirmed(PAGE, after);
-      const last = rows.at(-1);
-      if (last === undefined) return confirmed;
-      after = last.id;
-      const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#judge(...group));
-      confirmed += (await ledger.deposits.confirm(found.flat())).length;
+    while (end?.aborted !== true) {
+      const { asked, rows } = await this.#next();
+      if (asked.length === 0) break;
+      judge ??= await this.#deps.matcher.judge();
+      confirmed += await this.#witness(judge, asked, rows);
     }
+    return confirmed;
   }
 
-  async #judge(signature: string, rows: readonly DepositRow[]): Promise<readonly Confirmation[]> {
+  /** The next to ask about, new ones first; those of `asked` that are not among the rows have ended meanwhile. */
+  async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
+    const { deposits } = this.#deps.ledger;
+    const fresh = await deposits.unconfirmed(PAGE, this.#backoff.known);
+    if (fresh.length > 0) return { asked: fresh.map(({ id }) => id), rows: fresh };
+    const asked = this.#backoff.due(performance.now(), PAGE);
+    return { asked, rows: await deposits.unconfirmedAmong(asked) };
+  }
+
+  async #witness(judge: Judge, asked: readonly bigint[], rows: readonly DepositRow[]): Promise<number> {
+    const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#hear(judge, ...group));
+    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
+    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id));
+    this.#backoff.note(asked, new Set(failed), performance.now());
+    return ended.size;
+  }
+
+  async #hear(
+    judge: Judge,
+    signature: string,
+    rows: readonly DepositRow[],
+  ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
-    const heard = await this.#ask(signature);
+    const heard = await this.#ask(judge, signature);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
@@ -79,16 +101,15 @@ export class DepositConfirmer {
       }
       const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
       const denied = testimonies.some(({ arrival }) => arrival === null || !isAlike(arrival, row));
-      if (denied || waitedMs > patienceMs)
-        await this.#raised.get(row.id.toString(), () => ledger.alerts.raise(alarmOf(row, testimonies)));
+      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, testimonies));
     }
     return confirmations;
   }
 
   /** What nodes show: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
-  async #ask(signature: string): Promise<readonly Heard[]> {
+  async #ask(judge: Judge, signature: string): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
-    const ask = (node: SolanaNode): Promise<Shown | null> => this.#shownBy(node, signature);
+    const ask = (node: SolanaNode): Promise<Shown | null> => shownBy(node, signature, judge);
     const { answer: shown = null, nodes = [] } = (await pool.agreed(ask, isSameShown)) ?? {};
     if (shown !== null) return nodes.map((node) => ({ node, shown }));
     const answers = await pool.all(ask);
@@ -96,16 +117,15 @@ export class DepositConfirmer {
       result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
-
-  async #shownBy(node: SolanaNode, signature: string): Promise<Shown | null> {
-    const shown = await fetchTransaction(node, signature);
-    if (shown === null) return null;
-    const { slot, transaction } = shown;
-    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-    const [finding] = await this.#deps.matcher.findings([search]);
-    return { slot, inflows: finding?.inflows ?? [] };
-  }
 }
+
+async function shownBy(node: SolanaNode, signature: string, judge: Judge): Promise<Shown | null> {
+  const shown = await fetchTransaction(node, signature);
+  if (shown === null) return null;
+  const { inflows } = await judge(shown.transaction);
+  return { slot: shown.slot, inflows };
+}
+
 function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {
   const groups = new Map<string, DepositRow[]>();
   for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);

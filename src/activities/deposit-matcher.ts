@@ -1,12 +1,12 @@
 import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
-import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
+import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched, RecordView } from '../ledger/watched.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { type Search, type SearchedBlock, searchBlock } from '../solana/scan/searched-block.ts';
+import { addressesOf, type Search, type SearchedBlock, searchBlock } from '../solana/scan/searched-block.ts';
 import { WatchSet } from '../solana/scan/watch-set.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 
@@ -31,6 +31,9 @@ export interface WatchedBlock extends SearchedBlock {
 
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type Terms = ReadonlyMap<string, AssetTerms>;
+
+/** What a transaction brought to us. */
+export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
@@ -113,6 +116,18 @@ export class DepositMatcher {
   async findings(searches: readonly Searched[]): Promise<readonly BlockFinding[]> {
     if (searches.every(({ candidates }) => candidates.length === 0)) return searches.map(() => NOTHING);
     return find(searches, this.#record, this.#ours(await this.#terms()));
+  }
+
+  /**
+   * Judges transactions one by one, all by the terms of now: what each brought to the wallets that are on record when it is judged.
+   */
+  async judge(): Promise<Judge> {
+    const ours = this.#ours(await this.#terms());
+    return async (transaction) => {
+      const search = { candidates: addressesOf(transaction), transactions: [transaction] };
+      const [finding = NOTHING] = await find([search], this.#record, ours);
+      return finding;
+    };
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */

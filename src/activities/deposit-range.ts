@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
@@ -8,8 +8,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
+import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
-import { haltAfter, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -25,7 +26,6 @@ const PLAN_SLOTS = 8_000n;
 /** Ranges that one process reads at once, and the bytes that each holds. */
 const RANGES_AT_ONCE = 4;
 const BUDGET_BYTES = 16 * 1024 * 1024;
-const BEAT_MS = 2_000;
 
 /**
  * Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. What nodes, the
@@ -43,25 +43,20 @@ export function createDepositRanges(deps: RangeDeps) {
     },
 
     /** Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated. */
-    async scanRange(range: CatchUpRange): Promise<RangeEnd> {
-      const beat = setInterval(() => heartbeat(range.to), BEAT_MS);
-      try {
-        return await unlessStill<RangeEnd>(
-          async () => ({
-            complete: await turn(() => stageRange(deps, range, cancellationSignal())),
-            why: null,
-          }),
-          (why) => ({ complete: false, why }),
-        );
-      } finally {
-        clearInterval(beat);
-      }
+    scanRange(range: CatchUpRange): Promise<RangeEnd> {
+      return unlessStill<RangeEnd>(
+        async () => {
+          const complete = await beating(() => turn(() => stageRange(deps, range, cancellationSignal())));
+          return { complete, why: null };
+        },
+        (why) => ({ complete: false, why }),
+      );
     },
 
     /** Commits what is staged after the cursor, in order. */
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
-        () => joinStaged(deps),
+        () => beating(() => joinStaged(deps)),
         (why) => ({ joined: 0, status: null, why }),
       );
     },
@@ -75,6 +70,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
+    if (!isForeseen(error)) log.error('reading ahead failed', { error });
     return otherwise(haltAfter(error).why);
   }
 }
@@ -121,7 +117,6 @@ async function rangesAhead(
 
 async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
   for (let cursor = from; ; ) {
-    heartbeat(cursor.slot.toString());
     const joined = await deps.ledger.stagedRanges.join(cursor);
     if (joined.kind === 'nothing') return cursor;
     cursor = joined.kind === 'committed' ? joined.cursor : await cursorOrStart(deps);

@@ -1,35 +1,25 @@
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { RescanOrder } from '../domain/scan.ts';
+import type { BlockName } from '../domain/scan-walk.ts';
+import type { ClosedGap } from '../ledger/gaps.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
-import { openBlocks, type ScannerDeps } from './deposit-scanner.ts';
+import { beating } from './beating.ts';
+import type { WatchedBlock } from './deposit-matcher.ts';
+import { openBlocks, openReader, type ScannerDeps } from './deposit-scanner.ts';
 
 const SLOTS_AT_ONCE = 16n;
-const BEAT_MS = 2_000;
 const BLOCKS_AT_ONCE = 8;
+const BUDGET_BYTES = 16 * 1024 * 1024;
 
 /** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
-  const { ledger, matcher, pool } = deps;
-  const show = openBlocks(deps);
-
-  async function part(from: bigint, to: bigint): Promise<number> {
-    const headers = await ledger.scan.headersBetween(from, to);
-    if (headers.length === 0) return 0;
-    const listed = new HeaderBook(pool);
-    await listed.learn(headers.map(({ slot }) => slot));
-    const blocks = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) =>
-      show(header.slot, listed.named(header) ?? header),
-    );
-    const result = await ledger.scan.upsert(await matcher.match(blocks));
-    if (result === 'overtaken') matcher.forget();
-    return result === 'overtaken' ? part(from, to) : headers.length;
-  }
-
+  const { ledger } = deps;
   return {
     /**
-     * Puts on record what was missed in these blocks, which stay where they are; another amount than the one on record is an alarm.
-     * Answers how many blocks were read. Throws InvalidRequest for blocks whose headers are pruned, and as `NodePool.read` does.
+     * Puts on record what was missed in these blocks, which stay where they are, with an alarm; another amount than the one on record is
+     * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before. Answers how many
+     * blocks were read. Throws InvalidRequest for blocks whose headers are pruned, and as `NodePool.read` does.
      */
     async rescan({ from, to, who, why }: RescanOrder): Promise<{ readonly blocks: number }> {
       const range = { from: BigInt(from), to: BigInt(to) };
@@ -39,17 +29,62 @@ export function createDepositRescan(deps: ScannerDeps) {
       const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
       let blocks = resumed?.blocks ?? 0;
       let next = BigInt(resumed?.next ?? from);
-      const beat = setInterval(() => heartbeat({ next: next.toString(), blocks }), BEAT_MS);
-      try {
-        for (; next <= last && !cancellationSignal().aborted; next += SLOTS_AT_ONCE) {
+      const read = async (): Promise<number> => {
+        for (; next <= last; next += SLOTS_AT_ONCE) {
+          cancellationSignal().throwIfAborted();
           const end = next + SLOTS_AT_ONCE - 1n;
-          blocks += await part(next, end < last ? end : last);
+          blocks += await readAgain(deps, next, end < last ? end : last);
         }
-      } finally {
-        clearInterval(beat);
-      }
+        return blocks + (await readGaps(deps, range.from, last));
+      };
+      const all = await beating(read, () => ({ next: next.toString(), blocks }));
       await ledger.rescans.end(range);
-      return { blocks };
+      return { blocks: all };
     },
   };
+}
+
+/** The blocks of these slots whose headers are on record; how many they are. */
+async function readAgain(deps: ScannerDeps, from: bigint, to: bigint): Promise<number> {
+  const { ledger, pool } = deps;
+  const headers = await ledger.scan.headersBetween(from, to);
+  if (headers.length === 0) return 0;
+  const listed = new HeaderBook(pool);
+  await listed.learn(headers.map(({ slot }) => slot));
+  const show = openBlocks(deps);
+  const blocks = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) =>
+    show(header.slot, listed.named(header) ?? header),
+  );
+  await putOnRecord(deps, blocks);
+  return headers.length;
+}
+
+/** What nodes have by now of the gaps in these slots; how many blocks it is. */
+async function readGaps(deps: ScannerDeps, from: bigint, to: bigint): Promise<number> {
+  let blocks = 0;
+  for (const gap of await deps.ledger.gaps.closedBetween(from, to)) blocks += await readGap(deps, gap);
+  return blocks;
+}
+
+async function readGap(deps: ScannerDeps, { below, toSlot, above }: ClosedGap): Promise<number> {
+  const reader = openReader(deps, BUDGET_BYTES);
+  let count = 0;
+  for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
+    cancellationSignal().throwIfAborted();
+    const reading = await reader.after(last, above);
+    if (reading.kind !== 'linked') break;
+    const blocks = reading.blocks.filter(({ header }) => header.slot <= toSlot);
+    await putOnRecord(deps, blocks);
+    count += blocks.length;
+    last = blocks.at(-1)?.header;
+  }
+  return count;
+}
+
+async function putOnRecord({ ledger, matcher }: ScannerDeps, blocks: readonly WatchedBlock[]): Promise<void> {
+  for (;;) {
+    const result = await ledger.scan.upsert(await matcher.match(blocks), { missed: 'alarm' });
+    if (result === 'committed') return;
+    matcher.forget();
+  }
 }

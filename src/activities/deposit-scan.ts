@@ -7,7 +7,7 @@ import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
 import { OutflowWitness } from './outflow-witness.ts';
-import { haltAfter, isDefect, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -30,6 +30,8 @@ const OUTFLOWS_EVERY_MS = 2_000;
 
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
+  const confirmer = new DepositConfirmer(deps);
+  const outflows = new OutflowWitness(deps);
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
@@ -43,13 +45,11 @@ export function createDepositScan(deps: DepositScanDeps) {
         ...(deps.stop === undefined ? [] : [deps.stop]),
       ]);
       try {
-        const confirmer = new DepositConfirmer(deps);
-        const outflows = new OutflowWitness(deps);
         const announcer = new DepositAnnouncer(deps);
         const beside: Beside = { deps, end, defects: new Map() };
         const [status] = await Promise.all([
           follow(beside, reporter, since),
-          keepLooking(beside, 'confirming deposits', () => confirmer.confirm()),
+          keepLooking(beside, 'confirming deposits', () => confirmer.confirm(end)),
           keepLooking(beside, 'witnessing what left', () => outflows.witness(), OUTFLOWS_EVERY_MS),
           look(beside, 'pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
@@ -72,24 +72,24 @@ interface Beside {
 }
 
 async function follow(
-  { deps, end, defects }: Beside,
+  beside: Beside,
   reporter: ScanReporter,
   stoodSince: string | null,
 ): Promise<ScanStatus> {
+  const { deps, end, defects } = beside;
   const scanner = new DepositScanner(deps);
   const alarms = new ScanAlarms(deps.ledger);
-  const begin = await deps.ledger.scan.cursor().catch(() => null);
-  let last: Stand = { state: 'starting', cursor: begin, tip: null };
+  let last: Stand = { state: 'starting', cursor: await cursorOr(deps, null), tip: null };
   let pace: Pace = NO_PACE;
   let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
   let status = statusOf(last, pace, since, new Date());
   while (!end.aborted) {
     const began = performance.now();
-    const { stand: reached, blocks } = await attempt(scanner, last);
+    const { stand: reached, blocks } = await attempt(deps, scanner, last);
     const stand = withDefects(reached, defects);
     const now = new Date();
     since = standsSince(stand, since, now);
-    await alarms.note(stand, since, now).catch(() => undefined);
+    await attend(beside, 'keeping alerts', () => alarms.note(stand, since, now));
     if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, end);
     pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
     status = statusOf(stand, pace, since, new Date());
@@ -100,15 +100,24 @@ async function follow(
   return status;
 }
 
-async function attempt(scanner: DepositScanner, last: Stand): Promise<{ stand: Stand; blocks: number }> {
+async function attempt(
+  deps: DepositScanDeps,
+  scanner: DepositScanner,
+  last: Stand,
+): Promise<{ stand: Stand; blocks: number }> {
   try {
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
-    const halt = haltAfter(error);
-    if (isDefect(halt)) log.error('a step of the scan failed', { error });
-    return { stand: { cursor: last.cursor, tip: last.tip, ...halt }, blocks: 0 };
+    if (!isForeseen(error)) log.error('a step of the scan failed', { error });
+    const cursor = await cursorOr(deps, last.cursor);
+    return { stand: { cursor, tip: last.tip, ...haltAfter(error) }, blocks: 0 };
   }
+}
+
+/** The cursor on record, or the one that was known where the record cannot be read. */
+function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<Stand['cursor']> {
+  return ledger.scan.cursor().catch(() => known);
 }
 
 /** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */
@@ -164,17 +173,23 @@ async function keepLooking(
   }
 }
 
-/** Does this unless the scan is paused; where it fails it is left to the next time. */
-async function look({ deps, defects }: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
+/** Does this unless the scan is paused. */
+function look(beside: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
+  return attend(beside, name, async () => {
+    await beside.deps.ledger.scanPauses.assertNone();
+    await work();
+  });
+}
+
+/** Does this; where it fails it is left to the next time. */
+async function attend({ defects }: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
   try {
-    await deps.ledger.scanPauses.assertNone();
     await work();
     defects.delete(name);
   } catch (error) {
-    const halt = haltAfter(error);
-    if (!isDefect(halt)) return;
+    if (isForeseen(error)) return;
     if (!defects.has(name)) log.error(`${name} failed`, { error });
-    defects.set(name, halt.why);
+    defects.set(name, haltAfter(error).why);
   }
 }
 

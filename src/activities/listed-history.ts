@@ -3,7 +3,6 @@ import type { BlockFinding } from '../domain/deposit.ts';
 import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
 import { historyOf, type ListedNodes, listedTransaction } from '../solana/scan/history.ts';
-import { addressesOf } from '../solana/scan/searched-block.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 
 export interface HistoryDeps extends ListedNodes {
@@ -45,6 +44,7 @@ export async function listedFor(
   const signatures = new Set<string>();
   for (const account of accounts)
     for (const { signature } of await historyOf(deps, account, from, to)) signatures.add(signature);
+  const judge = await deps.matcher.judge();
   const unread: string[] = [];
   const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
     const shown = await listedTransaction(deps.pool, signature);
@@ -53,9 +53,7 @@ export async function listedFor(
       return [];
     }
     const { slot, time, transaction } = shown;
-    const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-    const [finding = { inflows: [], outflows: [], spends: [] }] = await deps.matcher.findings([search]);
-    return [{ slot, time, finding }];
+    return [{ slot, time, finding: await judge(transaction) }];
   });
   return { listed: read.flat(), unread };
 }

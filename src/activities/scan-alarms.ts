@@ -12,7 +12,6 @@ const BEHIND_SLOTS = 1_500n;
 /** What stands still for so long without a word is an alarm, too. */
 const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
-const DEFECT = 'a step fails for a reason that nobody has foreseen';
 
 /** Keeps the alerts about a scan that stands still, or is far behind, in step with how it stands. */
 export class ScanAlarms {
@@ -72,10 +71,11 @@ export function haltAfter(error: unknown): Halt {
   const message = messageOf(error);
   if (isDatabaseAway(error))
     return { state: 'waiting', why: `the database cannot be written to: ${message}` };
-  return { state: 'waiting', why: `${DEFECT}: ${error instanceof Error ? error.name : 'error'}: ${message}` };
+  const what = `${error instanceof Error ? error.name : 'error'}: ${message}`;
+  return { state: 'waiting', why: `a step fails for a reason that nobody has foreseen: ${what}` };
 }
 
-/** True for how a scan stands after what nobody has foreseen. */
-export function isDefect(halt: Halt): boolean {
-  return halt.why.startsWith(DEFECT);
+/** True for what a scan meets in its life: people, nodes, the chain or the database keep it from going on. All else is a defect. */
+export function isForeseen(error: unknown): boolean {
+  return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
 }

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Word } from '../domain/word.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
@@ -42,7 +43,7 @@ function positions(text: string): readonly bigint[] {
   return all.map(BigInt);
 }
 
-function word(why: string): { readonly who: string; readonly why: string } {
+function word(why: string): Word {
   if (why.trim() === '') throw new UsageError('say why');
   return { who: userInfo().username, why: why.trim() };
 }

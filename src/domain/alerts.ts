@@ -27,7 +27,7 @@ export const ALERT_KINDS = [
   'deposit_unconfirmed',
   /** What was read again shows another amount than the one on record, or none. Subject: the signature. */
   'deposit_mismatch',
-  /** An audit found a deposit that was not on record. Subject: its signature. */
+  /** An audit, or blocks that were read again, showed a deposit that was not on record. Subject: its signature. */
   'deposit_missed',
   /** What nodes list for an address, or its history, is shown by none: the audit is not done. Subject: the address. */
   'audit_incomplete',

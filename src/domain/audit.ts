@@ -1,3 +1,4 @@
+import type { Alarm } from './alerts.ts';
 import type { BlockHeader, Movement } from './deposit.ts';
 import { finalizedKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
@@ -94,6 +95,27 @@ export function differencesBetween(
 
 function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
   return new Map(arrivals.map((one) => [finalizedKey(one), one.amount]));
+}
+
+/** What people are told of a difference. */
+export function differenceAlarm({
+  signature,
+  account,
+  asset,
+  slot,
+  chain,
+  record,
+  repaired,
+}: AuditDifference): Alarm {
+  const done = repaired ? 'the record is right now' : 'the record stays as it is';
+  const about = { subject: signature, details: { account, asset, slot, chain, record } };
+  if (record === null) {
+    const message = `${chain} of ${asset} came to ${account} in slot ${slot}, and was not on record: ${done}`;
+    return { kind: 'deposit_missed', message, ...about };
+  }
+  const shown = chain === null ? 'no such arrival' : `${chain} of it`;
+  const message = `${record} of ${asset} at ${account} in slot ${slot} is on record, and nodes show ${shown}: ${done}`;
+  return { kind: 'deposit_mismatch', message, ...about };
 }
 
 /** One audit of one thing at a time; one that only looks never stands for one that repairs. */

@@ -1,3 +1,5 @@
+import type { Word } from './word.ts';
+
 /** The states in which the scan goes on: it begins, reads blocks as they come, or many at once. */
 export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
 
@@ -105,14 +107,8 @@ export interface ScanGap extends ScanRange {
   readonly auditedAt: string | null;
 }
 
-/** Who asks the scan for something, and why: kept on record. */
-export interface ScanOrder {
-  readonly who: string;
-  readonly why: string;
-}
-
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
-export interface RescanOrder extends ScanOrder, ScanRange {}
+export interface RescanOrder extends Word, ScanRange {}
 
 /** One run at a time reads a range again. */
 export function rescanWorkflowId({ from, to }: ScanRange): string {

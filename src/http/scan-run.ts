@@ -5,11 +5,11 @@ import {
   type RescanOrder,
   rescanWorkflowId,
   type ScanGap,
-  type ScanOrder,
   type ScanPosition,
   type ScanStatus,
 } from '../domain/scan.ts';
 import { isOutdated, positionOf } from '../domain/scan-view.ts';
+import type { Word } from '../domain/word.ts';
 import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScanPauseRow } from '../ledger/scan-pauses.ts';
@@ -26,13 +26,13 @@ const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
 
 /** Puts the pause on record, which every worker obeys, and answers how the scan stands. */
-export async function pause(deps: ScanDeps, order: ScanOrder): Promise<ScanOverview> {
+export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> {
   await deps.ledger.scanPauses.begin(order);
   return overviewOf(deps);
 }
 
 /** Ends the pause on record, and answers how the scan stands. */
-export async function resume(deps: ScanDeps, order: ScanOrder): Promise<ScanOverview> {
+export async function resume(deps: ScanDeps, order: Word): Promise<ScanOverview> {
   await deps.ledger.scanPauses.end(order);
   return overviewOf(deps);
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { announcedKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
@@ -34,15 +35,25 @@ export class Deposits {
     return { rows: rows.map(({ row }) => row), nextCursor };
   }
 
-  /** Finalized ones that no quorum has confirmed, those with an id above `after`, the first first. */
-  async unconfirmed(limit: number, after = 0n): Promise<readonly DepositRow[]> {
+  /** Finalized ones that no quorum has confirmed, but for some, the first first. */
+  async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
+    const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
+    return this.#unconfirmed().where('deposit.id', '<>', others).limit(limit).execute();
+  }
+
+  /** Those of these that are finalized, and that no quorum has confirmed. */
+  async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
+    if (ids.length === 0) return [];
+    return this.#unconfirmed()
+      .where('deposit.id', '=', sql<bigint>`any(${ids.map(String)}::bigint[])`)
+      .execute();
+  }
+
+  #unconfirmed() {
     return selectDeposits(this.#db)
       .where('deposit.state', '=', 'pending')
       .where('deposit.finalizedAt', 'is not', null)
-      .where('deposit.id', '>', after)
-      .orderBy('deposit.id')
-      .limit(limit)
-      .execute();
+      .orderBy('deposit.id');
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
+import { finalizedKey } from '../domain/deposit-key.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
@@ -14,8 +15,14 @@ export interface FoundBlock {
   readonly finding: BlockFinding;
 }
 
-/** Puts everything that finalized blocks brought on record. What is on record already stays as it is, and stays one. */
-export async function recordFindings(trx: Transaction<Tables>, blocks: readonly FoundBlock[]): Promise<void> {
+/**
+ * Puts everything that finalized blocks brought on record. What is on record already stays as it is, and stays one. Answers the arrivals
+ * that were not on record as finalized.
+ */
+export async function recordFindings(
+  trx: Transaction<Tables>,
+  blocks: readonly FoundBlock[],
+): Promise<readonly Arrival[]> {
   await recordSpends(
     trx,
     blocks.flatMap(({ header, finding }) => finding.spends.map((spend) => ({ ...spend, slot: header.slot }))),
@@ -24,7 +31,7 @@ export async function recordFindings(trx: Transaction<Tables>, blocks: readonly 
     trx,
     blocks.flatMap(({ header, finding }) => finding.outflows.map((out) => ({ ...out, slot: header.slot }))),
   );
-  await recordArrivals(
+  return recordArrivals(
     trx,
     blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
       finding.inflows.map((inflow) => ({ ...inflow, slot, blockhash, time })),
@@ -60,8 +67,11 @@ async function recordOutflows(
     .execute();
 }
 
-async function recordArrivals(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
-  if (arrivals.length === 0) return;
+async function recordArrivals(
+  trx: Transaction<Tables>,
+  arrivals: readonly Arrival[],
+): Promise<readonly Arrival[]> {
+  if (arrivals.length === 0) return [];
   await lockFeed(trx);
   const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
   const known = await trx
@@ -72,6 +82,8 @@ async function recordArrivals(trx: Transaction<Tables>, arrivals: readonly Arriv
   const { added, changed, mismatches } = mergeArrivals(known, arrivals);
   await appendEvents(trx, [...(await addDeposits(trx, added)), ...(await changeDeposits(trx, changed))]);
   for (const mismatch of mismatches) await raiseAlert(trx, alarmOf(mismatch));
+  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(finalizedKey));
+  return arrivals.filter((arrival) => !before.has(finalizedKey(arrival)));
 }
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {

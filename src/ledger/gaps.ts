@@ -1,13 +1,19 @@
-import { type Selectable, sql } from 'kysely';
+import { type Nullable, type Selectable, sql } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
-import { isSameBlock } from '../domain/scan-walk.ts';
+import { type BlockName, isSameBlock } from '../domain/scan-walk.ts';
+import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
-import type { Word } from './pauses.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /** Slots after the cursor with blocks that no node shows. Its last block, at `toSlot`, is known from its child. */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
+
+/** A gap that was closed; `below`: the block before it, null where its header is pruned; `above`: the slot of the next on record. */
+export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
+  readonly below: BlockName | null;
+  readonly above: bigint;
+}
 
 /** The gaps that the scan stood at. At most one is open, right after the cursor; once the cursor moves, it is filled. */
 export class Gaps {
@@ -93,6 +99,27 @@ export class Gaps {
       .orderBy('fromSlot')
       .limit(limit)
       .execute();
+  }
+
+  /** Those that were closed and reach into these slots, the lowest first, each with the blocks on record around it. */
+  async closedBetween(from: bigint, to: bigint): Promise<readonly ClosedGap[]> {
+    // Right below a gap may lie the last block of another one, which is known by name alone.
+    const { rows } = await sql<Pick<GapRow, 'fromSlot' | 'toSlot'> & { above: bigint } & Nullable<BlockName>>`
+      select gap.from_slot as "fromSlot", gap.to_slot as "toSlot", below.slot, below.blockhash, below.height,
+        coalesce((select slot from block where slot > gap.to_slot order by slot limit 1), gap.to_slot) as above
+      from scan_gap gap left join lateral (
+        (select slot, blockhash, height from block where slot < gap.from_slot order by slot desc limit 1)
+        union all (select to_slot, blockhash, height from scan_gap
+          where state = 'closed' and to_slot < gap.from_slot order by to_slot desc limit 1)
+        order by slot desc limit 1) below on true
+      where gap.state = 'closed' and gap.from_slot <= ${to} and gap.to_slot >= ${from}
+      order by gap.from_slot`.execute(this.#db);
+    return rows.map(({ fromSlot, toSlot, above, slot, blockhash, height }) => ({
+      fromSlot,
+      toSlot,
+      above,
+      below: slot === null || blockhash === null || height === null ? null : { slot, blockhash, height },
+    }));
   }
 
   async markAudited(from: bigint, to: bigint): Promise<void> {

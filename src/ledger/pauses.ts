@@ -2,17 +2,12 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
+import type { Word } from '../domain/word.ts';
 import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
-
-/** Who does it, and why. */
-export interface Word {
-  readonly who: string;
-  readonly why: string;
-}
 
 /** The word to go on, of somebody who has looked at the open alerts at these positions. */
 export interface Resumption extends Word {

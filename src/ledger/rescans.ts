@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
-import type { Word } from './pauses.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 /** Committed slots that are read again, both ends included. */

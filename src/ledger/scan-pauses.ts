@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
-import type { Word } from './pauses.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 /** Who paused the scan, why and since when; and who ended that. */

@@ -3,6 +3,7 @@ import { isSameBlock } from '../domain/scan-walk.ts';
 import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
 import type { Database } from './database.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
+import { raiseMissed } from './missed.ts';
 import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
@@ -61,13 +62,18 @@ export class Scan {
 
   /**
    * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
-   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
+   * a block above the cursor, NodeFault for one that is not the block on record at its slot. `missed: 'alarm'`: what the scan should
+   * have found is an alert in the same transaction.
    */
-  async upsert(matched: Matched<FoundBlock>): Promise<CommitResult> {
+  async upsert(
+    matched: Matched<FoundBlock>,
+    { missed = 'quiet' }: { readonly missed?: 'alarm' | 'quiet' } = {},
+  ): Promise<CommitResult> {
     return this.#db.transaction().execute(async (trx) => {
       const blocks = await withNewestWatchSet(trx, matched);
       if (blocks === null) return 'overtaken';
-      await recordFindings(trx, await namedBlocks(trx, blocks));
+      const added = await recordFindings(trx, await namedBlocks(trx, blocks));
+      if (missed === 'alarm') await raiseMissed(trx, added);
       return 'committed';
     });
   }

@@ -13,9 +13,9 @@ import {
   type WithdrawalStatus,
   type WithdrawalTerms,
 } from '../domain/withdrawal.ts';
+import type { Word } from '../domain/word.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
-import type { Word } from './pauses.ts';
 import { releaseReservations } from './reservations.ts';
 import { doubtOf } from './stops.ts';
 import { termsOf } from './terms-of-row.ts';

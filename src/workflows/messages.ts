@@ -1,7 +1,8 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
-import { SCAN_REPORT, type ScanOrder, type ScanStatus } from '../domain/scan.ts';
+import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { Word } from '../domain/word.ts';
 
 /** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
 export interface WithdrawalView {
@@ -34,7 +35,7 @@ export const scanStatus = defineQuery<ScanStatus>('scan');
 export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
 /** Puts a pause of the scan on record: nothing is committed until it is resumed, by whichever run. */
-export const pauseScan = defineSignal<[ScanOrder]>('pauseScan');
+export const pauseScan = defineSignal<[Word]>('pauseScan');
 
 /** Ends the pause on record. */
-export const resumeScan = defineSignal<[ScanOrder]>('resumeScan');
+export const resumeScan = defineSignal<[Word]>('resumeScan');

@@ -1,8 +1,11 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it, test, vi } from 'vitest';
 import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
+import { isForeseen } from '../../src/activities/scan-alarms.ts';
+import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { isOutdated } from '../../src/domain/scan-view.ts';
+import { RpcError } from '../../src/solana/rpc/errors.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -23,10 +26,12 @@ async function newBlocks(): Promise<string> {
   return wallet;
 }
 
+function tail(deps: DepositScanDeps, since: string | null): Promise<ScanStatus> {
+  return new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 1, since }));
+}
+
 describe('a step that fails for a reason that nobody has foreseen', () => {
   const note = /^a step fails for a reason that nobody has foreseen: TypeError: boom/;
-  const tail = (deps: DepositScanDeps, since: string | null): Promise<ScanStatus> =>
-    new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 1, since }));
   const MINUTES_AGO = new Date(Date.now() - 120_000).toISOString();
 
   it('is tried again, shown, and alarmed after a minute, until it works', async () => {
@@ -57,6 +62,40 @@ describe('a step that fails for a reason that nobody has foreseen', () => {
     await tail(deps, null);
     expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
   });
+
+  it('in keeping the alerts is shown, as no alert can tell it', async () => {
+    const deps = room.deps();
+    const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
+    expect(await tail(deps, null)).toMatchObject({
+      state: 'waiting',
+      why: expect.stringMatching(/^keeping alerts: .*boom/),
+    });
+    kept.mockRestore();
+    expect((await tail(deps, null)).state).toBe('tail');
+  });
+});
+
+it('what is foreseen is judged by the error, not by what it says', () => {
+  const sayings = ['a step fails for a reason that nobody has foreseen', 'boom'];
+  for (const said of sayings) {
+    expect(isForeseen(new DomainError('NodeFault', said))).toBe(true);
+    expect(isForeseen(new RpcError({ code: -32015, message: said }, 'node', 'getBlock'))).toBe(true);
+    expect(isForeseen(Object.assign(new Error(said), { code: 'ECONNREFUSED' }))).toBe(true);
+    expect(isForeseen(new TypeError(said))).toBe(false);
+    expect(isForeseen(said)).toBe(false);
+  }
+});
+
+it('a turn whose first look fails knows the cursor as soon as the record can be read', async () => {
+  await room.scanAll(room.scanner());
+  const deps = room.deps();
+  const cursor = await deps.ledger.scan.cursor();
+  const away = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+  const read = vi.spyOn(deps.ledger.scan, 'cursor').mockRejectedValueOnce(away);
+  for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+  const status = await tail(deps, null);
+  read.mockRestore();
+  expect(status).toMatchObject({ state: 'waiting', cursor: { slot: cursor?.slot.toString() } });
 });
 
 test.each([

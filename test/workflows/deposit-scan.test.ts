@@ -9,10 +9,10 @@ import type {
   CatchUpRange,
   JoinEnd,
   RangeEnd,
-  ScanOrder,
   ScanStatus,
   TailOrder,
 } from '../../src/domain/scan.ts';
+import type { Word } from '../../src/domain/word.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
@@ -57,12 +57,12 @@ const steps = {
     asked.push(`tail ${since}`);
     return STANDING;
   },
-  recordPause: async ({ why }: ScanOrder) => {
+  recordPause: async ({ why }: Word) => {
     // The first is slow: what came later must wait for it.
     if (why === 'one') await setTimeout(300);
     asked.push(`pause ${why}`);
   },
-  recordResume: async ({ why }: ScanOrder) => void asked.push(`resume ${why}`),
+  recordResume: async ({ why }: Word) => void asked.push(`resume ${why}`),
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },

@@ -4,7 +4,6 @@ import { type MethodTable, type NodeView } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import { blockCommitment, type Config, flag, optionalNumber, optionalWord, type Params } from './params.ts';
 
-const MAX_RANGE = 500_000;
 const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
 
@@ -82,9 +81,9 @@ function listBlocks(params: Params, view: NodeView): number[] {
   const end = params.isNumber(1) ? params.integer(1) : null;
   const commitment = blockCommitment(params.config(end === null ? 1 : 2));
   const newest = view.at(commitment).slot;
-  const last = Math.min(end ?? start + MAX_RANGE, newest);
+  const last = Math.min(end ?? start + view.longestList, newest);
   if (end !== null && end < start) return [];
-  if (last - start > MAX_RANGE) throw invalidParams(`Slot range too large; max ${MAX_RANGE}`);
+  if (last - start > view.longestList) throw invalidParams(`Slot range too large; max ${view.longestList}`);
   return slotsOf(view, start, last);
 }
 
@@ -92,7 +91,7 @@ function listBlocksWithLimit(params: Params, view: NodeView): number[] {
   const start = params.integer(0);
   const limit = params.integer(1, 'usize');
   const commitment = blockCommitment(params.config(2));
-  if (limit > MAX_RANGE) throw invalidParams(`Limit too large; max ${MAX_RANGE}`);
+  if (limit > view.longestList) throw invalidParams(`Limit too large; max ${view.longestList}`);
   const newest = view.at(commitment).slot;
   return slotsOf(view, start, newest, limit);
 }

@@ -8,6 +8,9 @@ import { type Config, commitmentOf, optionalNumber, type Params } from './params
 
 export const API_VERSION = '3.0.0';
 
+/** Slots that Agave lists blocks of at once. */
+const LONGEST_LIST = 500_000;
+
 /** What a node shows of the chain while it answers one call, with the faults that the call met. */
 export class NodeView {
   readonly chain: Chain;
@@ -53,6 +56,11 @@ export class NodeView {
   /** Heights for which the node holds a blockhash for valid. */
   get blockhashAge(): number {
     return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
+  }
+
+  /** Slots of the longest list of blocks that the node gives. */
+  get longestList(): number {
+    return faultOf(this.#faults, 'list-limit')?.slots ?? LONGEST_LIST;
   }
 
   /** True where the node answers to a transaction and then does not pass it on. */

@@ -2,7 +2,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { listedSlots } from './frontier.ts';
+import { firstListed } from './frontier.ts';
 import { HeaderBook, isSameListed, type ListedHeader } from './header-book.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
@@ -41,9 +41,8 @@ type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader };
 
-/** Slots that one list covers; a longer stretch without a block is asked for as far as nodes list at once. */
-const WINDOW = 4_000n;
-const LONGEST_LIST = 500_000n;
+/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
+const LOOKED_AHEAD = 500_000n;
 
 /** Reads the finalized chain in order, block by proved block, from any nodes. Source: DESIGN, promise 2. */
 export class ChainReader<Block extends ShownBlock> {
@@ -81,7 +80,9 @@ export class ChainReader<Block extends ShownBlock> {
     this.#ahead.dropTo(cursor.slot);
     this.#headers.dropTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };
-    const listed = await this.#listed(cursor.slot + 1n, to);
+    const from = cursor.slot + 1n;
+    const end = lower(to, cursor.slot + LOOKED_AHEAD);
+    const { slots: listed } = await firstListed(this.#pool, from, end, 'most');
     const batch = this.#ahead.want(listed).slice(0, this.#batch);
     await Promise.all([this.#headers.learn(batch), ...batch.map((slot) => this.#ahead.take(slot))]);
     const anchor = await this.#anchor(batch, listed, to);
@@ -91,12 +92,6 @@ export class ChainReader<Block extends ShownBlock> {
     const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
     if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
     return links.kind === 'linked' ? { kind: 'idle' } : { kind: 'gap', child: links.child };
-  }
-
-  async #listed(from: bigint, to: bigint): Promise<readonly bigint[]> {
-    const slots = await listedSlots(this.#pool, from, lower(to, from + WINDOW));
-    if (slots.length > 0 || to <= from + WINDOW) return slots;
-    return listedSlots(this.#pool, from, lower(to, from + LONGEST_LIST - 1n));
   }
 
   /** The highest block of the batch that a quorum agrees on. Where one of two nodes has a hole, that is only one above the hole. */

@@ -1,7 +1,24 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError, messageOf } from '../../domain/errors.ts';
+import { RpcError } from '../rpc/errors.ts';
 import { getBlocks } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { progressOf, reachedBy } from '../wallet-history.ts';
+
+/** What nodes list. */
+export interface Listed {
+  /** The slots in which any of them lists a finalized block, ascending. */
+  readonly slots: readonly bigint[];
+  /** What the others said, that list nothing. */
+  readonly untold: readonly string[];
+}
+
+type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[]>>>;
+
+/** Slots of the first list of a search; providers refuse 10,000, Agave 500,001. */
+const WINDOW = 4_000n;
+const NARROWEST = 500n;
+const WIDEST = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
 export async function finalizedTip(pool: NodePool): Promise<bigint> {
@@ -21,8 +38,63 @@ export async function finalizedTip(pool: NodePool): Promise<bigint> {
  * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  const answers = await pool.most((node) => getBlocks(node, from, to));
+  return slotsOf(await pool.most((node) => listBy(node, from, to)));
+}
+
+/**
+ * The slots of the first blocks that nodes list from `from` on, up to `to`, however long the stretch without a block before them:
+ * those of a few thousand slots of each node. `all` waits for every node, `most` as {@link listedSlots} does.
+ */
+export async function firstListed(
+  pool: NodePool,
+  from: bigint,
+  to: bigint,
+  asked: 'all' | 'most',
+): Promise<Listed> {
+  const answers = await pool[asked]((node) => firstListedBy(node, from, to));
+  const untold = answers.flatMap(({ node, result }) =>
+    result.status === 'rejected' ? [`${node}: ${messageOf(result.reason)}`] : [],
+  );
+  return { slots: slotsOf(answers), untold };
+}
+
+/**
+ * Asks for window after window until one holds a block. Each is wider than the one before until the node takes that no more: how many
+ * slots it lists at once is its provider's to say.
+ */
+async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  let [width, widest] = [WINDOW, WIDEST];
+  for (let next = from; next <= to; ) {
+    try {
+      const end = lower(to, next + width - 1n);
+      const slots = await listBy(node, next, end);
+      if (slots.length > 0) return slots;
+      next = end + 1n;
+      width = lower(2n * width, widest);
+    } catch (error) {
+      if (!mayBeTooWide(error, width)) throw error;
+      width /= 2n;
+      widest = width;
+    }
+  }
+  return [];
+}
+
+/** A node that has listed the narrower one before, and fails now, does not list so many. */
+function mayBeTooWide(error: unknown, width: bigint): boolean {
+  return width > WINDOW || (width > NARROWEST && error instanceof RpcError && error.reaction === 'fatal');
+}
+
+async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  const listed = await getBlocks(node, from, to);
+  return listed.filter((slot) => slot >= from && slot <= to);
+}
+
+function slotsOf(answers: Answers): readonly bigint[] {
   const listed = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
-  const inRange = listed.filter((slot) => slot >= from && slot <= to);
-  return [...new Set(inRange)].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+  return [...new Set(listed)].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+}
+
+function lower(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }

@@ -1,14 +1,15 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { finalizedTip, listedSlots } from './frontier.ts';
+import { finalizedTip, firstListed } from './frontier.ts';
 import { HeaderBook } from './header-book.ts';
 
 const LOOKED_AHEAD = 500_000n;
 
 /**
  * The block behind which a scan begins: the parent of the first one from slot `first` on, or the newest that is final. A quorum agrees
- * on it. Throws NoHealthyNode where none does, NotFound where the nodes' ledgers begin later than `first`.
+ * on it. Throws NoHealthyNode where none does, or where one that may list those blocks does not answer; NotFound where the ledgers of
+ * all nodes begin later than `first`.
  */
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);
@@ -22,13 +23,13 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   if (first === undefined || first > tip) return agreed(tip);
   // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
   const from = first > 0n ? first : 1n;
-  const [slot] = await listedSlots(
-    pool,
-    from,
-    from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip,
-  );
-  const next = await agreed(slot ?? tip);
+  const to = from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip;
+  const { slots, untold } = await firstListed(pool, from, to, 'all');
+  const next = await agreed(slots[0] ?? tip);
   if (next.parentSlot < from) return agreed(next.parentSlot);
-  const message = `the scan cannot begin at slot ${first}: no node lists the blocks from there to ${next.parentSlot}`;
-  throw new DomainError('NotFound', message, { first: first.toString() });
+  const why = `no node lists the blocks from there to ${next.parentSlot}`;
+  const message = `the scan cannot begin at slot ${first}: ${[why, ...untold].join('; ')}`;
+  throw new DomainError(untold.length > 0 ? 'NoHealthyNode' : 'NotFound', message, {
+    first: first.toString(),
+  });
 }

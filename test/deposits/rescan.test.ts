@@ -1,0 +1,151 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const NODES = [0, 1, 2];
+const BY = { who: 'ops', why: 'to see' };
+
+async function rescan(
+  range: { readonly from: bigint; readonly to: bigint },
+  environment = new MockActivityEnvironment(),
+): Promise<number> {
+  const order = { from: range.from.toString(), to: range.to.toString(), ...BY };
+  const activities = createDepositRescan(room.deps());
+  return environment.run(async () => (await activities.rescan(order)).blocks);
+}
+
+/** Deposits in blocks of their own, scanned; the first and the last of those slots. */
+async function paid(wallet: string, amounts: readonly bigint[]): Promise<{ from: bigint; to: bigint }> {
+  const from = BigInt(room.localnet.controls.produceSlot());
+  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
+  const to = BigInt(room.localnet.controls.produceSlot());
+  room.finalize();
+  return { from, to };
+}
+
+/** The smallest first. */
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  const amounts = (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  return amounts.toSorted((a, b) => Number(a - b));
+}
+
+/** The signatures that an alert says were missed; closed then. */
+async function missed(): Promise<readonly string[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const found = rows.filter(({ kind }) => kind === 'deposit_missed').map(({ subject }) => subject);
+  for (const subject of found) await room.ledger.alerts.close('deposit_missed', subject);
+  return found;
+}
+
+const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
+
+describe('blocks that are read again', () => {
+  it('raise an alert for what was missed, once, and for nothing else', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const range = await paid(wallet, AMOUNTS);
+    await room.scanAll(room.scanner());
+    expect(await rescan(range)).toBe(Number(range.to - range.from) + 1);
+    expect(await missed()).toEqual([]);
+    const [lost] = await room.depositsOf(wallet);
+    await room.ledger.db
+      .deleteFrom('depositEvent')
+      .where('depositId', '=', lost?.id ?? 0n)
+      .execute();
+    await room.ledger.db
+      .deleteFrom('deposit')
+      .where('id', '=', lost?.id ?? 0n)
+      .execute();
+    await rescan(range);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    expect(await missed()).toEqual([lost?.signature]);
+    await rescan(range);
+    expect(await missed()).toEqual([]);
+  });
+
+  it('raise none for what came before its wallet was ours: no scan could have found it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const range = await paid(wallet, AMOUNTS);
+    await room.scanAll(room.scanner());
+    await room.ledger.addresses.import([{ address: wallet, path: 'm/late' }]);
+    await rescan(range);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    expect(await missed()).toEqual([]);
+  });
+
+  it('are not said to be read where the run ends before them', async () => {
+    const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const environment = new MockActivityEnvironment();
+    environment.cancel();
+    await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow();
+  });
+
+  it('are read on from where a worker that died had come to', async () => {
+    const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const heartbeatDetails = { next: (to - 1n).toString(), blocks: 100 };
+    expect(await rescan({ from: to - 9n, to }, new MockActivityEnvironment({ heartbeatDetails }))).toBe(102);
+  });
+});
+
+describe('a gap that was closed', () => {
+  /** Deposits in a gap of all nodes, one after it; scanned. */
+  async function closedGap(wallet: string): Promise<{ from: bigint; to: bigint }> {
+    await room.scanAll(room.scanner());
+    const { from, to } = await paid(wallet, AMOUNTS);
+    const hole = { kind: 'hole', from: Number(from), to: Number(to) } as const;
+    for (const node of NODES) room.localnet.controls.setFault(node, '*', hole);
+    await room.scanAll(room.scanner());
+    const gap = await room.openGap();
+    await room.ledger.gaps.close({ from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n, ...BY });
+    await room.localnet.airdrop(wallet, 9_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    expect(await amountsOf(wallet)).toEqual([9_000_000n]);
+    return { from: from - 2n, to: to + 2n };
+  }
+
+  it('is read again as soon as one node has its blocks, and stays closed', async () => {
+    const wallet = await room.newDepositAddress();
+    const range = await closedGap(wallet);
+    const outside = await rescan(range);
+    expect(await missed()).toEqual([]);
+    room.localnet.controls.clearFaults(2);
+    const inside = Number(range.to - range.from) + 1 - outside;
+    expect(inside).toBeGreaterThanOrEqual(AMOUNTS.length);
+    expect(await rescan(range)).toBe(outside + inside);
+    expect(await amountsOf(wallet)).toEqual([...AMOUNTS, 9_000_000n]);
+    expect(await missed()).toHaveLength(AMOUNTS.length);
+    const [last] = await room.ledger.gaps.closedBetween(range.from, range.to);
+    expect(last).toMatchObject({ above: range.to - 1n });
+    room.localnet.controls.clearFaults();
+    await room.confirm();
+    expect((await room.depositsOf(wallet)).every(({ state }) => state === 'final')).toBe(true);
+  });
+
+  it('right after another one is linked to the last block of that, and needs none on record after it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const range = await paid(wallet, AMOUNTS);
+    for (const to of [range.from + 1n, range.to]) {
+      const cursor = await room.ledger.scan.cursor();
+      const child = room.localnet.controls.chain.ledger.bySlot(Number(to) + 1);
+      if (cursor === null || child === undefined) throw new Error('the gap lies between two blocks');
+      const { slot, parentSlot, height, blockhash, previousBlockhash } = child;
+      const names = { slot: BigInt(slot), parentSlot: BigInt(parentSlot), blockhash, previousBlockhash };
+      const open = await room.ledger.gaps.open(cursor, { ...names, height: BigInt(height), time: null });
+      await room.ledger.gaps.close({ from: open?.fromSlot ?? 0n, to, ...BY });
+    }
+    expect(await room.ledger.scan.headersBetween(range.from, range.to)).toEqual([]);
+    const lost = { kind: 'hole', from: Number(range.from), to: Number(range.from) + 1 } as const;
+    for (const node of NODES) room.localnet.controls.setFault(node, '*', lost);
+    await rescan(range);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS.slice(1));
+    room.localnet.controls.clearFaults();
+    await rescan(range);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { startBlock } from '../../src/solana/scan/start.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+const NODES = [0, 1];
+/** Of a cluster that stood still for hours, or of ledgers that begin later. */
+const EMPTY_SLOTS = 30_000;
+
+/** No node lists the blocks of more slots at once. */
+function limitLists(slots: number): void {
+  for (const node of NODES) room.localnet.controls.setFault(node, '*', { kind: 'list-limit', slots });
+}
+
+/** Slots without a block, then some blocks; the last slot before them. */
+function standstill(): bigint {
+  const { controls } = room.localnet;
+  const last = controls.produceSlot();
+  controls.skipSlots(EMPTY_SLOTS);
+  room.finalize(6);
+  return BigInt(last);
+}
+
+it.each([10_000, 4_000, 700])(
+  'a scan begins at an old slot although no node lists more than %i slots at once',
+  async (slots) => {
+    const last = standstill();
+    limitLists(slots);
+    expect((await startBlock(room.pool, last + 1n)).slot).toBe(last);
+    expect((await startBlock(room.pool, last + 20_000n)).slot).toBe(last);
+  },
+);
+
+it('and reads on over as many slots without a block', async () => {
+  const last = room.localnet.controls.produceSlot();
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 3_000_000n);
+  standstill();
+  await room.localnet.airdrop(wallet, 4_000_000n);
+  room.finalize();
+  limitLists(10_000);
+  expect((await room.scanAll(room.scanner(BigInt(last)))).stand).toBe('idle');
+  expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([4_000_000n, 3_000_000n]);
+  expect(await room.chainLength()).toBeGreaterThan(9);
+});
+
+it('nodes that refuse to list are waited for, and are not said to have no blocks', async () => {
+  const last = standstill();
+  const refusal = { kind: 'error', code: -32602, message: 'not for you' } as const;
+  room.localnet.controls.setFault(1, 'getBlocks', refusal);
+  room.localnet.controls.setFault(0, '*', { kind: 'history-from', slot: Number(last) + EMPTY_SLOTS + 3 });
+  await expect(startBlock(room.pool, last)).rejects.toMatchObject({
+    code: 'NoHealthyNode',
+    message: expect.stringMatching(/^the scan cannot begin at slot .*not for you$/),
+  });
+});
+
+it('a slot that every ledger begins after is said to be so', async () => {
+  const last = standstill();
+  for (const node of NODES)
+    room.localnet.controls.setFault(node, '*', {
+      kind: 'history-from',
+      slot: Number(last) + EMPTY_SLOTS + 3,
+    });
+  await expect(startBlock(room.pool, last)).rejects.toMatchObject({ code: 'NotFound' });
+});

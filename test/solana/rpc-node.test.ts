@@ -223,13 +223,16 @@ describe('bounds', () => {
 it.each([
   [{}, 1],
   [{ maxTransactionVersion: 0 }, 0],
-])('with %j lets a node show no transaction above version %i (SDP, FY, private-channels)', async (options, wanted) => {
-  await open((asked) => resultOf(asked, 'null'), options);
-  await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
-  await getTransaction(node, 's');
-  for (const { params } of server.asked)
-    expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
-});
+])(
+  'with %j lets a node show no transaction above version %i (SDP, FY, private-channels)',
+  async (options, wanted) => {
+    await open((asked) => resultOf(asked, 'null'), options);
+    await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
+    await getTransaction(node, 's');
+    for (const { params } of server.asked)
+      expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
+  },
+);
 
 it('remembers which methods a node does not have, until it has them', async () => {
   let old = true;

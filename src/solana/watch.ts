@@ -39,6 +39,8 @@ export class Watch {
   readonly busy = new Set<string>();
   /** True where a quorum has finalized more than its last height: its bytes have nowhere to land. */
   expired = false;
+  /** The slot of a block that only includes it, as two nodes show: with a nonce that stands it may still run. */
+  inertIn: bigint | null = null;
   /** A second node is being asked for the outcome. */
   concluding = false;
   /** How often no second node has shown the outcome that the first reports. */

@@ -98,7 +98,8 @@ export class LandingWatcher {
 
   // Chain.send never throws.
   async #sendWhereWanted(watch: Watch): Promise<void> {
-    if (await watch.maySend()) await this.#chain.send(watch.attempt.raw, watch.busy);
+    if (!(await watch.maySend())) return;
+    watch.answered(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {

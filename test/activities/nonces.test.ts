@@ -183,6 +183,7 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('that blocks include without running it, for no fee, is not failed: it is sent again, and paid once', async () => {
+    await desk.newAccount();
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const err = 'AccountNotFound';

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { DomainError } from '../domain/errors.ts';
-import { BLOCKHASH_LIFE_MS, MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
+import { MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Chain } from '../solana/chain.ts';
 
 const LOOK_AGAIN_MS = 250;
 
@@ -12,11 +13,13 @@ const LOOK_AGAIN_MS = 250;
  */
 export class Pace {
   readonly #ledger: Pick<Ledger, 'attempts'>;
+  readonly #chain: Pick<Chain, 'latestBlockhash'>;
   readonly #head = pLimit(1);
   #preparing = 0;
 
-  constructor(ledger: Pick<Ledger, 'attempts'>) {
+  constructor(ledger: Pick<Ledger, 'attempts'>, chain: Pick<Chain, 'latestBlockhash'>) {
     this.#ledger = ledger;
+    this.#chain = chain;
   }
 
   /** Runs `prepare` when it is its turn, in the order of asking. Throws Unavailable where that does not come by the deadline. */
@@ -35,11 +38,9 @@ export class Pace {
   async #room(end: number): Promise<number | null> {
     for (;;) {
       const { attempts } = this.#ledger;
-      const [young, ends] = await Promise.all([
-        attempts.unsent(BLOCKHASH_LIFE_MS),
-        attempts.newestEnds(MOST_UNSENT),
-      ]);
-      const unsent = young + this.#preparing;
+      const { height } = await this.#chain.latestBlockhash();
+      const [living, ends] = await Promise.all([attempts.unsent(height), attempts.newestEnds(MOST_UNSENT)]);
+      const unsent = living + this.#preparing;
       if (unsent < unsentAllowed(ends)) {
         this.#preparing += 1;
         return null;

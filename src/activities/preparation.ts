@@ -7,6 +7,7 @@ import { isPaidByDead, isTerminal, type StatusReason, type WithdrawalTerms } fro
 import type { PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Chain } from '../solana/chain.ts';
 import type { Composer, Composition } from './composition.ts';
 import { notYet } from './failures.ts';
 import type { Stop } from './lifetimes.ts';
@@ -20,6 +21,7 @@ export interface PreparationDeps {
   readonly ledger: Ledger;
   readonly composer: Composer;
   readonly walletWatch: Pick<WalletWatch, 'look'>;
+  readonly chain: Pick<Chain, 'latestBlockhash'>;
 }
 
 const RETRY_MS = 5_000;
@@ -30,8 +32,8 @@ const LOOK_DEADLINE_MS = 10_000;
 const TRIES_UNSEEN = 3;
 
 /** From a withdrawal on record to the next attempt on record: checks, composes, reserves the money, writes the row. */
-export function createPreparation({ ledger, composer, walletWatch }: PreparationDeps) {
-  const pace = new Pace(ledger);
+export function createPreparation({ ledger, composer, walletWatch, chain }: PreparationDeps) {
+  const pace = new Pace(ledger, chain);
 
   async function compose(row: WithdrawalRow): Promise<Preparation> {
     if (isPaidByDead(row)) return { kind: 'waiting', status: 'held', reason: row.reason };

@@ -1,7 +1,5 @@
 /** So many are signed and sent within the life of a blockhash, even where that takes a second each. */
 export const MOST_UNSENT = 32;
-/** 150 blocks of 400 ms: what is not signed by then dies unsent. */
-export const BLOCKHASH_LIFE_MS = 60_000;
 /** One that dies for other reasons must not stop all. */
 const FEWEST_UNSENT = 2;
 

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
@@ -104,17 +104,16 @@ export class Attempts {
   }
 
   /**
-   * How many of a limited life, prepared within the last `ms`, are not on their way; those that the signer refused never will be. An older
-   * one has no life left to be sent in: it waits for its signer, and nothing waits for it.
+   * How many of a limited life that goes on above block height `height` are prepared and not on their way; those that the signer refused
+   * never will be. An older one has no life left to be sent in: it waits for its signer, and nothing waits for it.
    */
-  async unsent(ms: number): Promise<number> {
+  async unsent(height: bigint): Promise<number> {
     const { count } = await this.#db
       .selectFrom('attempt')
       .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
       .select(({ fn }) => fn.countAll<bigint>().as('count'))
       .where('attempt.state', '=', 'prepared')
-      .where('attempt.lastValidBlockHeight', 'is not', null)
-      .where('attempt.createdAt', '>', sql<Date>`now() - make_interval(secs => ${ms / 1_000})`)
+      .where('attempt.lastValidBlockHeight', '>', height)
       .where('withdrawal.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
     return Number(count);

@@ -44,7 +44,7 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = { look: async () => undefined };
-  const preparing = createPreparation({ ledger, composer, walletWatch });
+  const preparing = createPreparation({ ledger, composer, walletWatch, chain });
   const shown = { status: 'requested', code: null } as const;
   return async (of) => {
     const work: Promise<Preparation> = new MockActivityEnvironment().run(() =>

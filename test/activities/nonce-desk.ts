@@ -126,7 +126,12 @@ async function activities({ ledger, chain, key }: Rooms) {
     bounds: BOUNDS,
   });
   return {
-    ...createPreparation({ ledger, composer, walletWatch: new WalletWatch({ ledger, chain, hotWallet }) }),
+    ...createPreparation({
+      ledger,
+      composer,
+      chain,
+      walletWatch: new WalletWatch({ ledger, chain, hotWallet }),
+    }),
     ...createLanding({ ledger, watcher, chain, restMs: 50 }),
     ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createSignerActivities({ signer, bounds: BOUNDS }),

@@ -28,7 +28,7 @@ beforeAll(() => {
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
-  preparation = createPreparation({ ledger: use.ledger, composer, walletWatch });
+  preparation = createPreparation({ ledger: use.ledger, composer, walletWatch, chain });
 });
 
 /** The given try of the activity. */

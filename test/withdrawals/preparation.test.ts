@@ -35,7 +35,7 @@ beforeAll(async () => {
   const lifetimes = blockhashLifetimes(chain);
   const composer = new Composer({ chain, fees, lifetimes, rules, bounds });
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet: HOT });
-  prepare = createPreparation({ ledger, composer, walletWatch });
+  prepare = createPreparation({ chain, ledger, composer, walletWatch });
 });
 afterAll(async () => {
   await pool?.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { DomainError } from '../domain/errors.ts';
-import { MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
+import { MOST_UNSENT, mayBegin } from '../domain/pace.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Chain } from '../solana/chain.ts';
 
@@ -39,13 +39,16 @@ export class Pace {
     for (;;) {
       const { attempts } = this.#ledger;
       const { height } = await this.#chain.latestBlockhash();
-      const [living, ends] = await Promise.all([attempts.unsent(height), attempts.newestEnds(MOST_UNSENT)]);
-      const unsent = living + this.#preparing;
-      if (unsent < unsentAllowed(ends)) {
+      const [{ living, overdue }, ends] = await Promise.all([
+        attempts.unsent(height),
+        attempts.newestEnds(MOST_UNSENT),
+      ]);
+      const unsent = { living: living + this.#preparing, overdue };
+      if (mayBegin(unsent, ends)) {
         this.#preparing += 1;
         return null;
       }
-      if (performance.now() >= end) return unsent;
+      if (performance.now() >= end) return unsent.living + overdue;
       await sleep(LOOK_AGAIN_MS);
     }
   }

@@ -1,5 +1,6 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import type { Unsent } from '../domain/pace.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
 import { GENERATION } from './continuity.ts';
@@ -48,6 +49,13 @@ export interface AttemptOutcome {
   /** Base units that reached the destination, for `landed`. */
   readonly amountReceived?: bigint;
 }
+
+/** When the newest was prepared that has been signed. */
+const newestSigned = sql<Date>`greatest(
+  (select max(created_at) from attempt where state = 'signed'),
+  (select created_at from attempt where state in ('landed', 'failed', 'dead') and signature is not null
+    order by created_at desc limit 1),
+  '-infinity')`;
 
 const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
@@ -104,19 +112,25 @@ export class Attempts {
   }
 
   /**
-   * How many of a limited life that goes on above block height `height` are prepared and not on their way; those that the signer refused
-   * never will be. An older one has no life left to be sent in: it waits for its signer, and nothing waits for it.
+   * How many of a limited life are prepared and not on their way: `living` above block height `height`, and `overdue` ones, of which the
+   * life is over and no later one has been signed. What the signer passed over, or refused, holds up nobody.
    */
-  async unsent(height: bigint): Promise<number> {
-    const { count } = await this.#db
+  async unsent(height: bigint): Promise<Unsent> {
+    const { living, overdue } = await this.#db
       .selectFrom('attempt')
       .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
-      .select(({ fn }) => fn.countAll<bigint>().as('count'))
+      .select(({ fn }) => [
+        fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
+        fn
+          .countAll<bigint>()
+          .filterWhere('attempt.lastValidBlockHeight', '<=', height)
+          .filterWhere('attempt.createdAt', '>', newestSigned)
+          .as('overdue'),
+      ])
       .where('attempt.state', '=', 'prepared')
-      .where('attempt.lastValidBlockHeight', '>', height)
       .where('withdrawal.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
-    return Number(count);
+    return { living: Number(living), overdue: Number(overdue) };
   }
 
   /** Of the newest `count` that have ended, how many died; as many as there are count. */

@@ -220,23 +220,29 @@ describe('settling an attempt', () => {
 });
 
 describe('unsent attempts', () => {
+  const { lastValidBlockHeight } = attempt('any');
+  const END = lastValidBlockHeight ?? 0n;
+
   it('are those that live for some blocks, are not signed, and were not refused', async () => {
     const { attempts, withdrawals } = use.ledger;
-    const before = await attempts.unsent(1000n);
+    const { living } = await attempts.unsent(END - 1n);
     await signed();
     const [waiting, refused] = [await reserved(), await reserved()];
     for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
-    expect(await attempts.unsent(1000n)).toBe(before + 2);
+    expect(await attempts.unsent(END - 1n)).toEqual({ living: living + 2, overdue: 0 });
     await withdrawals.move(refused, 'held', REASON);
-    expect(await attempts.unsent(1000n)).toBe(before + 1);
+    expect(await attempts.unsent(END - 1n)).toEqual({ living: living + 1, overdue: 0 });
   });
 
-  it('are no longer counted once their life is over', async () => {
+  it('whose life is over count until the signer has signed a later one', async () => {
     const { attempts } = use.ledger;
+    await signed();
     await attempts.prepare(attempt(await reserved()), PLENTY);
-    const { lastValidBlockHeight } = attempt('any');
-    expect(await attempts.unsent((lastValidBlockHeight ?? 0n) - 1n)).toBeGreaterThan(0);
-    expect(await attempts.unsent(lastValidBlockHeight ?? 0n)).toBe(0);
+    expect(await attempts.unsent(END)).toEqual({ living: 0, overdue: 1 });
+    const later = await signed();
+    expect(await attempts.unsent(END)).toEqual({ living: 0, overdue: 0 });
+    await attempts.settle(later, 1, DEAD);
+    expect(await attempts.unsent(END)).toEqual({ living: 0, overdue: 0 });
   });
 });
 

@@ -1,6 +1,5 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import type { Unsent } from '../domain/pace.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
 import { GENERATION } from './continuity.ts';
@@ -50,15 +49,7 @@ export interface AttemptOutcome {
   readonly amountReceived?: bigint;
 }
 
-/** When the newest was prepared that has been signed. */
-const newestSigned = sql<Date>`greatest(
-  (select max(created_at) from attempt where state = 'signed'),
-  (select created_at from attempt where state in ('landed', 'failed', 'dead') and signature is not null
-    order by created_at desc limit 1),
-  '-infinity')`;
-
 const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
-const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
 /** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
 export class Attempts {
@@ -109,40 +100,6 @@ export class Attempts {
       const row = await readAttempt(trx, withdrawalId, n);
       if (LIVE.includes(row.state)) await signIn(trx, withdrawal, row, { signature, raw });
     });
-  }
-
-  /**
-   * How many of a limited life are prepared and not on their way: `living` above block height `height`, and `overdue` ones, of which the
-   * life is over and no later one has been signed. What the signer passed over, or refused, holds up nobody.
-   */
-  async unsent(height: bigint): Promise<Unsent> {
-    const { living, overdue } = await this.#db
-      .selectFrom('attempt')
-      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
-      .select(({ fn }) => [
-        fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
-        fn
-          .countAll<bigint>()
-          .filterWhere('attempt.lastValidBlockHeight', '<=', height)
-          .filterWhere('attempt.createdAt', '>', newestSigned)
-          .as('overdue'),
-      ])
-      .where('attempt.state', '=', 'prepared')
-      .where('withdrawal.status', '=', 'preparing')
-      .executeTakeFirstOrThrow();
-    return { living: Number(living), overdue: Number(overdue) };
-  }
-
-  /** Of the newest `count` that have ended, how many died; as many as there are count. */
-  async newestEnds(count: number): Promise<{ readonly ended: number; readonly dead: number }> {
-    const newest = await this.#db
-      .selectFrom('attempt')
-      .select('state')
-      .where('state', 'in', ENDED)
-      .orderBy('createdAt', 'desc')
-      .limit(count)
-      .execute();
-    return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };
   }
 
   /**

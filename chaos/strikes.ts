@@ -70,11 +70,13 @@ async function kill(supervisor: Supervisor, process: ManagedProcess | undefined)
 }
 
 const CUT_EVERY_MS = 15;
+/** Workers that come back from another fault open no transaction for so long, at most. */
+const CUT_PATIENCE_MS = 15_000;
 const LOOK_EVERY_MS = 40;
 const ASK_EVERY_MS = 300;
 const MOVE_EVERY_MS = 1_500;
 
-/** Ends, again and again, the sessions of which `condition` is true. */
+/** Ends, again and again, the sessions of which `condition` is true, and goes on for a while where there was none yet. */
 async function cutSessions({ databaseUrl }: Field, condition: string): Promise<Heal> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => undefined);
@@ -82,6 +84,7 @@ async function cutSessions({ databaseUrl }: Field, condition: string): Promise<H
   const heal = repeatedly(
     CUT_EVERY_MS,
     async () => (await client.query(`${CUT} ${condition}`)).rowCount ?? 0,
+    CUT_PATIENCE_MS,
   );
   return async () => {
     const met = await heal();
@@ -152,12 +155,16 @@ function exchangeOf({ exchange }: Field): Exchange {
   return exchange;
 }
 
-/** Does it on a rhythm until it is healed, and adds up what it says; a try that fails counts nothing. */
-function repeatedly(everyMs: number, act: () => Promise<number>): Heal {
+/** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */
+function repeatedly(everyMs: number, act: () => Promise<number>, patienceMs = 0): Heal {
   const stop = new AbortController();
   const acting = (async () => {
     let met = 0;
-    while (!stop.signal.aborted) {
+    let end = Number.POSITIVE_INFINITY;
+    stop.signal.addEventListener('abort', () => {
+      end = performance.now() + patienceMs;
+    });
+    while (!stop.signal.aborted || (met === 0 && performance.now() < end)) {
       met += await act().catch(() => 0);
       await sleep(everyMs);
     }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
+import { presentBlockTime } from '../domain/block-time.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../domain/deposit.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
 import { depositId } from '../ledger/deposit-id.ts';
@@ -108,7 +109,7 @@ function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
     signature: row.signature,
     slot: row.slot.toString(),
     blockhash: row.blockhash,
-    blockTime: row.time === null ? null : new Date(Number(row.time) * 1_000).toISOString(),
+    blockTime: presentBlockTime(row.time),
     account: row.account,
     wallet: row.wallet,
     userRef: row.userRef,

@@ -1,9 +1,9 @@
 import { DomainError, messageOf } from '../../domain/errors.ts';
 import { RpcError } from '../rpc/errors.ts';
-import { getBlocks } from '../rpc/methods.ts';
+import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { progressOf, reachedBy } from '../wallet-history.ts';
+import { reachedBy } from '../wallet-history.ts';
 
 /** What nodes list. */
 export interface Listed {
@@ -21,14 +21,23 @@ const NARROWEST = 500n;
 const WIDEST = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
-export async function finalizedTip(pool: NodePool): Promise<bigint> {
-  const progress = await progressOf(pool);
-  const tip = reachedBy(
-    pool.quorum,
-    progress.map(({ slot }) => slot),
+export function finalizedTip(pool: NodePool): Promise<bigint> {
+  return tipOf(pool, 'finalized');
+}
+
+/** As {@link finalizedTip}, of what is confirmed. */
+export function confirmedTip(pool: NodePool): Promise<bigint> {
+  return tipOf(pool, 'confirmed');
+}
+
+async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Promise<bigint> {
+  const answers = await pool.most((node) => getEpochInfo(node, commitment));
+  const slots = answers.flatMap(({ result }) =>
+    result.status === 'fulfilled' ? [result.value.absoluteSlot] : [],
   );
+  const tip = reachedBy(pool.quorum, slots);
   if (tip !== null) return tip;
-  const message = `${progress.length} nodes tell what they have finalized, ${pool.quorum} must`;
+  const message = `${slots.length} nodes tell what they have ${commitment}, ${pool.quorum} must`;
   throw new DomainError('NoHealthyNode', message);
 }
 

@@ -9,6 +9,8 @@ import { reachedBy } from '../wallet-history.ts';
 export interface Listed {
   /** The slots in which any of them lists a finalized block, ascending. */
   readonly slots: readonly bigint[];
+  /** Those of them that a quorum lists: where no more nodes lie than may, each has a block. */
+  readonly shared: readonly bigint[];
   /** What the others said, that list nothing. */
   readonly untold: readonly string[];
 }
@@ -47,7 +49,7 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
  * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  return slotsOf(await pool.most((node) => listBy(node, from, to)));
+  return [...countsOf(await pool.most((node) => listBy(node, from, to))).keys()];
 }
 
 /**
@@ -64,7 +66,9 @@ export async function firstListed(
   const untold = answers.flatMap(({ node, result }) =>
     result.status === 'rejected' ? [`${node}: ${messageOf(result.reason)}`] : [],
   );
-  return { slots: slotsOf(answers), untold };
+  const counts = countsOf(answers);
+  const shared = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
+  return { slots: [...counts.keys()], shared, untold };
 }
 
 /**
@@ -96,12 +100,16 @@ function mayBeTooWide(error: unknown, width: bigint): boolean {
 
 async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
   const listed = await getBlocks(node, from, to);
-  return listed.filter((slot) => slot >= from && slot <= to);
+  return [...new Set(listed)].filter((slot) => slot >= from && slot <= to);
 }
 
-function slotsOf(answers: Answers): readonly bigint[] {
-  const listed = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
-  return [...new Set(listed)].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+/** How many nodes list each slot, in ascending order. */
+function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
+  const counts = new Map<bigint, number>();
+  for (const { result } of answers)
+    for (const slot of result.status === 'fulfilled' ? result.value : [])
+      counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  return new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
 }
 
 function lower(a: bigint, b: bigint): bigint {

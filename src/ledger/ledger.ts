@@ -22,14 +22,17 @@ import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
+import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
 import { Reconciliations } from './reconciliations.ts';
+import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
 import { ScanPauses } from './scan-pauses.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
+import { Traffic } from './traffic.ts';
 import { WalletHistory } from './wallet-history.ts';
 import { Watched } from './watched.ts';
 import { Webhooks } from './webhooks.ts';
@@ -39,6 +42,7 @@ import { Withdrawals } from './withdrawals.ts';
 export interface Ledger {
   readonly withdrawals: Withdrawals;
   readonly attempts: Attempts;
+  readonly traffic: Traffic;
   readonly reservations: Reservations;
   readonly apiKeys: ApiKeys;
   readonly alerts: Alerts;
@@ -61,7 +65,9 @@ export interface Ledger {
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
+  readonly rejections: Rejections;
   readonly movements: Movements;
+  readonly outflows: Outflows;
   readonly baselines: Baselines;
   readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
@@ -83,6 +89,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
   return {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db),
+    traffic: new Traffic(db),
     reservations: new Reservations(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),
@@ -105,7 +112,9 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
+    rejections: new Rejections(db),
     movements: new Movements(db),
+    outflows: new Outflows(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
     webhooks: new Webhooks(db, seal),

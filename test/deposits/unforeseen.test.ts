@@ -121,7 +121,11 @@ describe('an audit that fails for a reason that nobody has foreseen', () => {
       $$ begin raise check_violation using message = 'boom'; end $$`.execute(db);
     await sql`create trigger refuse before insert on deposit for each row
       when (new.wallet = ${sql.lit(wallet)}) execute function refuse()`.execute(db);
-    await work().finally(() => sql`drop function refuse() cascade`.execute(db));
+    try {
+      await work();
+    } finally {
+      await sql`drop function refuse() cascade`.execute(db);
+    }
   }
 
   it('leaves that one address unread, with an alert, until it works', async () => {

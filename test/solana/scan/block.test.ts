@@ -267,7 +267,7 @@ describe('is read', () => {
   });
 
   it.each(['null', '-1', '9000000000000000', '"now"', undefined])(
-    'a block without a time, which is none, and not now: %s',
+    'a block without a time has none, not now: %s (FY scanner)',
     (time) => {
       const told = JSON.stringify({ blockTime: '1700000000' }).slice(1, -1);
       const text = one(none).toString();

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
@@ -24,7 +25,12 @@ async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly s
 }
 
 /** One node of three claims that confirmed blocks reach to `claimed`, and shows the true block of `slot` there. */
-async function announceAt(claimed: number, slot: number, change: (block: Json) => void = () => undefined) {
+async function announceAt(
+  claimed: number,
+  slot: number,
+  change: (block: Json) => void = () => undefined,
+  pool = nodes.pool,
+): Promise<void> {
   const [url = ''] = room.localnet.rpcUrls;
   nodes.liar.edit = async (method, params, answer) => {
     const isConfirmed = params.some((param: Json) => param?.commitment === 'confirmed');
@@ -35,8 +41,15 @@ async function announceAt(claimed: number, slot: number, change: (block: Json) =
     change(block.result);
     return block;
   };
-  await new DepositAnnouncer(room.deps(nodes.pool)).announce();
+  await new DepositAnnouncer(room.deps(pool)).announce();
   nodes.liar.beHonest();
+}
+
+/** What an announcer makes of it whom nobody but the liar answers. */
+async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
+  const [claimed, slot, change] = told;
+  const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
+  await announceAt(claimed, slot, change, alone).finally(() => alone.close());
 }
 
 async function readAll(): Promise<void> {
@@ -56,7 +69,7 @@ it('of a slot that no quorum has confirmed is none', async () => {
 it('at a slot that is not its own is dropped, and keeps nobody from the deposit', async () => {
   const { wallet, slot } = await confirmedDeposit();
   room.localnet.controls.produceSlots(1);
-  await announceAt(slot + 1, slot);
+  await announceAlone(slot + 1, slot);
   const told = await room.depositsOf(wallet);
   expect(told).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
   await readAll();
@@ -72,7 +85,7 @@ it('at a slot that is not its own is dropped, and keeps nobody from the deposit'
 
 it('of a block that is not after its parent is none', async () => {
   const { wallet, slot } = await confirmedDeposit();
-  await announceAt(slot, slot, (block) => {
+  await announceAlone(slot, slot, (block) => {
     block.parentSlot = slot;
   });
   expect(await room.depositsOf(wallet)).toEqual([]);

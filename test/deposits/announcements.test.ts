@@ -49,7 +49,11 @@ async function announceAt(
 async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
   const [claimed, slot, change] = told;
   const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
-  await announceAt(claimed, slot, change, alone).finally(() => alone.close());
+  try {
+    await announceAt(claimed, slot, change, alone);
+  } finally {
+    await alone.close();
+  }
 }
 
 async function readAll(): Promise<void> {

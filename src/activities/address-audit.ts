@@ -1,3 +1,4 @@
+import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import {
   type Arrived,
@@ -9,12 +10,13 @@ import {
   differencesBetween,
   NOTHING_AUDITED,
 } from '../domain/audit.ts';
-import { DomainError, isDomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
 import { derivedAccountsOf, type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
+import { isForeseen } from './scan-alarms.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -60,7 +62,7 @@ export function createAddressAudit(deps: AuditDeps) {
 /** {@link auditOne}, and where nodes do not show all of it the alert that says so. */
 async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
   const { alerts } = deps.ledger;
-  const { unread, why, ...report } = await auditOne(deps, address, order).catch(unlisted);
+  const { unread, why, ...report } = await auditOne(deps, address, order).catch(leftUnread);
   if (unread === 0) {
     await alerts.close('audit_incomplete', address);
   } else {
@@ -75,11 +77,14 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
   return { ...report, unread };
 }
 
-/** Nodes that do not list are answered for; whatever else fails is not. */
-function unlisted(error: unknown): PartialReport {
+/** Nodes that do not list leave one address unread, and so does what nobody has foreseen; what keeps all from being read is thrown. */
+function leftUnread(error: unknown): PartialReport {
   if (isDomainError(error, 'NoHealthyNode') || isDomainError(error, 'NodeFault') || error instanceof RpcError)
     return { ...NOTHING_AUDITED, unread: 1, why: error.message };
-  throw error;
+  if (isForeseen(error) || cancellationSignal().aborted) throw error;
+  log.error('an audit failed', { error });
+  const why = `that fails for a reason that nobody has foreseen: ${messageOf(error)}`;
+  return { ...NOTHING_AUDITED, unread: 1, why };
 }
 
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {

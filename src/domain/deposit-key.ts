@@ -12,12 +12,13 @@ export function finalizedKey({
   return `${signature}/${slot}/${account}/${asset}`;
 }
 
-/** The name of an announced deposit: forks may show one transaction in several blocks of a slot. */
+/**
+ * The name of an announced deposit: forks may show one transaction in several blocks of a slot, and one node may show a block at a slot
+ * that is not its own.
+ */
 export function announcedKey({
-  signature,
   blockhash,
-  account,
-  asset,
-}: Arrived & { readonly blockhash: BlockHeader['blockhash'] | null }): string {
-  return `${signature}/${blockhash}/${account}/${asset}`;
+  ...arrived
+}: Parameters<typeof finalizedKey>[0] & { readonly blockhash: BlockHeader['blockhash'] | null }): string {
+  return `${finalizedKey(arrived)}/${blockhash}`;
 }

@@ -47,8 +47,16 @@ export async function insertHeaders(
     .execute();
 }
 
+/** The header on record at a slot; nulls where there is none. `isSkipped`: the next one shows that there is no block. */
+interface RecordedBlock {
+  readonly slot: bigint;
+  readonly blockhash: string | null;
+  readonly time: bigint | null;
+  readonly isSkipped: boolean;
+}
+
 /**
- * The blocks behind the cursor with the hashes that are on record. Throws InvalidRequest for one above the cursor, NodeFault for one
+ * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault for one
  * that is not the block at its slot: the headers on record name another, or none.
  */
 export async function namedBlocks(
@@ -58,8 +66,8 @@ export async function namedBlocks(
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
   // The next header above a slot says whether there is a block at it: its parent is one, or comes before.
-  const { rows } = await sql<{ slot: bigint; blockhash: string | null; isSkipped: boolean }>`
-    select given.slot, block.blockhash, block.slot is null and next.parent_slot < given.slot as "isSkipped"
+  const { rows } = await sql<RecordedBlock>`
+    select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
     from unnest(${slots}::bigint[]) as given(slot)
     left join block on block.slot = given.slot
     left join lateral (select parent_slot from block where block.slot > given.slot order by block.slot limit 1) next
@@ -74,6 +82,8 @@ export async function namedBlocks(
     const blockhash = onRecord?.blockhash ?? header.blockhash;
     if (onRecord?.isSkipped === true || (header.blockhash ?? blockhash) !== blockhash)
       throw new DomainError('NodeFault', `block ${slot} is not the one that is on record`, context);
-    return { header: { ...header, blockhash }, finding };
+    // On record is the time that a quorum told.
+    const time = typeof onRecord?.blockhash === 'string' ? onRecord.time : header.time;
+    return { header: { ...header, blockhash, time }, finding };
   });
 }

@@ -92,7 +92,7 @@ export class Deposits {
       await lockFeed(trx);
       const known = await trx
         .selectFrom('deposit')
-        .select(['signature', 'blockhash', 'account', 'asset'])
+        .select(['signature', 'slot', 'blockhash', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
       const names = new Set(known.map(announcedKey));

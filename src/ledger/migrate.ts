@@ -16,6 +16,7 @@ import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
 import { phantoms } from './migrations/0019-phantoms.ts';
+import { announcedSlots } from './migrations/0020-announced-slots.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -35,6 +36,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-ended-attempts': endedAttempts,
   '0017-reconciliation': reconciliation,
   '0019-phantoms': phantoms,
+  '0020-announced-slots': announcedSlots,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { presentBlockTime } from '../domain/block-time.ts';
 import { eventOfStatus } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
 import type { DepositEvent } from './deposit-feed.ts';
@@ -56,7 +57,7 @@ export function publicDeposit(deposit: DepositRow) {
     signature: deposit.signature,
     slot: slot.toString(),
     blockhash,
-    blockTime: time === null ? null : new Date(Number(time) * 1_000).toISOString(),
+    blockTime: presentBlockTime(time),
     account,
     wallet,
     userRef,

@@ -1,11 +1,14 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
 import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
 import { isForeseen } from '../../src/activities/scan-alarms.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { isOutdated } from '../../src/domain/scan-view.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -108,4 +111,39 @@ test.each([
   expect(isOutdated({ state, cursor: null, tip: null, lag: null, blocksPerSecond: null, at }, now)).toBe(
     outdated,
   );
+});
+
+describe('an audit that fails for a reason that nobody has foreseen', () => {
+  /** The database refuses every deposit to this wallet while `work` is done. */
+  async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
+    const { db } = room.ledger;
+    await sql`create function refuse() returns trigger language plpgsql as
+      $$ begin raise check_violation using message = 'boom'; end $$`.execute(db);
+    await sql`create trigger refuse before insert on deposit for each row
+      when (new.wallet = ${sql.lit(wallet)}) execute function refuse()`.execute(db);
+    try {
+      await work();
+    } finally {
+      await sql`drop function refuse() cascade`.execute(db);
+    }
+  }
+
+  it('leaves that one address unread, with an alert, until it works', async () => {
+    await room.scanAll(room.scanner());
+    const [bad, good] = [newAddress(), newAddress()];
+    for (const wallet of [bad, good]) await room.localnet.airdrop(wallet, 9_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await room.ledger.addresses.import([bad, good].map((address) => ({ address, path: `m/${address}` })));
+    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const order = { address: null, from: '1', to, repair: true, cause: 'gap' } as const;
+    await refused(bad, async () => {
+      expect(await auditIn(room, order)).toMatchObject({ unread: 1 });
+      expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([bad]);
+      expect([await stateOf(bad), await stateOf(good)]).toEqual([undefined, 'pending']);
+    });
+    expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+    expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+    expect(await stateOf(bad)).toBe('pending');
+  });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   afterAnswer,
   afterFault,
+  afterOvertaking,
   afterProbe,
   demotionOf,
   type Health,
@@ -33,6 +34,13 @@ describe('demotion', () => {
     expect(demotionOf(health, 20_000)).toBeNull();
   });
 
+  it('of one that was overtaken lasts a minute, whatever it answers meanwhile, and counts least', () => {
+    const health = afterAnswer(afterOvertaking(UNKNOWN_HEALTH, 0));
+    expect(demotionOf(health, 59_999)?.cause).toBe('slow');
+    expect(demotionOf(health, 60_000)).toBeNull();
+    expect(demotionOf(afterFault(health, fault, 0), 0)?.cause).toBe('fault');
+  });
+
   it('names the lag of a node beyond the distance at which nodes call themselves unhealthy', () => {
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 128n }, 0)).toBeNull();
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 129n }, 0)).toEqual({
@@ -49,6 +57,7 @@ describe('score', () => {
     pause: fc.constant(null),
     latencyMs: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true })),
     lagSlots: fc.option(fc.bigInt({ min: 0n, max: 10n ** 9n })),
+    slowUntil: fc.constant(null),
   });
 
   it('is between 0 and 100, and falls with lag, errors and latency', () => {

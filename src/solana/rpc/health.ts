@@ -9,6 +9,8 @@ export interface Health {
   readonly pause: Pause | null;
   readonly latencyMs: number | null;
   readonly lagSlots: bigint | null;
+  /** Until when it counts as slow. */
+  readonly slowUntil: number | null;
 }
 
 /** Until when a node is avoided. One that `asked` for it (Retry-After) is not asked at all, others are asked last. */
@@ -20,7 +22,7 @@ export interface Pause {
 
 /** Why a node is not among the first to be asked. */
 export interface Demotion {
-  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'silent' | 'refused';
+  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'silent' | 'refused';
   readonly why: string;
 }
 
@@ -36,10 +38,13 @@ export const UNKNOWN_HEALTH: Health = {
   pause: null,
   latencyMs: null,
   lagSlots: null,
+  slowUntil: null,
 };
 
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
+/** It is tried again then: some questions that are asked twice tell whether it still is. */
+const SLOW_MS = 60_000;
 /** Share of the newest answer in the error rate, and of the newest probe in the latency. */
 const NEWEST = 0.1;
 const NEWEST_LATENCY = 0.3;
@@ -69,6 +74,11 @@ export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: nu
   };
 }
 
+/** After another node, asked later, has answered sooner. */
+export function afterOvertaking(health: Health, now: number): Health {
+  return { ...health, slowUntil: now + SLOW_MS };
+}
+
 /** After a probe that took so long. */
 export function afterProbe(health: Health, latencyMs: number): Health {
   const before = health.latencyMs ?? latencyMs;
@@ -87,7 +97,7 @@ export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
 }
 
 /** Why a node is asked last, or not at all, now; null where nothing speaks against it. */
-export function demotionOf({ pause, lagSlots }: Health, now: number): Demotion | null {
+export function demotionOf({ pause, lagSlots, slowUntil }: Health, now: number): Demotion | null {
   if (pause !== null && pause.until > now) {
     return { cause: pause.asked ? 'retry-after' : 'fault', why: pause.why };
   }
@@ -96,6 +106,9 @@ export function demotionOf({ pause, lagSlots }: Health, now: number): Demotion |
   }
   if (lagSlots !== null && lagSlots < -DEMOTING_LAG_SLOTS) {
     return { cause: 'ahead', why: `claims to be ${-lagSlots} slots ahead of the others` };
+  }
+  if (slowUntil !== null && slowUntil > now) {
+    return { cause: 'slow', why: 'answers later than another one that is asked a second after it' };
   }
   return null;
 }

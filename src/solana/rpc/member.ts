@@ -4,6 +4,7 @@ import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from '.
 import {
   afterAnswer,
   afterFault,
+  afterOvertaking,
   afterProbe,
   type Demotion,
   demotionOf,
@@ -147,6 +148,11 @@ export class Member {
   blame(error: unknown): void {
     const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
     this.#health = afterFault(this.#health, fault, this.#now());
+  }
+
+  /** Let it count against it that another one, asked later, has answered sooner. What it answers itself is no less believed. */
+  overtaken(): void {
+    this.#health = afterOvertaking(this.#health, this.#now());
   }
 
   /** How many slots it is behind the others; negative: ahead of them. */

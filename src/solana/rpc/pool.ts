@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
+import { type Heard, Inquiry, SpareQuestions, type Wanting } from './inquiry.ts';
 import type { Member } from './member.ts';
 import type { SolanaNode } from './node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
@@ -11,6 +12,7 @@ export class NodePool {
   /** The cluster that the nodes belong to. */
   readonly genesisHash: string;
   readonly #roster: Roster;
+  readonly #spare = new SpareQuestions();
 
   /** Throws NoHealthyNode where no quorum of the nodes has shown one cluster yet. */
   constructor(roster: Roster) {
@@ -56,19 +58,18 @@ export class NodePool {
    * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass.
    */
   async read<T>(ask: (node: SolanaNode) => Promise<T>): Promise<T> {
-    const refusals: { readonly member: Member; readonly error: unknown }[] = [];
-    let passing: unknown = null;
-    for (const member of this.#ranked()) {
-      try {
-        const answer = await member.ask(ask);
-        for (const { member: wrong, error } of refusals) wrong.blame(error);
-        return answer;
-      } catch (error) {
-        if (isRefusal(error)) refusals.push({ member, error });
-        else passing = error;
-      }
+    const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1));
+    const failures = heard.flatMap(({ member, result }) =>
+      result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
+    );
+    const answer = heard.map(({ result }) => result).find((result) => result.status === 'fulfilled');
+    const refusals = failures.filter(({ error }) => isRefusal(error));
+    if (answer !== undefined) {
+      for (const { member, error } of refusals) member.blame(error);
+      return answer.value;
     }
-    throw this.#unanswered(passing ?? refusals.at(-1)?.error ?? this.#nobody());
+    const passing = failures.findLast(({ error }) => !isRefusal(error));
+    throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
   }
 
   /**
@@ -79,20 +80,10 @@ export class NodePool {
     ask: (node: SolanaNode) => Promise<T>,
     isSame: (one: T, other: T) => boolean,
   ): Promise<{ readonly answer: T; readonly nodes: readonly string[] } | null> {
-    const left = this.#ranked();
-    const shown: { readonly node: string; readonly answer: T }[] = [];
-    for (let next = left.splice(0, this.quorum); next.length > 0; next = left.splice(0, 1)) {
-      const results = await Promise.allSettled(next.map((member) => member.ask(ask)));
-      for (const [index, result] of results.entries()) {
-        if (result.status === 'rejected') continue;
-        shown.push({ node: next[index]?.node.name ?? '', answer: result.value });
-      }
-      for (const { answer } of shown) {
-        const nodes = shown.flatMap((other) => (isSame(answer, other.answer) ? [other.node] : []));
-        if (nodes.length >= this.quorum) return { answer, nodes };
-      }
-    }
-    return null;
+    const { quorum } = this;
+    const wanting: Wanting<T> = (heard) => quorum - (mostAlike(heard, isSame)?.nodes.length ?? 0);
+    const most = mostAlike(await this.#inquire(ask, wanting), isSame);
+    return most !== null && most.nodes.length >= quorum ? most : null;
   }
 
   /**
@@ -142,6 +133,10 @@ export class NodePool {
     return this.#roster.close();
   }
 
+  #inquire<T>(ask: (node: SolanaNode) => Promise<T>, wanting: Wanting<T>): Promise<readonly Heard<T>[]> {
+    return new Inquiry(this.#ranked(), ask, wanting, this.#spare).run();
+  }
+
   /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. */
   #ranked(): Member[] {
     const rank = (member: Member): number => (member.demoted === null ? 0 : 1);
@@ -163,6 +158,25 @@ export class NodePool {
 
 function late(node: string): PromiseRejectedResult {
   return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
+}
+
+function isAnswer({ result }: Heard<unknown>): boolean {
+  return result.status === 'fulfilled';
+}
+
+/** What most of those who answer say alike, and their names. */
+function mostAlike<T>(
+  heard: readonly Heard<T>[],
+  isSame: (one: T, other: T) => boolean,
+): { readonly answer: T; readonly nodes: readonly string[] } | null {
+  const shown = heard.flatMap(({ member, result }) =>
+    result.status === 'fulfilled' ? [{ node: member.node.name, answer: result.value }] : [],
+  );
+  const versions = shown.map(({ answer }) => ({
+    answer,
+    nodes: shown.flatMap((other) => (isSame(answer, other.answer) ? [other.node] : [])),
+  }));
+  return versions.toSorted((a, b) => b.nodes.length - a.nodes.length)[0] ?? null;
 }
 
 /** An answer that would end a question for good, if every node gave it. */

@@ -1,6 +1,7 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
+import { isBlockTime } from '../../domain/block-time.ts';
 import { readTransactionError } from '../transaction-error.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
@@ -37,10 +38,11 @@ function u64Of(value: unknown): bigint | null {
   return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
-/** A block's time, which some nodes send as text. Becomes bigint. */
-export const unixSeconds = z
-  .union([z.number().int(), z.bigint(), z.string().regex(/^-?[0-9]{1,19}$/)])
-  .transform((seconds) => BigInt(seconds));
+/**
+ * A block's time in Unix seconds, which some nodes send as text. Becomes bigint, and null where it is none: nothing hangs on it, so that
+ * it must not cost a block.
+ */
+export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
 const err = z.unknown().transform(readTransactionError);
 const context = z.object({ slot: u64 });
@@ -92,6 +94,7 @@ export const blockAnswer = z
     previousBlockhash: z.string(),
     parentSlot: u64,
     blockHeight: u64.nullable(),
+    blockTime,
     signatures: z.array(z.string()).optional(),
   })
   .nullable();
@@ -145,9 +148,7 @@ export const transactionAnswer = z
   .nullable();
 
 /** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
-export const transactionAccountsAnswer = z
-  .looseObject({ slot: u64, blockTime: unixSeconds.nullish() })
-  .nullable();
+export const transactionAccountsAnswer = z.looseObject({ slot: u64, blockTime }).nullable();
 
 const addresses = z.array(z.string());
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
-import { u64, unixSeconds } from '../rpc/schemas.ts';
+import { blockTime, u64 } from '../rpc/schemas.ts';
 import type { ByteRange } from './lookups.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
@@ -12,7 +12,7 @@ const answer = z.object({
     previousBlockhash: z.string(),
     parentSlot: u64,
     blockHeight: u64,
-    blockTime: unixSeconds.nullish(),
+    blockTime,
     transactions: z.array(z.unknown()),
   }),
 });
@@ -31,11 +31,11 @@ export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions 
     throw fault(slot, options, `${issue?.path.join('.') ?? 'answer'}: ${issue?.message ?? 'unreadable'}`);
   }
   const { result } = shown.data;
-  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, transactions } = result;
-  const header = { slot, blockhash, parentSlot, previousBlockhash, height, time: result.blockTime ?? null };
+  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, blockTime: time } = result;
+  const header = { slot, blockhash, parentSlot, previousBlockhash, height, time };
   return {
     header,
-    transactions: transactions.map((transaction) => readTransaction(transaction, options)),
+    transactions: result.transactions.map((transaction) => readTransaction(transaction, options)),
   };
 }
 

@@ -139,7 +139,7 @@ export class ChainReader<Block extends ShownBlock> {
     for (const header of headers.slice(0, this.#batch)) {
       const ahead = await this.#ahead.take(header.slot);
       if (ahead !== null && isShown(ahead, header)) {
-        blocks.push(ahead);
+        blocks.push(timed(ahead, header));
         continue;
       }
       this.#ahead.drop(header.slot);
@@ -151,13 +151,18 @@ export class ChainReader<Block extends ShownBlock> {
 
   async #named(header: ListedHeader): Promise<Block> {
     const block = await this.#show(header.slot, header);
-    if (isShown(block, header)) return block;
+    if (isShown(block, header)) return timed(block, header);
     throw new DomainError('NodeFault', `another block than ${header.blockhash} was shown for ${header.slot}`);
   }
 }
 
 function isShown({ header, listed }: ShownBlock, expected: ListedHeader): boolean {
   return isSameListed({ ...header, listed }, expected);
+}
+
+/** The time of a block is what a quorum tells, as all else of its header. */
+function timed<Block extends ShownBlock>(block: Block, { time }: ListedHeader): Block {
+  return { ...block, header: { ...block.header, time } };
 }
 
 function lower(a: bigint, b: bigint): bigint {

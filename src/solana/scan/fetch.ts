@@ -22,5 +22,5 @@ export async function fetchTransaction(
   if (shown === null) return null;
   const { name, maxTransactionVersion } = node;
   const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
-  return { slot: shown.slot, time: shown.blockTime ?? null, transaction };
+  return { slot: shown.slot, time: shown.blockTime, transaction };
 }

@@ -1,14 +1,16 @@
 import { DomainError, messageOf } from '../../domain/errors.ts';
 import { RpcError } from '../rpc/errors.ts';
-import { getBlocks } from '../rpc/methods.ts';
+import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { progressOf, reachedBy } from '../wallet-history.ts';
+import { reachedBy } from '../wallet-history.ts';
 
 /** What nodes list. */
 export interface Listed {
   /** The slots in which any of them lists a finalized block, ascending. */
   readonly slots: readonly bigint[];
+  /** Those of them that a quorum lists: where no more nodes lie than may, each has a block. */
+  readonly shared: readonly bigint[];
   /** What the others said, that list nothing. */
   readonly untold: readonly string[];
 }
@@ -21,14 +23,23 @@ const NARROWEST = 500n;
 const WIDEST = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
-export async function finalizedTip(pool: NodePool): Promise<bigint> {
-  const progress = await progressOf(pool);
-  const tip = reachedBy(
-    pool.quorum,
-    progress.map(({ slot }) => slot),
+export function finalizedTip(pool: NodePool): Promise<bigint> {
+  return tipOf(pool, 'finalized');
+}
+
+/** As {@link finalizedTip}, of what is confirmed. */
+export function confirmedTip(pool: NodePool): Promise<bigint> {
+  return tipOf(pool, 'confirmed');
+}
+
+async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Promise<bigint> {
+  const answers = await pool.most((node) => getEpochInfo(node, commitment));
+  const slots = answers.flatMap(({ result }) =>
+    result.status === 'fulfilled' ? [result.value.absoluteSlot] : [],
   );
+  const tip = reachedBy(pool.quorum, slots);
   if (tip !== null) return tip;
-  const message = `${progress.length} nodes tell what they have finalized, ${pool.quorum} must`;
+  const message = `${slots.length} nodes tell what they have ${commitment}, ${pool.quorum} must`;
   throw new DomainError('NoHealthyNode', message);
 }
 
@@ -38,7 +49,7 @@ export async function finalizedTip(pool: NodePool): Promise<bigint> {
  * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  return slotsOf(await pool.most((node) => listBy(node, from, to)));
+  return [...countsOf(await pool.most((node) => listBy(node, from, to))).keys()];
 }
 
 /**
@@ -55,7 +66,9 @@ export async function firstListed(
   const untold = answers.flatMap(({ node, result }) =>
     result.status === 'rejected' ? [`${node}: ${messageOf(result.reason)}`] : [],
   );
-  return { slots: slotsOf(answers), untold };
+  const counts = countsOf(answers);
+  const shared = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
+  return { slots: [...counts.keys()], shared, untold };
 }
 
 /**
@@ -87,12 +100,16 @@ function mayBeTooWide(error: unknown, width: bigint): boolean {
 
 async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
   const listed = await getBlocks(node, from, to);
-  return listed.filter((slot) => slot >= from && slot <= to);
+  return [...new Set(listed)].filter((slot) => slot >= from && slot <= to);
 }
 
-function slotsOf(answers: Answers): readonly bigint[] {
-  const listed = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
-  return [...new Set(listed)].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+/** How many nodes list each slot, in ascending order. */
+function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
+  const counts = new Map<bigint, number>();
+  for (const { result } of answers)
+    for (const slot of result.status === 'fulfilled' ? result.value : [])
+      counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  return new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
 }
 
 function lower(a: bigint, b: bigint): bigint {

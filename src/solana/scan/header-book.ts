@@ -13,9 +13,15 @@ export interface ListedHeader extends BlockHeader {
   readonly listed: string;
 }
 
+/** A block as so many nodes show it alike, but for its time: that is what a quorum of them tells, else null. */
+interface Version {
+  readonly header: ListedHeader;
+  readonly nodes: number;
+}
+
 /** What nodes say of one slot. */
 interface Testimony {
-  readonly versions: readonly { readonly header: ListedHeader; readonly nodes: number }[];
+  readonly versions: readonly Version[];
   /** Why nodes said nothing. */
   readonly silent: readonly unknown[];
 }
@@ -84,14 +90,14 @@ export class HeaderBook {
   async #ask(slot: bigint): Promise<Testimony> {
     const agreed = await this.#pool.agreed(
       (node) => readHeader(node, slot),
-      (one, other) => one !== null && other !== null && isSameListed(one, other),
+      (one, other) => one !== null && other !== null && isSameListed(one, other) && one.time === other.time,
     );
     const { answer: header = null, nodes = [] } = agreed ?? {};
     return header === null ? this.#askAll(slot) : { versions: [{ header, nodes: nodes.length }], silent: [] };
   }
 
   async #askAll(slot: bigint): Promise<Testimony> {
-    const versions: { header: ListedHeader; nodes: number }[] = [];
+    const versions: ListedHeader[][] = [];
     const silent: unknown[] = [];
     for (const { result } of await this.#pool.all((node) => readHeader(node, slot))) {
       if (result.status === 'rejected') {
@@ -100,11 +106,12 @@ export class HeaderBook {
       }
       const header = result.value;
       if (header === null) continue;
-      const same = versions.find((version) => isSameListed(version.header, header));
-      if (same === undefined) versions.push({ header, nodes: 1 });
-      else same.nodes += 1;
+      const same = versions.find(([first]) => first !== undefined && isSameListed(first, header));
+      if (same === undefined) versions.push([header]);
+      else same.push(header);
     }
-    return { versions: versions.toSorted((a, b) => b.nodes - a.nodes), silent };
+    const heard = versions.flatMap((shown) => versionOf(shown, this.#pool.quorum));
+    return { versions: heard.toSorted((a, b) => b.nodes - a.nodes), silent };
   }
 }
 
@@ -119,11 +126,26 @@ export function isSameListed(one: ListedHeader, other: ListedHeader): boolean {
   return isSameHeader(one, other) && one.listed === other.listed;
 }
 
-/** A finalized block; null where the node answers that it has none. `time` is left out. */
+/** Some nodes do not know the time of a block that they have: that keeps no block from being agreed on. */
+function versionOf(shown: readonly ListedHeader[], quorum: number): readonly Version[] {
+  const [first] = shown;
+  if (first === undefined) return [];
+  const time = shown.find((one) => shown.filter((other) => other.time === one.time).length >= quorum)?.time;
+  return [{ header: { ...first, time: time ?? null }, nodes: shown.length }];
+}
+
+/** A finalized block; null where the node answers that it has none. */
 async function readHeader(node: SolanaNode, slot: bigint): Promise<ListedHeader | null> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
   if (block === null) return null;
-  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, signatures } = block;
+  const {
+    blockhash,
+    previousBlockhash,
+    parentSlot,
+    blockHeight: height,
+    blockTime: time,
+    signatures,
+  } = block;
   if (height === null) throw new NodeFault(node.name, `getBlock: shows block ${slot} without its height`);
   if (signatures === undefined)
     throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
@@ -133,7 +155,7 @@ async function readHeader(node: SolanaNode, slot: bigint): Promise<ListedHeader 
     previousBlockhash,
     parentSlot,
     height,
-    time: null,
+    time,
     listed: listingOf(signatures),
   };
 }

@@ -1,3 +1,4 @@
+import { isBlockTime } from '../../domain/block-time.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { JsonBytes, Unreadable } from './json-bytes.ts';
 import { listingIn } from './listing.ts';
@@ -144,11 +145,12 @@ function headerOf(fields: ReadonlyMap<string, string | null>): Omit<BlockHeader,
     if (!INTEGER.test(text(name))) throw new Unreadable(`${name} is no integer`);
     return BigInt(text(name));
   };
+  const time = (fields.get('blockTime') ?? null) === null ? null : integer('blockTime');
   return {
     blockhash: text('blockhash'),
     parentSlot: integer('parentSlot'),
     previousBlockhash: text('previousBlockhash'),
     height: integer('blockHeight'),
-    time: (fields.get('blockTime') ?? null) === null ? null : integer('blockTime'),
+    time: time !== null && isBlockTime(time) ? time : null,
   };
 }

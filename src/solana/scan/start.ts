@@ -14,18 +14,26 @@ const LOOKED_AHEAD = 500_000n;
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);
   const headers = new HeaderBook(pool);
-  const agreed = async (slot: bigint): Promise<BlockHeader> => {
-    await headers.learn([slot]);
-    const header = headers.agreed(slot);
-    if (header !== undefined) return header;
-    throw new DomainError('NoHealthyNode', `no quorum of nodes shows the block of slot ${slot}`);
+  /** The first of these blocks that a quorum shows. */
+  const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
+    for (const slot of slots) {
+      await headers.learn([slot]);
+      const header = headers.agreed(slot);
+      if (header !== undefined) return header;
+    }
+    throw new DomainError(
+      'NoHealthyNode',
+      `no quorum of nodes shows the block of slot ${slots.join(' or ')}`,
+    );
   };
   if (first === undefined || first > tip) return agreed(tip);
   // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
   const from = first > 0n ? first : 1n;
   const to = from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip;
-  const { slots, untold } = await firstListed(pool, from, to, 'all');
-  const next = await agreed(slots[0] ?? tip);
+  const { slots, shared, untold } = await firstListed(pool, from, to, 'all');
+  // What only one node lists may not exist; the parent of what is shown says whether a block lies before it.
+  const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];
+  const next = await agreed(...(slots.length === 0 ? [tip] : candidates));
   if (next.parentSlot < from) return agreed(next.parentSlot);
   const why = `no node lists the blocks from there to ${next.parentSlot}`;
   const message = `the scan cannot begin at slot ${first}: ${[why, ...untold].join('; ')}`;

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { depositNews } from '../../src/ledger/news.ts';
+import { isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+function isAnyBlock(method: string): boolean {
+  return method === 'getBlock';
+}
+
+/** What the scan has on record of a deposit whose block one of three nodes shows with this time, and the true time. */
+async function toldTimes(
+  time: Json,
+  isLie: (method: string, params: Json) => boolean = isAnyBlock,
+): Promise<readonly [unknown, bigint]> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 7_000_000n);
+  room.finalize();
+  nodes.liar.edit = (method, params, answer) => {
+    if (isLie(method, params) && answer.result) answer.result.blockTime = time;
+    return answer;
+  };
+  await room.scanAll(new DepositScanner(room.deps(nodes.pool)));
+  const [deposit] = await room.depositsOf(wallet);
+  const { ledger } = room.localnet.controls.chain;
+  const [block] = ledger.range(Number(deposit?.slot), Number(deposit?.slot), undefined, () => true);
+  return [deposit?.time, BigInt(block?.time ?? -1)];
+}
+
+describe('the time of a block, as one node tells it', () => {
+  it.each([
+    ['beyond any date', 9_000_000_000_000_000],
+    ['beyond 64 bits', '9999999999999999999'],
+    ['before 1970', -1],
+    ['no number', 'now'],
+    ['unknown', null],
+    ['another one', 1],
+  ])('holds up nothing, and is not believed: %s', async (_name, time) => {
+    for (const isLie of [isAnyBlock, isWholeBlock]) {
+      const [told, true_] = await toldTimes(time, isLie);
+      expect(told).toBe(true_);
+    }
+  });
+
+  it('that is on record as no date is told as unknown', async () => {
+    await toldTimes(1);
+    const [event] = await room.ledger.depositFeed.events(0n, 1, {});
+    if (event === undefined) throw new Error('no event');
+    const deposit = { ...event.deposit, time: 9_000_000_000_000_000n };
+    expect(depositNews({ ...event, deposit }, true)?.data).toMatchObject({ blockTime: null });
+  });
+});

@@ -1,0 +1,86 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import type { ScanRoom } from './scan-room.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a liar edits whatever a node answers
+export type Json = any;
+
+/** Edits an answer; `params` are those of the question. */
+export type Edit = (method: string, params: Json, answer: Json) => Json | Promise<Json>;
+
+const HONEST: Edit = (_method, _params, answer) => answer;
+
+/** A node behind a proxy that edits its answers. */
+export class LyingProxy {
+  edit = HONEST;
+  /** The methods that it was asked. */
+  asked: string[] = [];
+  readonly #target: string;
+  readonly #server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const question = JSON.parse(Buffer.concat(parts).toString());
+    const { method, params } = question;
+    this.asked.push(method);
+    const answer = await rpc(this.#target, question);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(await this.edit(method, params, answer)));
+  });
+
+  constructor(target: string) {
+    this.#target = target;
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((ready) => this.#server.listen(0, '127.0.0.1', ready));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  beHonest(): void {
+    this.edit = HONEST;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+}
+
+/** What a node answers by itself. */
+export async function rpc(url: string, question: Json): Promise<Json> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...question }),
+  });
+  return answer.json();
+}
+
+/** A pool of the nodes of a room, the first of which lies as `liar.edit` says, until the end of the test. */
+export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly pool: NodePool } {
+  let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;
+  const use = () => {
+    if (opened === undefined) throw new Error('the liar starts before the first test');
+    return opened;
+  };
+  beforeAll(async () => {
+    const [first = '', ...others] = room.localnet.rpcUrls;
+    const liar = new LyingProxy(first);
+    opened = { liar, pool: await openNodePool([await liar.start(), ...others]) };
+  });
+  afterEach(() => use().liar.beHonest());
+  afterAll(async () => {
+    await opened?.pool.close();
+    await opened?.liar.close();
+  });
+  return {
+    get liar() {
+      return use().liar;
+    },
+    get pool() {
+      return use().pool;
+    },
+  };
+}

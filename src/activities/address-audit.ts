@@ -14,7 +14,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
-import { derivedAccountsOf, type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
+import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
+import type { Shown } from './testimonies.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -102,7 +103,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
     unread: unread.length,
-    why: `no node shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
+    why: `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
   };
 }
 
@@ -120,14 +121,14 @@ async function accountsOf(
   return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
 }
 
-function arrivalsAt(address: string, found: readonly Listed[]): readonly Arrived[] {
+function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {
   return found.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-async function repair({ ledger, matcher }: AuditDeps, found: readonly Listed[]): Promise<void> {
+async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();
   const blocks = found.map(({ slot, time, finding }) => ({

@@ -23,7 +23,7 @@ export interface AuditReport {
   readonly found: number;
   /** How many of them the record still has, or still lacks. */
   readonly remaining: number;
-  /** Transactions, and histories of addresses, that no node shows: nothing is said of them, and the audit is not done. */
+  /** Transactions that no quorum of nodes shows alike, and histories that none lists: nothing is said of them, and the audit is not done. */
   readonly unread: number;
 }
 

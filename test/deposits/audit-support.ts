@@ -1,12 +1,13 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
+import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
 import type { ScanRoom } from './scan-room.ts';
 
 /** The whole audit, page by page, as its workflow does it. */
-export function auditIn(room: ScanRoom, order: AuditOrder): Promise<AuditReport> {
-  const activities = createAddressAudit(room.deps());
+export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
+  const activities = createAddressAudit(room.deps(pool));
   return new MockActivityEnvironment().run(async () => {
     const pages: AuditedPage[] = [];
     do pages.push(await activities.auditPage(order, pages.at(-1)?.next ?? null));
@@ -15,6 +16,14 @@ export function auditIn(room: ScanRoom, order: AuditOrder): Promise<AuditReport>
     await activities.closeAudit(order, report);
     return report;
   });
+}
+
+/** The audits that the record waits for. */
+export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
+  const orders: AuditOrder[] = [];
+  const startAudit = async (order: AuditOrder) => void orders.push(order);
+  await startDueAudits({ ledger, runs: { startAudit } });
+  return orders;
 }
 
 /** The subjects of the open alerts of a kind. */

@@ -12,7 +12,6 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
@@ -20,21 +19,14 @@ import { deriveAta } from '../../src/solana/ata.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
+import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
 
 const audit = (order: AuditOrder) => auditIn(room, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
-
-/** The audits that the record waits for. */
-async function dueAudits(): Promise<readonly AuditOrder[]> {
-  const orders: AuditOrder[] = [];
-  const startAudit = async (order: AuditOrder) => void orders.push(order);
-  await startDueAudits({ ledger: room.ledger, runs: { startAudit } });
-  return orders;
-}
+const dueAudits = () => dueAuditsIn(room);
 
 function newSignature(): string {
   return base58.encode(Keypair.generate().secretKey);

@@ -5,7 +5,6 @@ import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.
 import type { NodePool } from '../rpc/pool.ts';
 import { reachedBy } from '../wallet-history.ts';
 import { unionOf, type WalletListing, type WalletLists } from '../wallet-lists.ts';
-import { fetchTransaction, type ShownTransaction } from './fetch.ts';
 
 /** Nodes, and what of their lists has been read. */
 export interface ListedNodes {
@@ -64,16 +63,6 @@ async function listingsOfAll(
     return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-}
-
-/** A finalized transaction that nodes list, from any that shows it; null where none does now. */
-export async function listedTransaction(pool: NodePool, signature: string): Promise<ShownTransaction | null> {
-  const shown = await pool.second(
-    '',
-    (node) => fetchTransaction(node, signature),
-    (transaction) => transaction !== null,
-  );
-  return shown?.answer ?? null;
 }
 
 /** The token accounts that a wallet owns now, under both programs, as any node names them. Throws as `NodePool.read` does. */

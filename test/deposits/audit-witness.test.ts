@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditOrder } from '../../src/domain/audit.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { auditIn, dueAuditsIn } from './audit-support.ts';
+import { useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const lies = useLiar(room);
+
+const LAMPORTS = 7_000_000n;
+
+/** A wallet that was paid before anybody watched it, and is imported with that past. */
+async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
+  await room.scanAll(room.scanner());
+  const wallet = newAddress();
+  await room.localnet.airdrop(wallet, LAMPORTS);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return { wallet, order: await imported(wallet) };
+}
+
+async function imported(wallet: string): Promise<AuditOrder> {
+  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
+  const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
+  if (order === undefined) throw new Error('an audit is due');
+  return order;
+}
+
+async function stateOf(wallet: string): Promise<string | undefined> {
+  return (await room.ledger.addresses.byAddress(wallet))?.state;
+}
+
+async function judged(wallet: string): Promise<readonly (readonly [bigint, string])[]> {
+  await room.confirm();
+  return (await room.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
+}
+
+describe('an audit that one node of three lies to', () => {
+  it('finds what came, though it shows that nothing did', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getTransaction' && answer.result)
+        answer.result.meta.postBalances = answer.result.meta.preBalances;
+      return answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+    expect(await stateOf(wallet)).toBe('used');
+  });
+
+  it('puts what came into its own slot, whatever slot it says', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getTransaction' && answer.result) answer.result.slot -= 1;
+      return answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+  });
+
+  it('is not done by what it alone shows', async () => {
+    const { wallet, order } = await importedWithPast();
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    room.localnet.controls.clearFaults();
+    expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+  });
+});

@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { BlockHeader, Movement } from '../domain/deposit.ts';
-import type { Verdict } from '../domain/witness.ts';
+import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
 import { markUsed } from './deposit-addresses.ts';
@@ -13,7 +13,7 @@ export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' 
 
 /** What a quorum of nodes shows of a deposit, as it was on record when they were asked. */
 export interface Confirmation {
-  readonly row: Pick<Selectable<Tables['deposit']>, 'id' | 'amount' | 'reason'>;
+  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & Told;
   readonly verdict: Verdict;
 }
 
@@ -70,6 +70,7 @@ export async function changeDeposits(
     .from(givenRows('deposit', rows))
     .set((row) => ({
       amount: row.ref('given.amount'),
+      wallet: row.ref('given.wallet'),
       state: row.ref('given.state'),
       reason: row.ref('given.reason'),
       time: row.ref('given.time'),
@@ -83,7 +84,7 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/** A deposit that a quorum has judged; undefined where another one was faster, or it is not on record as it was when they were asked. */
+/** A deposit that a quorum has judged, which then is its wallet's; undefined where another one was faster, or it is not on record as it was when they were asked. */
 export async function endDeposit(
   trx: Transaction<Tables>,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
@@ -93,20 +94,20 @@ export async function endDeposit(
     .updateTable('deposit')
     .set({ ...told, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
+    .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
     .where('reason', 'is not distinct from', before.reason)
     .where('state', '=', 'pending')
     .where('finalizedAt', 'is not', null)
     .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
-  if (ended === undefined || (before.amount === told.amount && before.reason === told.reason)) return ended;
+  if (ended === undefined || isAlike(before, told)) return ended;
   await markUsed(trx, ended.reason === 'internal' ? [] : [ended.wallet]);
   const { signature, account, asset } = ended;
-  const words = ({ amount, reason }: typeof before): string => `${amount} as ${reason ?? 'a deposit'}`;
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} show ${words(told)} of ${asset} at ${account}, the scan was shown ${words(before)}`,
+    message: `${by.join(', ')} show ${inWords({ ...told, asset, account })}, the scan was shown ${inWords({ ...before, asset, account })}`,
     details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
   });
   return ended;

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
 import { finalizedKey } from '../domain/deposit-key.ts';
+import { inWords } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
@@ -91,7 +92,7 @@ function alarmOf({ known, arrival }: Mismatch): Alarm {
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${arrival.amount} of ${asset} at ${account}; ${known.amount} are on record`,
+    message: `block ${slot}, read again, shows ${inWords(arrival)}; on record: ${inWords(known)}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
   };
 }

@@ -58,6 +58,11 @@ export async function rpc(url: string, question: Json): Promise<Json> {
   return answer.json();
 }
 
+/** True for the question for a block with what its transactions did. */
+export function isWholeBlock(method: string, params: Json): boolean {
+  return method === 'getBlock' && params[1]?.transactionDetails !== 'signatures';
+}
+
 /** A pool of the nodes of a room, the first of which lies as `liar.edit` says, until the end of the test. */
 export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly pool: NodePool } {
   let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;

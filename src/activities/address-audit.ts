@@ -46,14 +46,15 @@ export function createAddressAudit(deps: AuditDeps) {
       });
     },
 
-    /** Puts on record that every part of the audit is done; one that does not repair, or that could not read all, settles nothing. */
+    /** Puts on record that every part of the audit is done; one that does not repair, or could not read all, or began in another record, settles nothing. */
     async closeAudit(
-      { address, cause, from, to, repair: repaired }: AuditOrder,
+      { address, cause, from, to, repair: repaired, record }: AuditOrder,
       { unread }: Pick<AuditReport, 'unread'>,
     ): Promise<void> {
-      if (!repaired || unread > 0) return;
-      if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
-      if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
+      if (!repaired || unread > 0 || record === undefined) return;
+      if (cause === 'import' && address !== null)
+        await ledger.addresses.markAudited(address, BigInt(from), record);
+      if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to), record);
     },
   };
 }

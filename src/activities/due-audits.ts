@@ -17,6 +17,7 @@ const AT_ONCE = 100;
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();
   if (cursor === null) return 0;
+  const record = await ledger.continuity.record();
   const gaps = (await ledger.gaps.toAudit(AT_ONCE)).map(
     ({ fromSlot, toSlot }): AuditOrder => ({
       address: null,
@@ -24,6 +25,7 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
       to: toSlot.toString(),
       repair: true,
       cause: 'gap',
+      record,
     }),
   );
   const imports = (await ledger.addresses.toAudit(AT_ONCE)).flatMap((row): AuditOrder[] => {
@@ -31,7 +33,7 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
     // Watched from ahead of the cursor on, where ranges are staged: their blocks are to be committed first.
     if (row.since === null || to > cursor.slot) return [];
     const from = row.since;
-    return [{ address: row.address, from: `${from}`, to: `${to}`, repair: true, cause: 'import' }];
+    return [{ address: row.address, from: `${from}`, to: `${to}`, repair: true, cause: 'import', record }];
   });
   const due = [...gaps, ...imports];
   for (const order of due) await runs.startAudit(order);

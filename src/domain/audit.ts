@@ -12,6 +12,8 @@ export interface AuditOrder extends ScanRange {
   readonly repair: boolean;
   /** `import`: what is found is no alarm, as nobody could have scanned it; at the end the address may be assigned. */
   readonly cause: 'import' | 'gap' | 'operator';
+  /** The name of the record that waits for it: no other one may call it done. None waits for an operator's. */
+  readonly record?: string;
 }
 
 /** What an audit came to. */

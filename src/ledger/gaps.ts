@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { type BlockName, isSameBlock } from '../domain/scan-walk.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
+import { isRecord } from './doubt.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /** Slots after the cursor with blocks that no node shows. Its last block, at `toSlot`, is known from its child. */
@@ -122,14 +123,18 @@ export class Gaps {
     }));
   }
 
-  async markAudited(from: bigint, to: bigint): Promise<void> {
-    await this.#db
-      .updateTable('scanGap')
-      .set({ auditedAt: sql<Date>`now()` })
-      .where('fromSlot', '=', from)
-      .where('toSlot', '=', to)
-      .where('state', '=', 'closed')
-      .where('auditedAt', 'is', null)
-      .execute();
+  /** What every address got in the gap is on the record of that name; nothing in another one: see `DepositAddresses.markAudited`. */
+  async markAudited(from: bigint, to: bigint, record: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) return;
+      await trx
+        .updateTable('scanGap')
+        .set({ auditedAt: sql<Date>`now()` })
+        .where('fromSlot', '=', from)
+        .where('toSlot', '=', to)
+        .where('state', '=', 'closed')
+        .where('auditedAt', 'is', null)
+        .execute();
+    });
   }
 }

@@ -1,4 +1,7 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
@@ -31,10 +34,44 @@ async function stateOf(wallet: string): Promise<string | undefined> {
   return (await room.ledger.addresses.byAddress(wallet))?.state;
 }
 
+async function isDue(wallet: string): Promise<boolean | undefined> {
+  return (await room.ledger.addresses.byAddress(wallet))?.auditDue;
+}
+
 async function judged(wallet: string): Promise<readonly (readonly [bigint, string])[]> {
   await room.confirm();
   return (await room.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
 }
+
+describe('an audit that runs over a restore of the record', () => {
+  it('ends nothing in the one that lacks what it found: that is looked for anew', async () => {
+    const { wallet, order } = await importedWithPast();
+    const { db, continuity } = room.ledger;
+    await continuity.pulse();
+    const activities = createAddressAudit(room.deps());
+    const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+    const page = await run(() => activities.auditPage(order, null));
+    expect(page).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    // A backup from before this page.
+    await sql`delete from deposit_event where deposit_id in (select id from deposit where wallet = ${wallet})`.execute(
+      db,
+    );
+    await sql`delete from deposit where wallet = ${wallet}`.execute(db);
+    await sql`update deposit_address set state = 'auditing' where address = ${wallet}`.execute(db);
+    await sql`update continuity set identity = 'the old primary'`.execute(db);
+    await run(() => activities.closeAudit(order, page));
+    expect(await isDue(wallet)).toBe(true);
+    await continuity.quarantine(1n, null);
+    await continuity.heal(1n);
+    await run(() => activities.closeAudit(order, page));
+    expect(await isDue(wallet)).toBe(true);
+    const [anew] = await dueAuditsIn(room);
+    expect(anew).toMatchObject({ address: wallet });
+    expect(await auditIn(room, anew ?? order)).toMatchObject({ found: 1, remaining: 0 });
+    expect(await isDue(wallet)).toBe(false);
+    await sql`delete from continuity`.execute(db);
+  });
+});
 
 describe('an audit that one node of three lies to', () => {
   it('finds what came, though it shows that nothing did', async () => {

@@ -9,9 +9,9 @@ import {
   differencesBetween,
   NOTHING_AUDITED,
 } from '../domain/audit.ts';
-import { DomainError, isDomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import type { AuditedWallets, Slots } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
 import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
@@ -39,30 +39,50 @@ export function createAddressAudit(deps: AuditDeps) {
     auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       return beating(async () => {
         const all = order.address === null;
-        const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
+        const addresses = all
+          ? await ledger.gaps.unaudited(slotsOf(order), after, ADDRESSES_OF_A_PAGE)
+          : [order.address];
         const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
+        if (all && order.record !== undefined)
+          await ledger.gaps.noteAudited(slotsOf(order), auditedOf(addresses, parts), order.record);
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
         return { ...allOf(parts), next };
       });
     },
 
-    /** Puts on record that every part of the audit is done; one that does not repair, or could not read all, or began in another record, settles nothing. */
+    /**
+     * Puts on record that every part of the audit is done. One that does not repair, or began in another record, settles nothing; nor does
+     * that of one address which could not read all. After that of a gap only those that it could not read are asked for again.
+     */
     async closeAudit(
-      { address, cause, from, to, repair: repaired, record }: AuditOrder,
+      { address, cause, record, ...order }: AuditOrder,
       { unread }: Pick<AuditReport, 'unread'>,
     ): Promise<void> {
-      if (!repaired || unread > 0 || record === undefined) return;
-      if (cause === 'import' && address !== null)
-        await ledger.addresses.markAudited(address, BigInt(from), record);
-      if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to), record);
+      if (!order.repair || record === undefined) return;
+      const slots = slotsOf(order);
+      if (address === null) await ledger.gaps.markAudited(slots, record);
+      else if (cause === 'import' && unread === 0)
+        await ledger.addresses.markAudited(address, slots.from, record);
     },
+  };
+}
+
+function slotsOf({ from, to }: Pick<AuditOrder, 'from' | 'to'>): Slots {
+  return { from: BigInt(from), to: BigInt(to) };
+}
+
+function auditedOf(addresses: readonly string[], parts: readonly AuditReport[]): AuditedWallets {
+  const isDone = (index: number): boolean => parts[index]?.unread === 0;
+  return {
+    audited: addresses.filter((_, index) => isDone(index)),
+    unread: addresses.filter((_, index) => !isDone(index)),
   };
 }
 
 /** {@link auditOne}, and where nodes do not show all of it the alert that says so. */
 async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder): Promise<AuditReport> {
   const { alerts } = deps.ledger;
-  const { unread, why, ...report } = await auditOne(deps, address, order).catch(unlisted);
+  const { unread, why, ...report } = await auditOne(deps, address, order).catch(asUnread);
   if (unread === 0) {
     await alerts.close('audit_incomplete', address);
   } else {
@@ -77,16 +97,15 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
   return { ...report, unread };
 }
 
-/** Nodes that do not list are answered for; whatever else fails is not. */
-function unlisted(error: unknown): PartialReport {
-  if (isDomainError(error, 'NoHealthyNode') || isDomainError(error, 'NodeFault') || error instanceof RpcError)
-    return { ...NOTHING_AUDITED, unread: 1, why: error.message };
-  throw error;
+/** Whatever fails for one address fails for it alone; but a list that is not read to its end is read on by the next try. */
+function asUnread(error: unknown): PartialReport {
+  if (isDomainError(error, 'Unavailable')) throw error;
+  return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
 }
 
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {
   const { ledger } = deps;
-  const [from, to] = [BigInt(order.from), BigInt(order.to)];
+  const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const { listed: found, unread } = await listedFor(deps, await accountsOf(deps, address, before), from, to);
   if (order.repair) await repair(deps, found);

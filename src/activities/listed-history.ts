@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { historyOf, type ListedNodes } from '../solana/scan/history.ts';
+import { historyOf, isNowhere, type ListedNodes } from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 import { agreedTransaction, type Shown } from './testimonies.ts';
 
@@ -9,7 +9,7 @@ export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
 }
 
-/** What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike. */
+/** What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike, nor denies. */
 export interface ListedHistory {
   readonly listed: readonly Shown[];
   readonly unread: readonly string[];
@@ -34,15 +34,16 @@ export async function listedFor(
   from: bigint,
   to: bigint,
 ): Promise<ListedHistory> {
-  const signatures = new Set<string>();
+  const places = new Map<string, Set<bigint>>();
   for (const account of accounts)
-    for (const { signature } of await historyOf(deps, account, from, to)) signatures.add(signature);
+    for (const { signature, slot } of await historyOf(deps, account, from, to))
+      places.set(signature, (places.get(signature) ?? new Set()).add(slot));
   const judge = await deps.matcher.judge();
   const unread: string[] = [];
-  const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
+  const read = await pLimit(AT_ONCE).map([...places], async ([signature, slots]) => {
     const agreed = await agreedTransaction(deps.pool, signature, judge);
     if (agreed !== null) return [agreed.shown];
-    unread.push(signature);
+    if (!(await isNowhere(deps.pool, signature, slots))) unread.push(signature);
     return [];
   });
   return { listed: read.flat(), unread };

@@ -101,9 +101,24 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /** Those whose time before they were watched is still to be audited, the first imported first. */
+  /** Those whose time before they were watched is still to be audited: first those that nobody has tried, then those tried the longest ago. */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
-    return this.#rows().where('auditDue', '=', true).orderBy('position').limit(limit).execute();
+    return this.#rows()
+      .where('auditDue', '=', true)
+      .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+  }
+
+  /** The audits of these have been started: others come first in the next round. */
+  async noteTried(addresses: readonly string[]): Promise<void> {
+    await this.#db
+      .updateTable('depositAddress')
+      .set({ auditTriedAt: sql<Date>`now()` })
+      .where('address', '=', anyOf(addresses))
+      .where('auditDue', '=', true)
+      .execute();
   }
 
   /**

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { base58 } from '@scure/base';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -28,6 +30,10 @@ async function imported(wallet: string): Promise<AuditOrder> {
   const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
   if (order === undefined) throw new Error('an audit is due');
   return order;
+}
+
+function listed(signature: string, slot: number) {
+  return { signature, slot, err: null, memo: null, blockTime: 1, confirmationStatus: 'finalized' };
 }
 
 async function stateOf(wallet: string): Promise<string | undefined> {
@@ -94,6 +100,44 @@ describe('an audit that one node of three lies to', () => {
     };
     expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+  });
+
+  it('comes to an end though it lists what never was', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const order = await imported(wallet);
+    const never = base58.encode(randomBytes(64));
+    lies.liar.edit = (method, _params, answer) =>
+      method === 'getSignaturesForAddress' ? { ...answer, result: [listed(never, 2)] } : answer;
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 0, unread: 0 });
+    expect(await stateOf(wallet)).toBe('free');
+  });
+
+  it('comes to an end though it lists what is no signature', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) =>
+      method === 'getSignaturesForAddress' ? { ...answer, result: [listed('none', 2)] } : answer;
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 1, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+    expect(await stateOf(wallet)).toBe('used');
+  });
+
+  it('is not ended by its word that it has the history, and that nothing came', async () => {
+    const { wallet, order } = await importedWithPast();
+    const first = Number(order.to) + 1;
+    const { controls } = room.localnet;
+    for (const node of [1, 2]) {
+      controls.setFault(node, 'getFirstAvailableBlock', { kind: 'result', result: first });
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    }
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getFirstAvailableBlock') return { ...answer, result: 0 };
+      return method === 'getSignaturesForAddress' ? { ...answer, result: [] } : answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    expect(await stateOf(wallet)).toBe('auditing');
+    controls.clearFaults();
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
   });
 
   it('is not done by what it alone shows', async () => {

@@ -28,7 +28,7 @@ export interface Change {
   readonly isNews: boolean;
 }
 
-/** A finalized deposit of which something else is read than what is on record. */
+/** A finalized deposit of which something else is read than what is on record, or anything where it was rejected. */
 export interface Mismatch {
   readonly known: KnownDeposit;
   readonly arrival: Arrival;
@@ -37,7 +37,7 @@ export interface Mismatch {
 /** What arrivals make of the record. */
 export interface Merge {
   readonly added: readonly Arrival[];
-  /** Announced ones that are finalized now, and unconfirmed ones of which something else is read. */
+  /** Announced ones that are finalized now, unconfirmed ones of which something else is read, and rejected ones that are read again. */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }
@@ -45,7 +45,7 @@ export interface Merge {
 /**
  * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
  * changed since change nothing. Whose it is, its amount, and with them its reason, may be put right until a quorum has confirmed it,
- * and never after that.
+ * and never after that. One that was rejected waits for a quorum anew.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
@@ -65,11 +65,11 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
           arrival,
           isNews: notice.state === 'dropped' || notice.amount !== arrival.amount,
         });
-    } else if (before.state !== 'pending') {
-      if (before.amount !== arrival.amount) mismatches.push({ known: before, arrival });
-    } else if (!isAlike(before, arrival)) {
+    } else if (before.state === 'dropped' || (before.state === 'pending' && !isAlike(before, arrival))) {
       mismatches.push({ known: before, arrival });
       changed.set(before.id, { id: before.id, arrival, isNews: true });
+    } else if (before.state !== 'pending' && before.amount !== arrival.amount) {
+      mismatches.push({ known: before, arrival });
     }
   }
   return { added: [...added.values()], changed: [...changed.values()], mismatches };

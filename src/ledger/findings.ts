@@ -89,10 +89,11 @@ async function recordArrivals(
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
+  const before = state === 'dropped' ? 'it was rejected' : `on record: ${inWords(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${inWords(arrival)}; on record: ${inWords(known)}`,
+    message: `block ${slot}, read again, shows ${inWords(arrival)}; ${before}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
   };
 }

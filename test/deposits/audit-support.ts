@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { base58 } from '@scure/base';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
@@ -50,4 +52,9 @@ export async function closedGapIn(room: ScanRoom, pay: () => Promise<unknown>): 
 export async function openAlertsIn(room: ScanRoom, kind: AlertKind): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
+}
+
+/** Of no transaction. */
+export function newSignature(): string {
+  return base58.encode(randomBytes(64));
 }

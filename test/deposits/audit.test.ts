@@ -1,4 +1,3 @@
-import { base58 } from '@scure/base';
 import {
   createBurnInstruction,
   createCloseAccountInstruction,
@@ -19,7 +18,7 @@ import { deriveAta } from '../../src/solana/ata.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
-import { auditIn, closedGapIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
+import { auditIn, closedGapIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -27,10 +26,6 @@ const room = useScanRoom();
 const audit = (order: AuditOrder) => auditIn(room, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 const dueAudits = () => dueAuditsIn(room);
-
-function newSignature(): string {
-  return base58.encode(Keypair.generate().secretKey);
-}
 
 /** A wallet that got SOL and tokens in blocks which the scan has passed without knowing it. */
 async function paidUnseen(): Promise<string> {
@@ -92,10 +87,10 @@ describe('an address that was imported with a past', () => {
         [room.localnet.mint.address, 7_000_000n],
       ]),
     );
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     expect((await room.ledger.addresses.byAddress(unused))?.state).toBe('free');
     expect(await dueAudits()).toEqual([]);
     expect(await room.confirm()).toBe(2);
+    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     for (const order of orders) expect((await audit(order)).differences).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
@@ -150,6 +145,7 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ unread: 1, found: 0 });
     controls.clearFaults();
     expect(await audit(order)).toMatchObject({ unread: 0, found: 2, remaining: 0 });
+    await room.confirm();
     expect(await stateOf(wallet)).toBe('used');
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
@@ -165,8 +161,10 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
-    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
     controls.clearFaults();
+    await room.confirm();
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');
     expect(await dueAudits()).toEqual([]);

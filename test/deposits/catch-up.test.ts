@@ -48,7 +48,7 @@ describe('a scan that is far behind', () => {
     await room.chainLength();
   });
 
-  it('joins no further than its ranges link, and leaves the rest to be read again', async () => {
+  it('joins no further than its ranges link, and leaves the rest to be read again (private-channels #129 and #145)', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 12);

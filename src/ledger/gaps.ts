@@ -140,7 +140,11 @@ export class Gaps {
    * once each has been asked for, those of which nodes did not show all.
    */
   async unaudited(slots: Slots, after: string | null, limit: number): Promise<readonly string[]> {
-    const gap = await this.#db.selectFrom('scanGap').select('walkedAt').where(isGap(slots)).executeTakeFirst();
+    const gap = await this.#db
+      .selectFrom('scanGap')
+      .select('walkedAt')
+      .where(isGap(slots))
+      .executeTakeFirst();
     const isWalked = gap !== undefined && gap.walkedAt !== null;
     const all = sql`select address as wallet from watched_wallet`;
     const unread = sql`select wallet from gap_unread_wallet where ${isGap(slots)}`;

@@ -1,14 +1,14 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import type { ScanRoom } from './scan-room.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: a liar edits whatever a node answers
-export type Json = any;
+/** Whatever a node answers. */
+export type Json = ReturnType<typeof JSON.parse>;
 
-/** Edits an answer; `params` are those of the question. */
-export type Edit = (method: string, params: Json, answer: Json) => Json | Promise<Json>;
+/** Edits an answer, or says another one; `params` are those of the question. */
+export type Edit = (method: string, params: Json, answer: Json) => unknown;
 
 const HONEST: Edit = (_method, _params, answer) => answer;
 
@@ -18,16 +18,7 @@ export class LyingProxy {
   /** The methods that it was asked. */
   asked: string[] = [];
   readonly #target: string;
-  readonly #server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const question = JSON.parse(Buffer.concat(parts).toString());
-    const { method, params } = question;
-    this.asked.push(method);
-    const answer = await rpc(this.#target, question);
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(await this.edit(method, params, answer)));
-  });
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   constructor(target: string) {
     this.#target = target;
@@ -45,6 +36,17 @@ export class LyingProxy {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((done) => this.#server.close(done));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const question = JSON.parse(Buffer.concat(parts).toString());
+    const { method, params } = question;
+    this.asked.push(method);
+    const answer = await rpc(this.#target, question);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(await this.edit(method, params, answer)));
   }
 }
 

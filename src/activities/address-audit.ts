@@ -11,12 +11,14 @@ import {
   NOTHING_AUDITED,
 } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
+import type { AuditedWallets, Slots } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { RpcError } from '../solana/rpc/errors.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
-import { derivedAccountsOf, type HistoryDeps, type Listed, listedFor } from './listed-history.ts';
+import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
 import { isForeseen } from './scan-alarms.ts';
+import type { Shown } from './testimonies.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -40,22 +42,43 @@ export function createAddressAudit(deps: AuditDeps) {
     auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       return beating(async () => {
         const all = order.address === null;
-        const addresses = all ? await ledger.watched.page(after, ADDRESSES_OF_A_PAGE) : [order.address];
+        const addresses = all
+          ? await ledger.gaps.unaudited(slotsOf(order), after, ADDRESSES_OF_A_PAGE)
+          : [order.address];
         const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
+        if (all && order.record !== undefined)
+          await ledger.gaps.noteAudited(slotsOf(order), auditedOf(addresses, parts), order.record);
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
         return { ...allOf(parts), next };
       });
     },
 
-    /** Puts on record that every part of the audit is done; one that does not repair, or that could not read all, settles nothing. */
+    /**
+     * Puts on record that every part of the audit is done. One that does not repair, or began in another record, settles nothing; nor does
+     * that of one address which could not read all. After that of a gap only those that it could not read are asked for again.
+     */
     async closeAudit(
-      { address, cause, from, to, repair: repaired }: AuditOrder,
+      { address, cause, record, ...order }: AuditOrder,
       { unread }: Pick<AuditReport, 'unread'>,
     ): Promise<void> {
-      if (!repaired || unread > 0) return;
-      if (cause === 'import' && address !== null) await ledger.addresses.markAudited(address, BigInt(from));
-      if (cause === 'gap') await ledger.gaps.markAudited(BigInt(from), BigInt(to));
+      if (!order.repair || record === undefined) return;
+      const slots = slotsOf(order);
+      if (address === null) await ledger.gaps.markAudited(slots, record);
+      else if (cause === 'import' && unread === 0)
+        await ledger.addresses.markAudited(address, slots.from, record);
     },
+  };
+}
+
+function slotsOf({ from, to }: Pick<AuditOrder, 'from' | 'to'>): Slots {
+  return { from: BigInt(from), to: BigInt(to) };
+}
+
+function auditedOf(addresses: readonly string[], parts: readonly AuditReport[]): AuditedWallets {
+  const isDone = (index: number): boolean => parts[index]?.unread === 0;
+  return {
+    audited: addresses.filter((_, index) => isDone(index)),
+    unread: addresses.filter((_, index) => !isDone(index)),
   };
 }
 
@@ -77,11 +100,14 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
   return { ...report, unread };
 }
 
-/** Nodes that do not list leave one address unread, and so does what nobody has foreseen; what keeps all from being read is thrown. */
+/**
+ * Whatever fails for one address leaves that one unread, and no other. But what the next try goes on with is thrown: a list that is not
+ * read to its end, a database that is away.
+ */
 function leftUnread(error: unknown): PartialReport {
-  if (isDomainError(error, 'NoHealthyNode') || isDomainError(error, 'NodeFault') || error instanceof RpcError)
-    return { ...NOTHING_AUDITED, unread: 1, why: error.message };
-  if (isForeseen(error) || cancellationSignal().aborted) throw error;
+  if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
+    throw error;
+  if (isForeseen(error)) return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
   log.error('an audit failed', { error });
   const why = `that fails for a reason that nobody has foreseen: ${messageOf(error)}`;
   return { ...NOTHING_AUDITED, unread: 1, why };
@@ -89,7 +115,7 @@ function leftUnread(error: unknown): PartialReport {
 
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {
   const { ledger } = deps;
-  const [from, to] = [BigInt(order.from), BigInt(order.to)];
+  const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const { listed: found, unread } = await listedFor(deps, await accountsOf(deps, address, before), from, to);
   if (order.repair) await repair(deps, found);
@@ -107,7 +133,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
     unread: unread.length,
-    why: `no node shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
+    why: `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`,
   };
 }
 
@@ -125,14 +151,14 @@ async function accountsOf(
   return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
 }
 
-function arrivalsAt(address: string, found: readonly Listed[]): readonly Arrived[] {
+function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {
   return found.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-async function repair({ ledger, matcher }: AuditDeps, found: readonly Listed[]): Promise<void> {
+async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();
   const blocks = found.map(({ slot, time, finding }) => ({

@@ -1,17 +1,14 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import type { Inflow } from '../domain/deposit.ts';
-import { finalizedKey } from '../domain/deposit-key.ts';
 import { isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
 import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposit-writing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { fetchTransaction } from '../solana/scan/fetch.ts';
 import { Backoff } from './backoff.ts';
 import type { DepositMatcher, Judge } from './deposit-matcher.ts';
+import { agreedTransaction, arrivalIn, type Shown, shownBy } from './testimonies.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
@@ -19,12 +16,6 @@ export interface ConfirmDeps {
   readonly matcher: DepositMatcher;
   /** A deposit that is final for so long and still unconfirmed is an alarm. Default two minutes. */
   readonly patienceMs?: number;
-}
-
-/** What a transaction brought to us, as one node shows it. */
-interface Shown {
-  readonly slot: bigint;
-  readonly inflows: readonly Inflow[];
 }
 
 interface Heard {
@@ -109,41 +100,19 @@ export class DepositConfirmer {
   /** What nodes show: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
   async #ask(judge: Judge, signature: string): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
-    const ask = (node: SolanaNode): Promise<Shown | null> => shownBy(node, signature, judge);
-    const { answer: shown = null, nodes = [] } = (await pool.agreed(ask, isSameShown)) ?? {};
-    if (shown !== null) return nodes.map((node) => ({ node, shown }));
-    const answers = await pool.all(ask);
+    const agreed = await agreedTransaction(pool, signature, judge);
+    if (agreed !== null) return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
+    const answers = await pool.all((node) => shownBy(node, signature, judge));
     return answers.flatMap(({ node, result }) =>
       result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
 }
 
-async function shownBy(node: SolanaNode, signature: string, judge: Judge): Promise<Shown | null> {
-  const shown = await fetchTransaction(node, signature);
-  if (shown === null) return null;
-  const { inflows } = await judge(shown.transaction);
-  return { slot: shown.slot, inflows };
-}
-
 function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {
   const groups = new Map<string, DepositRow[]>();
   for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);
   return [...groups];
-}
-
-function isSameShown(one: Shown | null, other: Shown | null): boolean {
-  if (one === null || other === null || one.inflows.length !== other.inflows.length) return false;
-  return one.inflows.every((inflow) => {
-    const same = arrivalIn(other, { ...inflow, slot: one.slot });
-    return same !== null && isAlike(inflow, same);
-  });
-}
-
-/** What was shown in the place of an arrival: in its slot and transaction, at its account. */
-function arrivalIn({ slot, inflows }: Shown, sought: Inflow & { readonly slot: bigint }): Inflow | null {
-  const key = finalizedKey(sought);
-  return inflows.find((inflow) => finalizedKey({ ...inflow, slot }) === key) ?? null;
 }
 
 function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {

@@ -1,24 +1,17 @@
 import pLimit from 'p-limit';
-import type { BlockFinding } from '../domain/deposit.ts';
 import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { historyOf, type ListedNodes, listedTransaction } from '../solana/scan/history.ts';
+import { historyOf, isNowhere, type ListedNodes } from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
+import { agreedTransaction, type Shown } from './testimonies.ts';
 
 export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
 }
 
-/** A finalized transaction that nodes list, and what it means for the wallets on record. */
-export interface Listed {
-  readonly slot: bigint;
-  readonly time: bigint | null;
-  readonly finding: BlockFinding;
-}
-
-/** What could be read, and the transactions that nodes list and none shows. */
+/** What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike, nor denies. */
 export interface ListedHistory {
-  readonly listed: readonly Listed[];
+  readonly listed: readonly Shown[];
   readonly unread: readonly string[];
 }
 
@@ -41,19 +34,17 @@ export async function listedFor(
   from: bigint,
   to: bigint,
 ): Promise<ListedHistory> {
-  const signatures = new Set<string>();
+  const places = new Map<string, Set<bigint>>();
   for (const account of accounts)
-    for (const { signature } of await historyOf(deps, account, from, to)) signatures.add(signature);
+    for (const { signature, slot } of await historyOf(deps, account, from, to))
+      places.set(signature, (places.get(signature) ?? new Set()).add(slot));
   const judge = await deps.matcher.judge();
   const unread: string[] = [];
-  const read = await pLimit(AT_ONCE).map([...signatures], async (signature) => {
-    const shown = await listedTransaction(deps.pool, signature);
-    if (shown === null) {
-      unread.push(signature);
-      return [];
-    }
-    const { slot, time, transaction } = shown;
-    return [{ slot, time, finding: await judge(transaction) }];
+  const read = await pLimit(AT_ONCE).map([...places], async ([signature, slots]) => {
+    const agreed = await agreedTransaction(deps.pool, signature, judge);
+    if (agreed !== null) return [agreed.shown];
+    if (!(await isNowhere(deps.pool, signature, slots))) unread.push(signature);
+    return [];
   });
   return { listed: read.flat(), unread };
 }

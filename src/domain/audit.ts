@@ -12,6 +12,8 @@ export interface AuditOrder extends ScanRange {
   readonly repair: boolean;
   /** `import`: what is found is no alarm, as nobody could have scanned it; at the end the address may be assigned. */
   readonly cause: 'import' | 'gap' | 'operator';
+  /** The name of the record that waits for it: no other one may call it done. None waits for an operator's. */
+  readonly record?: string;
 }
 
 /** What an audit came to. */
@@ -23,7 +25,7 @@ export interface AuditReport {
   readonly found: number;
   /** How many of them the record still has, or still lacks. */
   readonly remaining: number;
-  /** Transactions, and histories of addresses, that no node shows: nothing is said of them, and the audit is not done. */
+  /** Transactions that no quorum of nodes shows alike, and histories that none lists: nothing is said of them, and the audit is not done. */
   readonly unread: number;
 }
 

@@ -10,9 +10,7 @@ export interface Testimony {
 }
 
 /** What a quorum makes of an arrival. */
-export interface Verdict {
-  readonly amount: bigint;
-  readonly reason: NotCreditedReason | null;
+export interface Verdict extends Told {
   /** The nodes that show it so. */
   readonly by: readonly string[];
 }
@@ -25,16 +23,16 @@ const OF_OUR_TERMS: ReadonlySet<NotCreditedReason> = new Set([
 ]);
 
 /**
- * What at least `quorum` nodes show alike; null where too few do. Where that is what is on record, the reason on record stands: our own
- * terms are judged once, when the block is read. To another wallet than the one on record nothing is moved here.
+ * What at least `quorum` nodes show alike, whose it is included; null where too few do. Where that is what is on record, the reason on
+ * record stands: our own terms are judged once, when the block is read.
  */
 export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quorum: number): Verdict | null {
   for (const { arrival } of testimonies) {
-    if (arrival === null || arrival.wallet !== onRecord.wallet) continue;
+    if (arrival === null) continue;
     const by = testimonies.filter((other) => other.arrival !== null && isAlike(other.arrival, arrival));
     if (by.length < quorum) continue;
-    const { amount, reason } = isAlike(onRecord, arrival) ? onRecord : arrival;
-    return { amount, reason, by: by.map(({ node }) => node) };
+    const { wallet, amount, reason } = isAlike(onRecord, arrival) ? onRecord : arrival;
+    return { wallet, amount, reason, by: by.map(({ node }) => node) };
   }
   return null;
 }
@@ -46,6 +44,18 @@ export function isAlike(one: Told, other: Told): boolean {
     one.amount === other.amount &&
     toldByChain(one.reason) === toldByChain(other.reason)
   );
+}
+
+/** An arrival for people. */
+export function inWords({
+  amount,
+  asset,
+  account,
+  wallet,
+  reason,
+}: Told & Pick<Inflow, 'asset' | 'account'>): string {
+  const at = account === wallet ? account : `${account} of ${wallet}`;
+  return `${amount} of ${asset} at ${at}${reason === null ? '' : ` as ${reason}`}`;
 }
 
 function toldByChain(reason: NotCreditedReason | null): NotCreditedReason | null {

@@ -45,7 +45,7 @@ const ReportBody = z
     differences: z.array(DifferenceBody).readonly(),
     found: z.int().meta({ description: 'How many differences there were; `differences` lists some' }),
     remaining: z.int().meta({ description: 'How many of them are not repaired' }),
-    unread: z.int().meta({ description: 'What no node shows now; 0 where the audit is whole' }),
+    unread: z.int().meta({ description: 'What no quorum of nodes shows now; 0 where the audit is whole' }),
   })
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 

@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
-import { GENERATION } from './continuity.ts';
 import { type AttemptState, type Database, type Tables, violates } from './database.ts';
+import { GENERATION } from './doubt.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {
   landFee,

@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 import { doubtFree } from './deposit-addresses.ts';
 import { renumber } from './deposit-feed.ts';
-import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS } from './doubt.ts';
+import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './doubt.ts';
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
 export interface Gap {
@@ -33,6 +33,11 @@ export class Continuity {
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update
       set seen_at = now() where ${UNBROKEN}`.execute(this.#db);
     return gapOf(this.#db);
+  }
+
+  /** Names the record as it is: what is put in its place has another name, and so has what it is once the gap has healed. */
+  async record(): Promise<string> {
+    return (await this.#db.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow()).record;
   }
 
   /**
@@ -168,6 +173,3 @@ export async function isQuarantine(trx: Transaction<Tables>, height: bigint): Pr
     .executeTakeFirst();
   return row !== undefined;
 }
-
-/** Of the record as it is: what is written now has seen the end of so many gaps. */
-export const GENERATION = sql<number>`coalesce((select generation from continuity), 0)`;

@@ -4,7 +4,7 @@ import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
-import { refuseInDoubt } from './doubt.ts';
+import { isRecord, refuseInDoubt } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import { watch } from './watched.ts';
 
@@ -107,20 +107,41 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /** Those whose time before they were watched is still to be audited, the first imported first. */
+  /** Those whose time before they were watched is still to be audited: first those that nobody has tried, then those tried the longest ago. */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
-    return this.#rows().where('auditDue', '=', true).orderBy('position').limit(limit).execute();
+    return this.#rows()
+      .where('auditDue', '=', true)
+      .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
+      .orderBy('position')
+      .limit(limit)
+      .execute();
   }
 
-  /** What came from `since` on is on record: the address is free, unless something came, or it is to be audited from earlier by now. */
-  async markAudited(address: string, since: bigint): Promise<void> {
+  /** The audits of these have been started: others come first in the next round. */
+  async noteTried(addresses: readonly string[]): Promise<void> {
     await this.#db
       .updateTable('depositAddress')
-      .set({ auditDue: false, state: insteadOf('auditing', 'free') })
-      .where('address', '=', address)
-      .where('since', '=', since)
+      .set({ auditTriedAt: sql<Date>`now()` })
+      .where('address', '=', anyOf(addresses))
       .where('auditDue', '=', true)
       .execute();
+  }
+
+  /**
+   * What came from `since` on is on the record of that name: the address is free, unless something came, or it is to be audited from
+   * earlier by now. Nothing in another record, which a backup may have taken back to before the audit.
+   */
+  async markAudited(address: string, since: bigint, record: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) return;
+      await trx
+        .updateTable('depositAddress')
+        .set({ auditDue: false, state: insteadOf('auditing', 'free') })
+        .where('address', '=', address)
+        .where('since', '=', since)
+        .where('auditDue', '=', true)
+        .execute();
+    });
   }
 
   /** An operator knows that no user has what {@link doubtFree} kept back, and says why. Answers how many may be assigned again, now or once audited. */

@@ -1,5 +1,6 @@
 import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../domain/deposit.ts';
 import { announcedKey, finalizedKey } from '../domain/deposit-key.ts';
+import { isAlike } from '../domain/witness.ts';
 
 /** An inflow and the finalized block that it came in; `blockhash` null where only its transaction could be had. */
 export type Arrival = Inflow &
@@ -12,6 +13,7 @@ export interface KnownDeposit {
   readonly slot: bigint;
   readonly blockhash: string | null;
   readonly account: string;
+  readonly wallet: string;
   readonly asset: string;
   readonly amount: bigint;
   readonly state: DepositState;
@@ -26,7 +28,7 @@ export interface Change {
   readonly isNews: boolean;
 }
 
-/** A finalized deposit of which another amount is read than the one on record, or any where it was rejected. */
+/** A finalized deposit of which something else is read than what is on record, or anything where it was rejected. */
 export interface Mismatch {
   readonly known: KnownDeposit;
   readonly arrival: Arrival;
@@ -35,15 +37,15 @@ export interface Mismatch {
 /** What arrivals make of the record. */
 export interface Merge {
   readonly added: readonly Arrival[];
-  /** Announced ones that are finalized now, unconfirmed ones of which another amount is read, and rejected ones that are read again. */
+  /** Announced ones that are finalized now, unconfirmed ones of which something else is read, and rejected ones that are read again. */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }
 
 /**
  * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
- * changed since change nothing. Its amount may be put right until a quorum has confirmed it, and never after that. One that was rejected
- * waits for a quorum anew.
+ * changed since change nothing. Whose it is, its amount, and with them its reason, may be put right until a quorum has confirmed it,
+ * and never after that. One that was rejected waits for a quorum anew.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
@@ -63,17 +65,11 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
           arrival,
           isNews: notice.state === 'dropped' || notice.amount !== arrival.amount,
         });
-    } else if (before.state === 'dropped') {
+    } else if (before.state === 'dropped' || (before.state === 'pending' && !isAlike(before, arrival))) {
       mismatches.push({ known: before, arrival });
       changed.set(before.id, { id: before.id, arrival, isNews: true });
-    } else if (before.amount !== arrival.amount) {
+    } else if (before.state !== 'pending' && before.amount !== arrival.amount) {
       mismatches.push({ known: before, arrival });
-      if (before.state === 'pending')
-        changed.set(before.id, {
-          id: before.id,
-          arrival: { ...arrival, reason: before.reason },
-          isNews: true,
-        });
     }
   }
   return { added: [...added.values()], changed: [...changed.values()], mismatches };

@@ -26,6 +26,8 @@ interface DepositAddressTable {
   since: bigint | null;
   /** What came from `since` on is still to be looked for. */
   auditDue: Generated<boolean>;
+  /** When that was last begun; null where it never was. */
+  auditTriedAt: Date | null;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
 }
@@ -70,7 +72,15 @@ interface ScanGapTable {
   endedAt: Date | null;
   who: string | null;
   why: string | null;
+  /** Every wallet has been asked for over the gap; the wallets of which nodes did not show all are in `gapUnreadWallet`. */
+  walkedAt: Date | null;
   auditedAt: Date | null;
+}
+
+interface GapUnreadWalletTable {
+  fromSlot: bigint;
+  toSlot: bigint;
+  wallet: string;
 }
 
 interface ScanPauseTable {
@@ -207,6 +217,7 @@ export interface DepositTables {
   scanCursor: ScanCursorTable;
   block: BlockTable;
   scanGap: ScanGapTable;
+  gapUnreadWallet: GapUnreadWalletTable;
   scanPause: ScanPauseTable;
   rescan: RescanTable;
   stagedRange: StagedRangeTable;

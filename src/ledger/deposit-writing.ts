@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { BlockHeader, Movement } from '../domain/deposit.ts';
-import type { Verdict } from '../domain/witness.ts';
+import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
@@ -13,7 +13,7 @@ export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' 
 
 /** What a quorum of nodes shows of a deposit, as it was on record when they were asked. */
 export interface Confirmation {
-  readonly row: Pick<Selectable<Tables['deposit']>, 'id' | 'amount' | 'reason'>;
+  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & Told;
   readonly verdict: Verdict;
 }
 
@@ -80,7 +80,7 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/** A deposit that a quorum has judged; undefined where another one was faster, or it is not on record as it was when they were asked. */
+/** A deposit that a quorum has judged, which then is its wallet's; undefined where another one was faster, or it is not on record as it was when they were asked. */
 export async function endDeposit(
   trx: Transaction<Tables>,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
@@ -90,6 +90,7 @@ export async function endDeposit(
     .updateTable('deposit')
     .set({ ...told, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
+    .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
     .where('reason', 'is not distinct from', before.reason)
     .where('state', '=', 'pending')
@@ -99,13 +100,12 @@ export async function endDeposit(
   if (ended === undefined) return undefined;
   // What we moved ourselves, such as a first balance for an address, tells nobody of it.
   if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
-  if (before.amount === told.amount && before.reason === told.reason) return ended;
+  if (isAlike(before, told)) return ended;
   const { signature, account, asset } = ended;
-  const words = ({ amount, reason }: typeof before): string => `${amount} as ${reason ?? 'a deposit'}`;
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} show ${words(told)} of ${asset} at ${account}, the scan was shown ${words(before)}`,
+    message: `${by.join(', ')} show ${inWords({ ...told, asset, account })}, the scan was shown ${inWords({ ...before, asset, account })}`,
     details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
   });
   return ended;

@@ -21,6 +21,18 @@ export const DOUBT = sql<string | null>`(select identity || ' ' || extract(epoch
   where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})
     and pg_postmaster_start_time() > seen_at))`;
 
+/** Of the record as it is: what is written now has seen the end of so many gaps. */
+export const GENERATION = sql<number>`coalesce((select generation from continuity), 0)`;
+
+export const RECORD = sql<string>`${IDENTITY} || '/' || ${GENERATION}`;
+
+/** Whether what was written to the record of this name is in this one, too; the answer binds until the transaction ends. */
+export async function isRecord(trx: Transaction<Tables>, name: string): Promise<boolean> {
+  if (await isInDoubt(trx)) return false;
+  const { record } = await trx.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow();
+  return record === name;
+}
+
 /** Whether the record may have lost rows for good; the answer binds until the transaction ends. */
 export async function isInDoubt(trx: Transaction<Tables>): Promise<boolean> {
   await trx.selectFrom('continuity').select('one').forShare().executeTakeFirst();

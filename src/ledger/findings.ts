@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
 import { finalizedKey } from '../domain/deposit-key.ts';
+import { inWords } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
@@ -88,11 +89,11 @@ async function recordArrivals(
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
-  const before = state === 'dropped' ? 'it was rejected' : `${known.amount} are on record`;
+  const before = state === 'dropped' ? 'it was rejected' : `on record: ${inWords(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${arrival.amount} of ${asset} at ${account}; ${before}`,
+    message: `block ${slot}, read again, shows ${inWords(arrival)}; ${before}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
   };
 }

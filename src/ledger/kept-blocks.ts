@@ -60,7 +60,7 @@ async function neededFrom(trx: Transaction<Tables>): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
     (select min(blockhash_slot) from nonce_upkeep where state in ('prepared', 'signed')),
-    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and audited_at is null)),
+    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
     (select min(since) from deposit_address where state = 'auditing'),
     (select min(from_slot) from rescan)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;

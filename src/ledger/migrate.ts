@@ -17,6 +17,7 @@ import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
 import { phantoms } from './migrations/0019-phantoms.ts';
 import { announcedSlots } from './migrations/0020-announced-slots.ts';
+import { auditTurns } from './migrations/0021-audit-turns.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -37,6 +38,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0017-reconciliation': reconciliation,
   '0019-phantoms': phantoms,
   '0020-announced-slots': announcedSlots,
+  '0021-audit-turns': auditTurns,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

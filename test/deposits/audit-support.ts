@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { base58 } from '@scure/base';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
+import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
+import type { Slots } from '../../src/ledger/gaps.ts';
 import type { ScanRoom } from './scan-room.ts';
 
 /** The whole audit, page by page, as its workflow does it. */
-export function auditIn(room: ScanRoom, order: AuditOrder): Promise<AuditReport> {
-  const activities = createAddressAudit(room.deps());
+export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
+  const activities = createAddressAudit(room.deps(pool));
   return new MockActivityEnvironment().run(async () => {
     const pages: AuditedPage[] = [];
     do pages.push(await activities.auditPage(order, pages.at(-1)?.next ?? null));
@@ -17,6 +19,33 @@ export function auditIn(room: ScanRoom, order: AuditOrder): Promise<AuditReport>
     await activities.closeAudit(order, report);
     return report;
   });
+}
+
+/** The audits that the record waits for. */
+export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
+  const orders: AuditOrder[] = [];
+  const startAudit = async (order: AuditOrder) => void orders.push(order);
+  await startDueAudits({ ledger, runs: { startAudit } });
+  return orders;
+}
+
+/** The slots of a gap that was closed by hand: no node showed its blocks, in which somebody `paid`, until now. */
+export async function closedGapIn(room: ScanRoom, pay: () => Promise<unknown>): Promise<Slots> {
+  const { ledger, localnet } = room;
+  const { controls } = localnet;
+  await room.scanAll(room.scanner());
+  const from = controls.produceSlot();
+  await pay();
+  const to = controls.produceSlot();
+  room.finalize();
+  for (const node of localnet.rpcUrls.keys()) controls.setFault(node, 'getBlock', { kind: 'hole', from, to });
+  await room.scanAll(room.scanner());
+  const gap = await room.openGap();
+  const slots = { from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n };
+  await ledger.gaps.close({ ...slots, who: 'operator', why: 'lost' });
+  await room.scanAll(room.scanner());
+  controls.clearFaults();
+  return slots;
 }
 
 /** The subjects of the open alerts of a kind. */

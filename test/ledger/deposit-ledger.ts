@@ -65,8 +65,8 @@ export async function commit(
 
 /** What a quorum shows of a deposit: what is on record, or something else. */
 export function shown(row: Confirmation['row'], verdict: Partial<Verdict> = {}): Confirmation {
-  const { amount, reason } = row;
-  return { row, verdict: { amount, reason, by: ['first', 'second'], ...verdict } };
+  const { wallet, amount, reason } = row;
+  return { row, verdict: { wallet, amount, reason, by: ['first', 'second'], ...verdict } };
 }
 
 /** A quorum shows every deposit as it is on record. */

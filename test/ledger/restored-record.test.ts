@@ -76,7 +76,7 @@ describe('in a record that was restored', () => {
     await addresses.import([{ address: ANN, path: 'm' }], 40n, { keptBack: true });
     expect(await watched.among([ANN])).toEqual(new Map([[ANN, 'deposit']]));
     expect(await addresses.toAudit(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
-    await addresses.markAudited(ANN, 40n);
+    await addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
     expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
   });
 

@@ -74,7 +74,7 @@ describe('a gap', () => {
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({
       rows: [{ slot: 104n, blockhash: null }],
     });
-    await use.ledger.gaps.markAudited(101n, 109n);
+    await use.ledger.gaps.markAudited({ from: 101n, to: 109n }, await use.ledger.continuity.record());
     expect(await use.ledger.gaps.toAudit(10)).toEqual([]);
   });
 });

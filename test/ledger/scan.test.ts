@@ -215,7 +215,7 @@ describe('reading old blocks again', () => {
       ['deposit_mismatch', `s-${ANN}-2`],
       ['deposit_mismatch', `s-${ANN}-1`],
     ]);
-    const younger = { id: oldest.id + 1n, reason: null };
+    const younger = { id: oldest.id + 1n, wallet: ANN, reason: null };
     expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 2n })])).toEqual([]);
     expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 9n })])).toHaveLength(1);
   });

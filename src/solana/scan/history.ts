@@ -1,11 +1,15 @@
+import { base58 } from '@scure/base';
 import { DomainError } from '../../domain/errors.ts';
 import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
+import { NodeFault } from '../rpc/errors.ts';
 import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { reachedBy } from '../wallet-history.ts';
-import { unionOf, type WalletListing, type WalletLists } from '../wallet-lists.ts';
-import { fetchTransaction, type ShownTransaction } from './fetch.ts';
+import type { WalletListing, WalletLists } from '../wallet-lists.ts';
+import { transactionIn } from './denial.ts';
+
+const SIGNATURE_BYTES = 64;
 
 /** Nodes, and what of their lists has been read. */
 export interface ListedNodes {
@@ -19,9 +23,9 @@ interface Listing extends WalletListing {
 }
 
 /**
- * Every finalized transaction that names `account` in these slots, as at least a quorum of nodes lists them together, one of which still
- * has its history from `from` on: an empty list, or one that ends early, is never the end by the word of nodes that forgot. Throws
- * NoHealthyNode where too few nodes list, or none from so early on.
+ * Every finalized transaction that names `account` in these slots, as nodes list them together, a quorum of which still has its history
+ * from `from` on: an empty list, or one that ends early, is never the end by the word of nodes that forgot, nor of one alone. One that
+ * nodes list in several slots is there with each. Throws NoHealthyNode where too few nodes list from so early on.
  */
 export async function historyOf(
   { pool, lists }: ListedNodes,
@@ -31,21 +35,19 @@ export async function historyOf(
 ): Promise<readonly WalletSignature[]> {
   const found = new Map<string, WalletSignature>();
   for (let above = from - 1n; above < to; ) {
-    const listings = await listingsOfAll({ pool, lists }, account, above, (signature) =>
-      found.has(signature),
-    );
+    const listings = await listingsOfAll({ pool, lists }, account, above);
+    const whole = listings.filter(({ historyFrom }) => historyFrom <= above + 1n);
     const covered = reachedBy(
       pool.quorum,
-      listings.map(({ coveredTo }) => coveredTo),
+      whole.map(({ coveredTo }) => coveredTo),
     );
-    if (covered === null || covered <= above)
-      throw new DomainError('NoHealthyNode', `no quorum of nodes lists ${account} above slot ${above}`);
-    if (!listings.some(({ historyFrom }) => historyFrom <= above + 1n))
-      throw new DomainError(
-        'NoHealthyNode',
-        `no node has the history of ${account} from slot ${above + 1n} on`,
-      );
-    for (const entry of unionOf(listings)) if (entry.slot <= to) found.set(entry.signature, entry);
+    if (covered === null || covered <= above) {
+      const lacks = whole.length < listings.length ? 'has the history of' : 'lists';
+      const message = `no quorum of nodes ${lacks} ${account} from slot ${above + 1n} on`;
+      throw new DomainError('NoHealthyNode', message);
+    }
+    for (const entry of listings.flatMap(({ entries }) => entries))
+      if (entry.slot <= to) found.set(`${entry.signature}/${entry.slot}`, entry);
     above = covered;
   }
   return [...found.values()];
@@ -56,24 +58,42 @@ async function listingsOfAll(
   { pool, lists }: ListedNodes,
   account: string,
   above: bigint,
-  known: (signature: string) => boolean,
 ): Promise<readonly Listing[]> {
   const answers = await pool.all(async (node) => {
-    const listing = await lists.ofNode(node, account, above, known);
+    const listing = await lists.ofNode(node, account, above, () => false);
+    if (!listing.entries.every(({ signature }) => isSignature(signature)))
+      throw new NodeFault(node.name, `getSignaturesForAddress: lists for ${account} what is no signature`);
     // Asked last: what the node has forgotten by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/** A finalized transaction that nodes list, from any that shows it; null where none does now. */
-export async function listedTransaction(pool: NodePool, signature: string): Promise<ShownTransaction | null> {
-  const shown = await pool.second(
-    '',
-    (node) => fetchTransaction(node, signature),
-    (transaction) => transaction !== null,
-  );
-  return shown?.answer ?? null;
+function isSignature(text: string): boolean {
+  try {
+    return base58.decode(text).length === SIGNATURE_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * True where no transaction of this name is in any of these finalized slots: for each, a quorum of nodes shows its block without the
+ * transaction, or that there is none. Nodes that show nothing of a slot deny nothing.
+ */
+export async function isNowhere(
+  pool: NodePool,
+  signature: string,
+  slots: Iterable<bigint>,
+): Promise<boolean> {
+  for (const slot of slots) {
+    const denied = await pool.agreed(
+      (node) => transactionIn(node, { signature, slot }),
+      (one, other) => one === 'absent' && other === 'absent',
+    );
+    if (denied === null) return false;
+  }
+  return true;
 }
 
 /** The token accounts that a wallet owns now, under both programs, as any node names them. Throws as `NodePool.read` does. */

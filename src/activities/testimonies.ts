@@ -1,0 +1,72 @@
+import type { BlockFinding, Inflow } from '../domain/deposit.ts';
+import { finalizedKey } from '../domain/deposit-key.ts';
+import { isAlike } from '../domain/witness.ts';
+import type { SolanaNode } from '../solana/rpc/node.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { fetchTransaction } from '../solana/scan/fetch.ts';
+import type { Judge } from './deposit-matcher.ts';
+
+/** A finalized transaction, the slot and time (Unix seconds) of its block, and what it means for the wallets on record. */
+export interface Shown {
+  readonly slot: bigint;
+  readonly time: bigint | null;
+  readonly finding: BlockFinding;
+}
+
+/** A transaction as some nodes show it alike. */
+interface Agreed {
+  readonly shown: Shown;
+  readonly nodes: readonly string[];
+}
+
+/** A transaction as one node shows it; null where it shows none. Throws as `fetchTransaction` does. */
+export async function shownBy(node: SolanaNode, signature: string, judge: Judge): Promise<Shown | null> {
+  const shown = await fetchTransaction(node, signature);
+  if (shown === null) return null;
+  const { slot, time, transaction } = shown;
+  return { slot, time, finding: await judge(transaction) };
+}
+
+/** A transaction as a quorum of nodes shows it, each asked for it by itself; null where too few agree. */
+export async function agreedTransaction(
+  pool: NodePool,
+  signature: string,
+  judge: Judge,
+): Promise<Agreed | null> {
+  const agreed = await pool.agreed((node) => shownBy(node, signature, judge), isSameShown);
+  return agreed === null || agreed.answer === null ? null : { shown: agreed.answer, nodes: agreed.nodes };
+}
+
+/** What was shown in the place of an arrival: in its slot and transaction, at its account. */
+export function arrivalIn(
+  { slot, finding }: Shown,
+  sought: Inflow & { readonly slot: bigint },
+): Inflow | null {
+  const key = finalizedKey(sought);
+  return finding.inflows.find((inflow) => finalizedKey({ ...inflow, slot }) === key) ?? null;
+}
+
+/** True where both say that the same came and left in the same slot. Nodes may word an error, and forget a time, each as it likes. */
+function isSameShown(one: Shown | null, other: Shown | null): boolean {
+  if (one === null || other === null || one.slot !== other.slot) return false;
+  const [a, b] = [one.finding, other.finding];
+  return (
+    areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
+    areSame(a.outflows, b.outflows, (x, y) => isSamePlace(x, y) && x.amount === y.amount) &&
+    areSame(a.spends, b.spends, (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null))
+  );
+}
+
+function areSame<T>(
+  ones: readonly T[],
+  others: readonly T[],
+  isSame: (one: T, other: T) => boolean,
+): boolean {
+  return ones.length === others.length && ones.every((one) => others.some((other) => isSame(one, other)));
+}
+
+function isSamePlace(one: Place, other: Place): boolean {
+  return one.account === other.account && one.asset === other.asset && one.wallet === other.wallet;
+}
+
+type Place = Pick<Inflow, 'account' | 'asset' | 'wallet'>;

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { auditIn, openAlertsIn } from './audit-support.ts';
+import { isWholeBlock, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const lies = useLiar(room);
+
+/** A deposit of `right` that the block's node showed as one of `wrong`. */
+async function toldAsAnothers(): Promise<{ readonly right: string; readonly wrong: string }> {
+  const { mint } = room.localnet;
+  await room.scanAll(room.scanner());
+  const [right, wrong] = [await room.newDepositAddress(), await room.newDepositAddress()];
+  await room.localnet.mintTo(mint.address, right, 1n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  await room.confirm();
+  await room.localnet.mintTo(mint.address, right, 7n);
+  room.finalize();
+  lies.liar.edit = (method, params, answer) => {
+    if (isWholeBlock(method, params) && answer.result)
+      for (const { meta } of answer.result.transactions)
+        for (const entry of [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])])
+          if (entry.owner === right) entry.owner = wrong;
+    return answer;
+  };
+  await room.scanAll(new DepositScanner(room.deps(lies.pool)));
+  lies.liar.beHonest();
+  expect(await judgements(wrong)).toEqual([[7n, 'pending', 'not_associated_account']]);
+  return { right, wrong };
+}
+
+async function judgements(wallet: string) {
+  const rows = await room.depositsOf(wallet);
+  return rows.map(({ amount, state, reason }) => [amount, state, reason]);
+}
+
+describe('a node that names another wallet of ours as the owner', () => {
+  it('keeps no deposit from the user of the wallet that a quorum names', async () => {
+    const { right, wrong } = await toldAsAnothers();
+    const confirmer = new DepositConfirmer(room.deps(lies.pool));
+    expect(await confirmer.confirm()).toBe(1);
+    expect(await judgements(right)).toEqual([
+      [7n, 'final', null],
+      [1n, 'final', null],
+    ]);
+    expect(await judgements(wrong)).toEqual([]);
+    const [{ signature } = { signature: '' }] = await room.depositsOf(right);
+    expect(await openAlertsIn(room, 'deposit_mismatch')).toContain(signature);
+    expect((await room.ledger.addresses.byAddress(right))?.state).toBe('used');
+  });
+
+  it('is put right by an audit that comes before the quorum, too', async () => {
+    const { right, wrong } = await toldAsAnothers();
+    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const order = { address: right, from: '1', to, repair: true, cause: 'operator' } as const;
+    expect(await auditIn(room, order)).toMatchObject({ found: 1, remaining: 0 });
+    expect((await judgements(right))[0]).toEqual([7n, 'pending', null]);
+    await room.confirm();
+    expect((await judgements(right))[0]).toEqual([7n, 'final', null]);
+    expect(await judgements(wrong)).toEqual([]);
+  });
+});

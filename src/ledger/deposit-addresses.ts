@@ -1,10 +1,9 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { WHOLE } from '../domain/alerts.ts';
 import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
-import { closeAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { refuseInDoubt } from './doubt.ts';
+import { IS_SURE, releaseDoubtful, STATE } from './doubtful-addresses.ts';
 import { givenRows } from './given-rows.ts';
 import { watch } from './watched.ts';
 
@@ -20,7 +19,17 @@ export interface NewAddress {
 }
 
 const IMPORTED_AT_ONCE = 5_000;
-const DOUBTFUL = 'addresses_doubtful' as const;
+const SHOWN = [
+  'depositAddress.address',
+  'position',
+  'path',
+  'userRef',
+  'since',
+  'auditDue',
+  'createdAt',
+  'assignedAt',
+  'watchedAfter',
+] as const;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {
@@ -93,6 +102,7 @@ export class DepositAddresses {
       .selectFrom('depositAddress')
       .select('position')
       .where('state', '=', 'free')
+      .where(IS_SURE)
       .limit(atMost);
     const row = await this.#db
       .selectFrom(free.as('free'))
@@ -117,47 +127,18 @@ export class DepositAddresses {
       .execute();
   }
 
-  /** An operator knows that no user has what {@link doubtFree} kept back, and says why. Answers how many may be assigned again, now or once audited. */
+  /** An operator knows that no user has what is kept back since the record was restored, and says why; see {@link releaseDoubtful}. */
   async release(who: string, why: string): Promise<number> {
-    return this.#db.transaction().execute(async (trx) => {
-      const { numUpdatedRows } = await trx
-        .updateTable('depositAddress')
-        .set({ state: sql<'auditing' | 'free'>`case when audit_due then 'auditing' else 'free' end` })
-        .where('state', '=', 'doubtful')
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return 0;
-      const released = Number(numUpdatedRows);
-      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
-      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
-      await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
-      return released;
-    });
+    return releaseDoubtful(this.#db, who, why);
   }
 
   #rows() {
     return this.#db
       .selectFrom('depositAddress')
       .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
-      .selectAll('depositAddress')
-      .select('watchedWallet.watchedAfter');
+      .select(SHOWN)
+      .select(STATE.as('state'));
   }
-}
-
-/** Keeps back every address that nobody has: in the newer record that this one was put in the place of, users may have them. */
-export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
-  const { numUpdatedRows } = await trx
-    .updateTable('depositAddress')
-    .set({ state: 'doubtful' })
-    .where('state', 'in', ['auditing', 'free'])
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) return;
-  const message = `the record was restored: users may have some of ${numUpdatedRows} deposit addresses that nobody has in it. Import new ones; release these only if no address was given out after the backup`;
-  await raiseAlert(trx, {
-    kind: DOUBTFUL,
-    subject: WHOLE,
-    message,
-    details: { kept: Number(numUpdatedRows) },
-  });
 }
 
 /** Before the first block nobody would look for what is paid; the cursor stays until the transaction ends. */
@@ -173,6 +154,7 @@ async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<stri
     .selectFrom('depositAddress')
     .select('address')
     .where('state', '=', 'free')
+    .where(IS_SURE)
     .orderBy('position')
     .limit(1)
     .forUpdate()

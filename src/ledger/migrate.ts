@@ -15,6 +15,7 @@ import { doubtfulAddresses } from './migrations/0012-doubtful-addresses.ts';
 import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
+import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -33,6 +34,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015-witnessed-deposits': witnessedDeposits,
   '0016-ended-attempts': endedAttempts,
   '0017-reconciliation': reconciliation,
+  '0023-doubtful-positions': doubtfulPositions,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -5,6 +5,7 @@ import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { refuseInDoubt } from './doubt.ts';
 import { IS_SURE, releaseDoubtful, STATE } from './doubtful-addresses.ts';
 import { givenRows } from './given-rows.ts';
+import { ASSIGNED_NOW } from './ownership.ts';
 import { watch } from './watched.ts';
 
 /** A wallet made for users' deposits; `since` and `watchedAfter` are slots: what was before is to be audited in between. */
@@ -28,6 +29,7 @@ const SHOWN = [
   'auditDue',
   'createdAt',
   'assignedAt',
+  'assignedAfter',
   'watchedAfter',
 ] as const;
 
@@ -61,7 +63,7 @@ export class DepositAddresses {
   }
 
   /**
-   * The address of this user, a free one where the user has none. Throws NoFreeAddress; Unavailable before the scan has begun, as
+   * The address of this user, a free one where the user has none: what came to it before is nobody's. Throws NoFreeAddress; Unavailable before the scan has begun, as
    * what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
@@ -161,7 +163,7 @@ async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<stri
     .skipLocked();
   const taken = await trx
     .updateTable('depositAddress')
-    .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
+    .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: ASSIGNED_NOW })
     .where('address', '=', free)
     .returning('address')
     .executeTakeFirst();

@@ -9,6 +9,7 @@ import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { holdUnpaused } from './scan-pauses.ts';
+import { raiseUnowned } from './unowned.ts';
 
 /** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
 export class Deposits {
@@ -70,6 +71,10 @@ export class Deposits {
       for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
       const ended = all.flat();
       await appendEvents(trx, ended);
+      await raiseUnowned(
+        trx,
+        ended.map(({ id }) => id),
+      );
       await closeAlerts(trx, (row) =>
         row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ended.map(depositId)))]),
       );

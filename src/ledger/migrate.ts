@@ -16,6 +16,7 @@ import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
 import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
+import { assignedAfter } from './migrations/0024-assigned-after.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -35,6 +36,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-ended-attempts': endedAttempts,
   '0017-reconciliation': reconciliation,
   '0023-doubtful-positions': doubtfulPositions,
+  '0024-assigned-after': assignedAfter,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

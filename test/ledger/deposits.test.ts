@@ -124,6 +124,24 @@ describe('a deposit', () => {
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
+
+  it('that only one node called our own money is no later user’s', async () => {
+    await imported(use.ledger, ANN);
+    const [block] = chain(START, [inflow(ANN, 1n, { reason: 'internal' })]);
+    if (block === undefined) throw new Error('one block');
+    await commit(use.ledger, [block]);
+    await use.ledger.addresses.assign('user-1');
+    await commit(use.ledger, chain(block.header, [inflow(ANN, 2n)]), block.header);
+    const rows = await use.ledger.deposits.unconfirmed(9);
+    await use.ledger.deposits.confirm(rows.map((row) => shown(row, { reason: null })));
+    const { rows: deposits } = await use.ledger.deposits.list({ limit: 9 });
+    expect(deposits.map(({ amount, state, userRef }) => [amount, state, userRef])).toEqual([
+      [2n, 'final', 'user-1'],
+      [1n, 'final', null],
+    ]);
+    const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(alerts.map(({ kind }) => kind)).toContain('deposit_unowned');
+  });
 });
 
 describe('an announced deposit', () => {

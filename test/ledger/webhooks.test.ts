@@ -186,6 +186,22 @@ describe('the deliveries', () => {
     expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
   });
 
+  it('that is told nothing any more names its URL to no other', async () => {
+    const { db, webhooks } = use.ledger;
+    const { row } = await webhooks.put('https://hooks.example/T0/very-secret-token?key=1', ['deposit.*']);
+    const other = await webhooks.put(url(), ['*']);
+    await webhooks.disable(row.id, 'the receiver answered 410 Gone');
+    const heard = await db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .select('event.body')
+      .where('delivery.endpoint', '=', other.row.id)
+      .execute();
+    expect(heard).toHaveLength(1);
+    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is told nothing any more`);
+    expect(heard[0]?.body).not.toContain('secret');
+  });
+
   it('are refused for what is not there', async () => {
     const { webhooks } = use.ledger;
     for (const call of ['get', 'remove', 'enable', 'secretsOf'] as const)

@@ -94,7 +94,7 @@ const STATES: readonly unknown[] = [...GOING_ON, ...STANDING_STILL, ...UNTOLD, '
 /** Whether a report says how the scan stands: a signal may carry anything. */
 export function isScanStatus(report: unknown): report is ScanStatus {
   if (typeof report !== 'object' || report === null || !('state' in report)) return false;
-  const { since = null }: { readonly since?: unknown } = report;
+  const since = 'since' in report ? report.since : null;
   const isTime = typeof since === 'string' && !Number.isNaN(Date.parse(since));
   return STATES.includes(report.state) && (since === null || isTime);
 }

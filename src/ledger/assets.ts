@@ -42,10 +42,7 @@ export class Assets {
 }
 
 /** The row of the asset, with what the chain says of it now; it is locked. */
-async function listed(
-  trx: Transaction<Tables>,
-  { extensions, ...asset }: NewAsset,
-): Promise<AssetRow> {
+async function listed(trx: Transaction<Tables>, { extensions, ...asset }: NewAsset): Promise<AssetRow> {
   const row = await trx
     .insertInto('asset')
     .values({ ...asset, extensions: JSON.stringify(extensions) })

@@ -103,9 +103,7 @@ export class Deposits {
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
       const names = new Set(known.map(announcedKey));
-      const fresh = notices.filter(
-        (one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)),
-      );
+      const fresh = notices.filter((one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)));
       await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
     });
   }

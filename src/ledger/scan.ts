@@ -38,7 +38,7 @@ export class Scan {
     });
   }
 
-  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of what was read: an address that is given out now is nobody's there. */
+  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of the cursor. */
   async seen(tip: bigint): Promise<void> {
     await this.#db
       .updateTable('scanCursor')

@@ -58,7 +58,8 @@ describe('a scan that is far behind', () => {
     // Nothing is read meanwhile, and how far the chain is gets known all the same.
     await scanPauses.begin({ who: 'ops', why: 'to fall behind' });
     await worker().tryToPlan();
-    while ((await addresses.byAddress(wallet))?.state === 'free') await addresses.assign(`user-${newAddress()}`);
+    while ((await addresses.byAddress(wallet))?.state === 'free')
+      await addresses.assign(`user-${newAddress()}`);
     const userRef = (await addresses.byAddress(wallet))?.userRef;
     await scanPauses.end({ who: 'ops', why: 'seen' });
     await room.localnet.airdrop(wallet, 9_000_000n);

@@ -36,7 +36,10 @@ it('a pause keeps what nodes were asked about already from being confirmed or an
   await imported(use.ledger, wallet);
   await commit(use.ledger, chain(START, [inflow(wallet)]));
   const asked = (await use.other.deposits.unconfirmed(1)).map((row) => shown(row));
-  const confirmed = { header: childOf(childOf(START)), finding: { ...NOTHING, inflows: [inflow(wallet, 6n)] } };
+  const confirmed = {
+    header: childOf(childOf(START)),
+    finding: { ...NOTHING, inflows: [inflow(wallet, 6n)] },
+  };
   await use.ledger.scanPauses.begin(OPS);
   expect(await codeOf(use.other.deposits.confirm(asked))).toBe('ScanPaused');
   expect(await codeOf(use.other.deposits.announce([confirmed]))).toBe('ScanPaused');

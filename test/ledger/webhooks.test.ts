@@ -148,10 +148,7 @@ describe('the deliveries', () => {
     await told('deposit/both');
     const { event } = await nextOf(made[0]?.row.id ?? '', 'deposit/both');
     await Promise.all(
-      made.flatMap(({ row: { id } }) => [
-        deliveries.giveUp({ endpoint: id, event }),
-        webhooks.remove(id),
-      ]),
+      made.flatMap(({ row: { id } }) => [deliveries.giveUp({ endpoint: id, event }), webhooks.remove(id)]),
     );
     expect(await webhooks.list()).toEqual([]);
   });

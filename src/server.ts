@@ -1,5 +1,6 @@
 import { checkClusterName } from './domain/cluster.ts';
 import { buildApp } from './http/app.ts';
+import { AddressPool } from './ledger/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { meterAlerts } from './platform/alert-metrics.ts';
 import { dataConverter } from './platform/codec.ts';
@@ -15,6 +16,7 @@ import { openNodePool } from './solana/rpc/pool.ts';
 import { TtlCache } from './solana/ttl-cache.ts';
 
 const ALERTS_SHOWN_EVERY_MS = 15_000;
+const POOL_LOOKED_AT_EVERY_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -53,6 +55,12 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts, warn));
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
+  const pool = new AddressPool(ledger, addressLowWater);
+  const unlooked = (err: unknown) => log.warn({ err }, 'the free deposit addresses cannot be counted now');
+  open.add(
+    'address pool',
+    keepDoing(POOL_LOOKED_AT_EVERY_MS, () => pool.look(), unlooked),
+  );
   const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({
     ledger,

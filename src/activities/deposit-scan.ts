@@ -6,6 +6,7 @@ import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
+import { OutflowWitness } from './outflow-witness.ts';
 import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
@@ -24,10 +25,13 @@ export interface DepositScanDeps extends ScannerDeps {
 
 const POLL_MS = 400;
 const WAIT_MS = 2_000;
+/** Nobody waits for it as users do for a deposit. */
+const OUTFLOWS_EVERY_MS = 2_000;
 
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
   const confirmer = new DepositConfirmer(deps);
+  const outflows = new OutflowWitness(deps);
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
@@ -46,6 +50,7 @@ export function createDepositScan(deps: DepositScanDeps) {
         const [status] = await Promise.all([
           follow(beside, reporter, since),
           keepLooking(beside, 'confirming deposits', () => confirmer.confirm(end)),
+          keepLooking(beside, 'witnessing what left', () => outflows.witness(), OUTFLOWS_EVERY_MS),
           look(beside, 'pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
             ? [keepLooking(beside, 'announcing deposits', () => announcer.announce())]
@@ -156,10 +161,15 @@ function standOf(step: Step): Stand {
 }
 
 /** Does this again and again beside the scan. */
-async function keepLooking(beside: Beside, name: string, work: () => Promise<unknown>): Promise<void> {
+async function keepLooking(
+  beside: Beside,
+  name: string,
+  work: () => Promise<unknown>,
+  everyMs = beside.deps.pollMs ?? POLL_MS,
+): Promise<void> {
   while (!beside.end.aborted) {
     await look(beside, name, work);
-    await rest(beside.deps.pollMs ?? POLL_MS, beside.end);
+    await rest(everyMs, beside.end);
   }
 }
 

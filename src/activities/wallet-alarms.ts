@@ -53,7 +53,7 @@ export function landedThoughDead(id: string, n: number, signature: string, other
   return {
     kind: 'dead_attempt_landed',
     subject: id,
-    message: `attempt ${n} was proved dead, but the chain shows ${signature}; ${beside}`,
+    message: `attempt ${n} was given up as dead or failed, but the chain shows that ${signature} has landed; ${beside}`,
     details: { signature, n, others },
   };
 }

@@ -201,10 +201,7 @@ export class WalletWatch {
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.recordOf(signatures);
     const told = await ledger.alerts.everRaised('unknown_spend', signatures);
-    for (const { signature } of entries) {
-      const spend = recorded.get(signature);
-      if (spend !== undefined) await this.#judgeRecorded(wallet, signature, spend);
-    }
+    for (const [signature, spend] of recorded) await this.#judgeRecorded(wallet, signature, spend);
     const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
@@ -219,8 +216,17 @@ export class WalletWatch {
   }
 
   async #judgeRecorded(wallet: string, signature: string, recorded: RecordedSpend): Promise<void> {
-    const verdict = judgeSpend(wallet, [], recorded);
+    const isFailed = 'state' in recorded && recorded.state === 'failed';
+    const hasSucceeded = isFailed && (await this.#hasSucceeded(signature));
+    const verdict = judgeSpend(wallet, [], recorded, hasSucceeded);
     if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
+  }
+
+  /** True where any node shows it finalized without an error. */
+  async #hasSucceeded(signature: string): Promise<boolean> {
+    const answers = await this.#deps.chain.statuses([signature]);
+    const said = answers.flatMap(({ sightings }) => sightings);
+    return said.some((one) => one.kind === 'seen' && one.commitment === 'finalized' && one.error === null);
   }
 
   async #judgeStrange(wallet: string, entry: WalletSignature, parties: Parties): Promise<void> {
@@ -231,7 +237,7 @@ export class WalletWatch {
       await this.#takeFound(recorded, entry.signature);
       return this.#judgeRecorded(wallet, entry.signature, recorded);
     }
-    if (judgeSpend(wallet, parties.signers, null).kind === 'not_a_spend')
+    if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
       return this.#remember(entry.signature);
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
     const payees = await payeesOf(this.#deps.chain.pool, entry.signature, verifySignature);

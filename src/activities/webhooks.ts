@@ -1,8 +1,10 @@
 import type { AlertKind } from '../domain/alerts.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
+import type { ExplorerSettings } from '../domain/explorer.ts';
 import { type DeliveryKey, type DeliveryLine, type Patience, waitAfter } from '../domain/webhook.ts';
 import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { withLinks } from '../webhooks/links.ts';
 import { OwnFault } from '../webhooks/own-fault.ts';
 import type { Answer, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
@@ -11,6 +13,7 @@ import { notYet } from './failures.ts';
 export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
+  readonly explorer: ExplorerSettings;
 }
 
 /** What came of one try. `unsent`: by our own fault, so that it is none of the receiver's tries. */
@@ -82,11 +85,12 @@ export function createWebhookActivities(deps: WebhookDeps) {
 
 /** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */
 async function tell(
-  { ledger: { webhooks }, sender }: WebhookDeps,
+  { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
-  { id, url, body }: Due,
+  { id, url, body: facts }: Due,
 ): Promise<Outcome> {
   const at = new Date();
+  const body = withLinks(facts, explorer);
   let headers: Readonly<Record<string, string>>;
   try {
     headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));

@@ -5,13 +5,16 @@ import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { notNegative, positive } from './numbers.ts';
-import { type Output, run } from './output.ts';
+import { JSON_OPTION, type Output, run } from './output.ts';
 
 const DEFAULT_LIMIT = 50;
 
-/** `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. */
+/**
+ * `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. `reject` below it ends what
+ * a node made up.
+ */
 export function registerDeposits(program: Command): void {
-  program
+  const deposits = program
     .command('deposits')
     .description('list deposits, newest first; with --follow the feed of what becomes of them, for ever')
     .option('--address <wallet>', 'only those to this wallet')
@@ -28,6 +31,19 @@ export function registerDeposits(program: Command): void {
         if (options.follow !== true) return list(filter, options.limit, output);
         const after = options.after === undefined ? {} : { after: String(options.after) };
         return follow({ ...filter, ...after }, output);
+      }),
+    );
+  deposits
+    .command('reject')
+    .description('drop a pending deposit that a quorum of nodes denies now')
+    .argument('<id>')
+    .argument('<why>', 'for whoever asks later')
+    .option(...JSON_OPTION)
+    .action((id, why, _options, command) =>
+      run(command.optsWithGlobals(), async (output) => {
+        const deposit = await connect().deposits.reject(id, why);
+        output.result(deposit, renderDeposit(deposit));
+        return EXIT.ok;
       }),
     );
 }

@@ -1,18 +1,18 @@
-import type { Command } from '@commander-js/extra-typings';
-import type { Webhook, WebhookDelivery, WebhookTopic } from '../client/client.ts';
-import { WEBHOOK_TOPICS } from '../domain/webhook.ts';
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { DeliveryState, WebhookDelivery, WebhookStanding, WebhookTopic } from '../client/client.ts';
+import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
 import { inColumns } from './columns.ts';
 import { connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
+import { JSON_OPTION, type Output, run } from './output.ts';
 
 const SHOWN = 200;
 
-/** `sluice webhooks`, and `add`, `remove`, `rotate`, `enable`, `dead` and `replay` below it. */
+/** `sluice webhooks`, and `add`, `remove`, `rotate`, `enable`, `deliveries`, `dead` and `replay` below it. */
 export function registerWebhooks(program: Command): void {
   const webhooks = program
     .command('webhooks')
-    .description('list the endpoints that are told of events')
+    .description('list the endpoints that are told of events, and what they have not heard yet')
     .option(...JSON_OPTION)
     .action((options) =>
       run(options, async (output) => {
@@ -22,7 +22,7 @@ export function registerWebhooks(program: Command): void {
       }),
     );
   registerEndpoints(webhooks);
-  registerDeadLetters(webhooks);
+  registerDeliveries(webhooks);
 }
 
 // Options of the parent hold for its commands, too: `optsWithGlobals` reads --json wherever it stands.
@@ -73,19 +73,25 @@ function registerEndpoints(webhooks: Parent): void {
       );
 }
 
-function registerDeadLetters(webhooks: Parent): void {
+function registerDeliveries(webhooks: Parent): void {
+  webhooks
+    .command('deliveries')
+    .description('list events on their way to an endpoint, with their tries, newest first')
+    .argument('<id>')
+    .addOption(
+      new Option('--state <state>', 'only those').choices(DELIVERY_STATES).default('waiting' as const),
+    )
+    .option(...JSON_OPTION)
+    .action((id, { state }, command) =>
+      run(command.optsWithGlobals(), (output) => listDeliveries(id, state, output)),
+    );
   webhooks
     .command('dead')
     .description('list the events that an endpoint was not told in all their tries, newest first')
     .argument('<id>')
     .option(...JSON_OPTION)
     .action((id, _options, command) =>
-      run(command.optsWithGlobals(), async (output) => {
-        const page = await connect().webhooks.deliveries(id, { state: 'dead', limit: SHOWN });
-        const text = page.deliveries.length === 0 ? 'no dead letters' : renderDead(page.deliveries);
-        output.result(page, text);
-        return EXIT.ok;
-      }),
+      run(command.optsWithGlobals(), (output) => listDeliveries(id, 'dead', output)),
     );
   webhooks
     .command('replay')
@@ -115,23 +121,34 @@ function hoursOf(text: string): number {
   throw new UsageError('--keep-hours must be a whole number, 0 to 168');
 }
 
-function render(list: readonly Webhook[]): string {
-  const rows = list.map(({ id, url, events, disabledBecause }) => [
+async function listDeliveries(id: string, state: DeliveryState, output: Output): Promise<number> {
+  const page = await connect().webhooks.deliveries(id, { state, limit: SHOWN });
+  const none = state === 'dead' ? 'no dead letters' : `nothing ${state}`;
+  output.result(page, page.deliveries.length === 0 ? none : renderDeliveries(page.deliveries));
+  return EXIT.ok;
+}
+
+function render(list: readonly WebhookStanding[]): string {
+  const rows = list.map(({ id, url, events, disabledBecause, waiting, dead, lastError }) => [
     id,
     url,
     events.join(' '),
     disabledBecause === null ? 'on' : `off: ${disabledBecause}`,
+    String(waiting),
+    String(dead),
+    lastError ?? '',
   ]);
-  return inColumns([['id', 'url', 'events', 'state'], ...rows]).join('\n');
+  return inColumns([['id', 'url', 'events', 'state', 'waiting', 'dead', 'last error'], ...rows]).join('\n');
 }
 
-function renderDead(deliveries: readonly WebhookDelivery[]): string {
-  const rows = deliveries.map(({ event, type, entity, attempts, lastError }) => [
+function renderDeliveries(deliveries: readonly WebhookDelivery[]): string {
+  const rows = deliveries.map(({ event, type, entity, attempts, createdAt, lastError }) => [
     event,
     type,
     entity,
+    createdAt,
     String(attempts),
     lastError ?? '',
   ]);
-  return inColumns([['event', 'type', 'about', 'tries', 'last error'], ...rows]).join('\n');
+  return inColumns([['event', 'type', 'about', 'since', 'tries', 'last error'], ...rows]).join('\n');
 }

@@ -55,6 +55,7 @@ export type {
   WebhookDelivery,
   WebhookDeliveryPage,
   WebhookEventType,
+  WebhookStanding,
   WebhookTopic,
   WebhookWithSecret,
 } from './webhooks.ts';

@@ -122,6 +122,16 @@ export class DepositCalls {
     } while (cursor !== null);
   }
 
+  /**
+   * Drops one that a node made up: the API asks the nodes, and a quorum of them must deny it. May be repeated.
+   *
+   * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
+   */
+  reject(id: string, why: string): Promise<Deposit> {
+    const path = `/v1/deposits/${encodeURIComponent(id)}/reject`;
+    return this.#transport.call({ method: 'POST', path, body: { why } });
+  }
+
   /** What follows, or why the API cannot tell now. */
   async #look(
     query: Readonly<Record<string, string>>,

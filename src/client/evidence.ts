@@ -73,6 +73,8 @@ export interface AttemptEvidence {
   readonly statuses: readonly StatusAnswer[];
   /** Nodes that show the outcome which another one reports as finalized. */
   readonly outcomeConfirmedBy: readonly string[];
+  /** Those among them that show that it paid a fee: without one it was only included, and has not run. */
+  readonly chargedBy: readonly string[];
 }
 
 /** What the nodes say now of the one attempt that may still land. */

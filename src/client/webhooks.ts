@@ -20,6 +20,16 @@ export interface WebhookWithSecret extends Webhook {
   readonly secret: string | null;
 }
 
+/** An endpoint, and what it has not heard yet. */
+export interface WebhookStanding extends Webhook {
+  /** Events that wait for it. */
+  readonly waiting: number;
+  /** Dead letters. */
+  readonly dead: number;
+  /** What the newest failed try came to of an event that waits; null where none has failed. */
+  readonly lastError: string | null;
+}
+
 /** One event on its way to one endpoint. */
 export interface WebhookDelivery {
   /** Id of the event, the `webhook-id` of each try. */
@@ -52,9 +62,12 @@ export class WebhookCalls {
     return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } });
   }
 
-  async list(): Promise<readonly Webhook[]> {
+  async list(): Promise<readonly WebhookStanding[]> {
     const path = '/v1/webhooks';
-    const answer = await this.#transport.call<{ webhooks: readonly Webhook[] }>({ method: 'GET', path });
+    const answer = await this.#transport.call<{ webhooks: readonly WebhookStanding[] }>({
+      method: 'GET',
+      path,
+    });
     return answer.webhooks;
   }
 

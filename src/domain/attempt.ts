@@ -88,6 +88,8 @@ export interface OutcomeEvidence {
   readonly statuses: readonly NodeTestimony<Sighting>[];
   /** Nodes other than the first witness whose getTransaction (finalized), or our own linked scan, shows the same outcome. */
   readonly outcomeConfirmedBy: readonly string[];
+  /** Those among them that show that it paid a fee: it ran. What a block only includes pays nothing, and uses no nonce up (solana §9). */
+  readonly chargedBy: readonly string[];
 }
 
 /** When an investigation asked its first question, and when its answers were judged. For people: no verdict depends on them. */

@@ -3,7 +3,7 @@ export type WatchKind = 'deposit' | 'hot';
 
 /**
  * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes; `final`: book it; `dropped`:
- * was pending on a fork that is gone; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending
+ * was pending on a fork that is gone, or by the word of one node that a quorum denies; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending
  * one may have a reason already, which is one node's word: it ends by that of a quorum.
  */
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;

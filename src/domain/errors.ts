@@ -47,6 +47,11 @@ export const ERROR_KINDS = {
   },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  NotRejectable: {
+    status: 409,
+    retryable: false,
+    title: 'The deposit may be true, or has ended: it is not rejected',
+  },
   FeedBehind: {
     status: 409,
     retryable: false,

@@ -14,7 +14,9 @@ import {
  * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so no height and no time is
  * ever evidence. Pure.
  *
- * - `landed` / `failed`: as for a blockhash. A failed transaction has used up its nonce all the same.
+ * - `landed`: as for a blockhash.
+ * - `failed`: the same, where it paid a fee: it has used up its nonce all the same. What a block includes without running it pays none and
+ *   uses nothing up; that has failed only where a quorum shows, as for `dead`, that another transaction ended its nonce.
  * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
  *   another one, and after both a quorum answers null.
  *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
@@ -29,7 +31,7 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
   const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
-    judgeFinalized(seen, evidence, refuting?.why ?? null) ??
+    judgeOutcome(attempt, evidence, refuting) ??
     judgeInclusion(evidence.coverage) ??
     // Only the dead fork that it was seen on may be gone, and then the node's next answer is null.
     (seen.length === 0
@@ -39,6 +41,23 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
           seen: seen.some((one) => one.commitment === 'confirmed') ? 'confirmed' : 'processed',
         })
   );
+}
+
+/** The outcome that nodes show, or what it means where the attempt did not run. */
+function judgeOutcome(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict | null {
+  const seen = evidence.statuses.flatMap(seenBy);
+  const shown = judgeFinalized(seen, evidence, null);
+  if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
+    return judgeFinalized(seen, evidence, refuting?.why ?? null);
+  if (refuting !== null) return shown;
+  // The same bytes may have run in an earlier slot: that is what its nonce may be gone by.
+  return firstGone(attempt, evidence).size < evidence.quorum
+    ? { kind: 'alive', seen: null }
+    : unknown('a block includes it without running it, and who used up its nonce is not shown');
 }
 
 /** Proof that the attempt did not use up its nonce, by the nodes that show what ended it. */

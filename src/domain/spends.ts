@@ -8,7 +8,7 @@ export type RecordedSpend =
   | { readonly nonceAccount: string };
 
 export type SpendVerdict =
-  /** On record, and not given up: as it should be. */
+  /** On record, and not given up, or failed as the record has it: as it should be. */
   | { readonly kind: 'on_record' }
   /** Somebody else's transaction that only names the wallet: a deposit, an airdrop. */
   | { readonly kind: 'not_a_spend' }
@@ -17,16 +17,18 @@ export type SpendVerdict =
 
 /**
  * What a finalized transaction in the history of a hot wallet means. It is a spend where the wallet is among its signers, whether it
- * succeeded or not: only our own signer can have made it.
+ * succeeded or not: only our own signer can have made it. `hasSucceeded`: a node shows that it did; asked where the record calls it failed.
  * Source: DESIGN "When an attempt is dead", last paragraph.
  */
 export function judgeSpend(
   wallet: string,
   signers: readonly string[],
   recorded: RecordedSpend | null,
+  hasSucceeded: boolean,
 ): SpendVerdict {
   if (recorded === null) return { kind: signers.includes(wallet) ? 'unknown_spend' : 'not_a_spend' };
   if ('nonceAccount' in recorded) return { kind: 'on_record' };
   const { withdrawalId, n, state } = recorded;
-  return state === 'dead' ? { kind: 'dead_attempt_landed', withdrawalId, n } : { kind: 'on_record' };
+  const isGivenUp = state === 'dead' || (state === 'failed' && hasSucceeded);
+  return isGivenUp ? { kind: 'dead_attempt_landed', withdrawalId, n } : { kind: 'on_record' };
 }

@@ -9,6 +9,7 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
+import type { ExplorerSettings } from '../domain/explorer.ts';
 import { alertRoutes } from './alerts.ts';
 import { type AssetDeps, assetRoutes } from './assets.ts';
 import { auditRoutes } from './audits.ts';
@@ -16,7 +17,6 @@ import { requireApiKey } from './auth.ts';
 import { type DepositAddressDeps, depositAddressRoutes } from './deposit-addresses.ts';
 import { depositRoutes } from './deposits.ts';
 import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
-import type { ExplorerSettings } from './explorer.ts';
 import { healthRoute } from './health.ts';
 import { hotWalletRoute } from './hot-wallets.ts';
 import { acceptOnlyJson } from './json-body.ts';

@@ -2,11 +2,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { AddressImport, AddressRelease, DepositAddress, Warning } from '../client/deposit-addresses.ts';
 import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
+import type { ExplorerSettings } from '../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
-import type { ExplorerSettings } from './explorer.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
 /** Whose manifests are taken, and when the pool is low. */

@@ -2,15 +2,14 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../client/deposits.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../domain/deposit.ts';
+import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
-import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { type ExplorerSettings, explorerLink } from './explorer.ts';
-import { addressParam, pageQuery, position, problems, time, u64, userRef } from './schemas.ts';
+import { publicDeposit } from '../ledger/news.ts';
+import { type RejectionDeps, rejected } from './deposit-rejection.ts';
+import { addressParam, pageQuery, position, problems, time, u64, userRef, why } from './schemas.ts';
 
-export interface DepositDeps {
-  readonly ledger: Ledger;
+export interface DepositDeps extends RejectionDeps {
   readonly explorer: ExplorerSettings;
 }
 
@@ -65,9 +64,28 @@ const DepositQuery = z
     path: ['cursor'],
   });
 
-/** `GET /v1/deposits`: with `after` the feed of everything that becomes of deposits, without it the deposits as they are. */
-export function depositRoutes({ ledger, explorer }: DepositDeps): FastifyPluginAsyncZod {
+/**
+ * `GET /v1/deposits`: with `after` the feed of everything that becomes of deposits, without it the deposits as they are.
+ * `POST /v1/deposits/{id}/reject`: the end of one that a node made up.
+ */
+export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
+  const { ledger, explorer } = deps;
   return async (app) => {
+    app.route({
+      method: 'POST',
+      url: '/v1/deposits/:id/reject',
+      schema: {
+        tags: ['deposits'],
+        summary: 'Drop a deposit that a quorum of nodes denies',
+        description:
+          'Only one that is final on chain by the word of one node, and still pending. The nodes are asked now: 409 `NotRejectable` where no quorum of them denies it. Repeated, it answers the same.',
+        params: z.object({ id: z.string().max(64) }),
+        body: z.strictObject({ why }),
+        response: { 200: DepositBody, ...problems },
+      },
+      handler: async ({ caller: who, params: { id }, body }) =>
+        presentDeposit(await rejected(deps, id, { who, why: body.why }), explorer),
+    });
     app.route({
       method: 'GET',
       url: '/v1/deposits',
@@ -103,19 +121,5 @@ function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: Explo
 }
 
 function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
-  return {
-    id: depositId(row),
-    signature: row.signature,
-    slot: row.slot.toString(),
-    blockhash: row.blockhash,
-    blockTime: row.time === null ? null : new Date(Number(row.time) * 1_000).toISOString(),
-    account: row.account,
-    wallet: row.wallet,
-    userRef: row.userRef,
-    asset: row.asset,
-    amount: row.amount.toString(),
-    state: row.state,
-    reason: row.reason,
-    explorerUrl: explorerLink(row.signature, explorer),
-  };
+  return { ...publicDeposit(row), explorerUrl: explorerLink(row.signature, explorer) };
 }

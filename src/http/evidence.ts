@@ -24,6 +24,7 @@ export function presentEvidence(
     ...('use' in evidence ? nonceFacts(evidence) : blockFacts(attempt, evidence)),
     statuses: evidence.statuses.map(presentStatus),
     outcomeConfirmedBy: evidence.outcomeConfirmedBy,
+    chargedBy: evidence.chargedBy,
   };
 }
 

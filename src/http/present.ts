@@ -1,12 +1,12 @@
 import type { AttemptEvidence } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/types.ts';
+import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import { readProof, type StoredProof } from '../ledger/proofs.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import { presentEvidence } from './evidence.ts';
-import { type ExplorerSettings, explorerLink } from './explorer.ts';
 
 /** A row as lists show it. */
 export function presentSummary(row: WithdrawalRow): WithdrawalSummary {

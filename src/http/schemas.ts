@@ -97,6 +97,7 @@ export const EvidenceBody = z
       )
       .readonly(),
     outcomeConfirmedBy: nodeNames,
+    chargedBy: nodeNames,
   })
   .readonly()
   .meta({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Webhook, WebhookDelivery } from '../client/webhooks.ts';
+import type { Webhook, WebhookDelivery, WebhookStanding } from '../client/webhooks.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../domain/webhook.ts';
 import { pageQuery, time } from './schemas.ts';
 
@@ -39,7 +39,20 @@ export const WebhookWithSecretBody = z
   })
   .meta({ id: 'WebhookWithSecret' });
 
-export const WebhooksBody = z.object({ webhooks: z.array(WebhookBody).readonly() }).meta({ id: 'Webhooks' });
+const WebhookStandingBody = z
+  .object({
+    ...webhookFields,
+    waiting: z.int().meta({ description: 'Events that wait for it' }),
+    dead: z.int().meta({ description: 'Dead letters' }),
+    lastError: z.string().nullable().meta({
+      description: 'What the newest failed try came to of an event that waits; null where none failed',
+    }),
+  })
+  .meta({ id: 'WebhookStanding' }) satisfies z.ZodType<WebhookStanding>;
+
+export const WebhooksBody = z
+  .object({ webhooks: z.array(WebhookStandingBody).readonly() })
+  .meta({ id: 'Webhooks' });
 
 export const WebhookParams = z.object({ id: z.string().max(128) });
 

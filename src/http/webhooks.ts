@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../client/webhooks.ts';
+import type { Webhook, WebhookDelivery, WebhookStanding, WebhookWithSecret } from '../client/webhooks.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { DeliveryRow } from '../ledger/deliveries.ts';
+import { NOTHING_WAITS } from '../ledger/delivery-standing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FreshSecret, WebhookRow } from '../ledger/webhooks.ts';
 import { faultOfUrl } from '../webhooks/public-address.ts';
@@ -49,11 +50,23 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
         return presentSecret(await webhooks.put(new URL(url).href, events));
       },
     });
+    await app.register(endpointRoutes(deps));
+    await app.register(secretRoutes(deps));
+    await app.register(deliveryRoutes(deps));
+  };
+}
+
+function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/webhooks',
-      schema: { tags, summary: 'List endpoints', response: { 200: WebhooksBody, ...problems } },
-      handler: async () => ({ webhooks: (await webhooks.list()).map(present) }),
+      schema: {
+        tags,
+        summary: 'List endpoints, and what they have not heard yet',
+        response: { 200: WebhooksBody, ...problems },
+      },
+      handler: async () => ({ webhooks: await listed(ledger) }),
     });
     app.route({
       method: 'DELETE',
@@ -64,11 +77,15 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
         params: WebhookParams,
         response: { 200: WebhookBody, ...problems },
       },
-      handler: async ({ params: { id } }) => present(await webhooks.remove(id)),
+      handler: async ({ params: { id } }) => present(await ledger.webhooks.remove(id)),
     });
-    await app.register(secretRoutes(deps));
-    await app.register(deliveryRoutes(deps));
   };
+}
+
+async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookStanding[]> {
+  const standings = await deliveries.standings();
+  const rows = await webhooks.list();
+  return rows.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) }));
 }
 
 function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPluginAsyncZod {

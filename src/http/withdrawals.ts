@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Withdrawal } from '../client/types.ts';
+import type { ExplorerSettings } from '../domain/explorer.ts';
 import { checkTerms } from '../domain/terms.ts';
 import { isTerminal } from '../domain/withdrawal.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';
-import type { ExplorerSettings } from './explorer.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
 import { IdParams, ListQuery, PageBody, ProblemBody, TermsBody, WithdrawalBody, why } from './schemas.ts';
 

@@ -40,8 +40,16 @@ export class AddressPool {
     try {
       return await this.#addresses.assign(userRef);
     } finally {
-      await this.#watch(await this.#addresses.freeCount(this.#lowWater));
+      await this.#count();
     }
+  }
+
+  /**
+   * Keeps the alert in step with how many are free, which what is paid, dropped and audited changes, too. A pool that nobody has begun
+   * to fill is not low.
+   */
+  async look(): Promise<void> {
+    if (!(await this.#addresses.isEmpty())) await this.#count();
   }
 
   /** Takes in addresses that somebody has vouched for; see `DepositAddresses.import`. */
@@ -61,6 +69,10 @@ export class AddressPool {
     const free = await this.#addresses.freeCount();
     await this.#watch(free);
     return { released, free };
+  }
+
+  async #count(): Promise<void> {
+    await this.#watch(await this.#addresses.freeCount(this.#lowWater));
   }
 
   async #watch(free: number): Promise<Alarm | null> {

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
+import { readStandings, type Standing } from './delivery-standing.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
 /** An event on its way to an endpoint. */
@@ -237,6 +238,11 @@ export class Deliveries {
         .executeTakeFirst();
       dropped = Number(numDeletedRows);
     }
+  }
+
+  /** What endpoints have not heard yet, by their ids; those that have heard all are left out. */
+  standings(): Promise<ReadonlyMap<string, Standing>> {
+    return readStandings(this.#db);
   }
 
   /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */

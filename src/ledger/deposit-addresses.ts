@@ -32,6 +32,10 @@ const SHOWN = [
   'assignedAfter',
   'watchedAfter',
 ] as const;
+const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
+/** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
+const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
+  select from deposit where deposit.wallet = deposit_address.address and deposit.state = 'pending'))`;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {
@@ -63,8 +67,8 @@ export class DepositAddresses {
   }
 
   /**
-   * The address of this user, a free one where the user has none: what came to it before is nobody's. Throws NoFreeAddress; Unavailable before the scan has begun, as
-   * what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
+   * The address of this user, a free one where the user has none: what came to it before is nobody's. Throws NoFreeAddress; Unavailable
+   * before the scan has begun, as what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
@@ -98,14 +102,15 @@ export class DepositAddresses {
     return this.#rows().where('userRef', '=', userRef).executeTakeFirst();
   }
 
+  /** True until the first import. */
+  async isEmpty(): Promise<boolean> {
+    const any = await this.#db.selectFrom('depositAddress').select('position').limit(1).executeTakeFirst();
+    return any === undefined;
+  }
+
   /** How many can be assigned; no more than `atMost` are counted. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    const free = this.#db
-      .selectFrom('depositAddress')
-      .select('position')
-      .where('state', '=', 'free')
-      .where(IS_SURE)
-      .limit(atMost);
+    const free = this.#db.selectFrom('depositAddress').select('position').where(ASSIGNABLE).limit(atMost);
     const row = await this.#db
       .selectFrom(free.as('free'))
       .select((one) => one.fn.countAll<bigint>().as('free'))
@@ -118,7 +123,7 @@ export class DepositAddresses {
     return this.#rows().where('auditDue', '=', true).orderBy('position').limit(limit).execute();
   }
 
-  /** What came from `since` on is on record: the address may be assigned, unless something came, or it is to be audited from earlier by now. */
+  /** What came from `since` on is on record: the address is free, unless something came, or it is to be audited from earlier by now. */
   async markAudited(address: string, since: bigint): Promise<void> {
     await this.#db
       .updateTable('depositAddress')
@@ -152,35 +157,55 @@ async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
 }
 
 async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<string | undefined> {
-  const free = trx
-    .selectFrom('depositAddress')
-    .select('address')
-    .where('state', '=', 'free')
-    .where(IS_SURE)
-    .orderBy('position')
-    .limit(1)
-    .forUpdate()
-    .skipLocked();
-  const taken = await trx
-    .updateTable('depositAddress')
-    .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: ASSIGNED_NOW })
-    .where('address', '=', free)
-    .returning('address')
-    .executeTakeFirst();
-  return taken?.address;
+  for (;;) {
+    const free = await trx
+      .selectFrom('depositAddress')
+      .select('address')
+      .where(ASSIGNABLE)
+      .orderBy('position')
+      .limit(1)
+      .forUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    if (free === undefined) return undefined;
+    // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
+    const taken = await trx
+      .updateTable('depositAddress')
+      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: ASSIGNED_NOW })
+      .where('address', '=', free.address)
+      .where(ASSIGNABLE)
+      .returning('address')
+      .executeTakeFirst();
+    if (taken !== undefined) return taken.address;
+  }
 }
 
 function insteadOf(state: DepositAddressState, other: DepositAddressState) {
   return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
 }
 
-/** Whatever comes to a wallet before it is assigned keeps it from ever being given out; an audit of it goes on. */
-export async function markUsed(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
+/**
+ * Keeps these wallets from being assigned until the transaction ends. Whoever adds something pending to them does it under this lock:
+ * from its commit on that keeps them, until it is dropped or judged.
+ */
+export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
+  await trx
+    .selectFrom('depositAddress')
+    .select('address')
+    .where('address', '=', anyOf(wallets))
+    .where('state', 'in', UNASSIGNED)
+    .orderBy('address')
+    .forUpdate()
+    .execute();
+}
+
+/** Whatever a quorum shows to have come to a wallet before it is assigned keeps it from ever being given out; an audit of it goes on. */
+export async function markUsed(trx: Transaction<Tables>, wallet: string): Promise<void> {
   await trx
     .updateTable('depositAddress')
     .set({ state: 'used' })
-    .where('address', '=', anyOf(wallets))
-    .where('state', 'in', ['auditing', 'free', 'doubtful'])
+    .where('address', '=', wallet)
+    .where('state', 'in', UNASSIGNED)
     .execute();
 }
 

@@ -26,7 +26,7 @@ export interface Change {
   readonly isNews: boolean;
 }
 
-/** A finalized deposit of which another amount is read than the one on record. */
+/** A finalized deposit of which another amount is read than the one on record, or any where it was rejected. */
 export interface Mismatch {
   readonly known: KnownDeposit;
   readonly arrival: Arrival;
@@ -35,14 +35,15 @@ export interface Mismatch {
 /** What arrivals make of the record. */
 export interface Merge {
   readonly added: readonly Arrival[];
-  /** Announced ones that are finalized now, and unconfirmed ones of which another amount is read. */
+  /** Announced ones that are finalized now, unconfirmed ones of which another amount is read, and rejected ones that are read again. */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }
 
 /**
  * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
- * changed since change nothing. Its amount may be put right until a quorum has confirmed it, and never after that.
+ * changed since change nothing. Its amount may be put right until a quorum has confirmed it, and never after that. One that was rejected
+ * waits for a quorum anew.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
@@ -62,6 +63,9 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
           arrival,
           isNews: notice.state === 'dropped' || notice.amount !== arrival.amount,
         });
+    } else if (before.state === 'dropped') {
+      mismatches.push({ known: before, arrival });
+      changed.set(before.id, { id: before.id, arrival, isNews: true });
     } else if (before.amount !== arrival.amount) {
       mismatches.push({ known: before, arrival });
       if (before.state === 'pending')

@@ -121,10 +121,20 @@ interface DepositTable {
   reason: NotCreditedReason | null;
   /** Null while it is only announced. */
   finalizedAt: Date | null;
-  /** The node that confirmed it as the second. */
+  /** The names of the nodes that show it, as the pool had them: keys are no part of a name. */
   confirmedBy: string | null;
   createdAt: Generated<Date>;
   updatedAt: Generated<Date>;
+}
+
+/** An operator's word, and the nodes that denied the deposit when it was given. */
+interface DepositRejectionTable {
+  position: Generated<bigint>;
+  depositId: bigint;
+  who: string;
+  why: string;
+  deniedBy: string;
+  at: Generated<Date>;
 }
 
 interface DepositFeedTable {
@@ -150,6 +160,10 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
+  /** No quorum has shown it yet. */
+  witnessDue: Generated<boolean>;
+  /** The names of the nodes that do. */
+  witnessedBy: string | null;
 }
 
 interface SpendTable {
@@ -201,6 +215,7 @@ export interface DepositTables {
   rescan: RescanTable;
   stagedRange: StagedRangeTable;
   deposit: DepositTable;
+  depositRejection: DepositRejectionTable;
   depositFeed: DepositFeedTable;
   depositEvent: DepositEventTable;
   outflow: OutflowTable;

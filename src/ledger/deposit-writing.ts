@@ -3,7 +3,7 @@ import type { BlockHeader, Movement } from '../domain/deposit.ts';
 import type { Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
-import { markUsed } from './deposit-addresses.ts';
+import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import type { Arrival, Change } from './deposit-merge.ts';
 import { givenRows } from './given-rows.ts';
@@ -38,6 +38,7 @@ export async function addDeposits(
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
   if (arrivals.length === 0) return [];
+  await holdUnassigned(trx, walletsOf(arrivals));
   const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
   const given = trx
     .selectFrom(givenRows('deposit', rows))
@@ -49,12 +50,6 @@ export async function addDeposits(
     .expression(given)
     .returning(WRITTEN)
     .execute();
-  // What we moved ourselves, such as a first balance for an address, tells nobody of it.
-  const others = arrivals.filter(({ reason }) => reason !== 'internal');
-  await markUsed(
-    trx,
-    others.map(({ wallet }) => wallet),
-  );
   return inOrder(added.filter(isTold));
 }
 
@@ -64,12 +59,14 @@ export async function changeDeposits(
   changes: readonly Change[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
+  await holdUnassigned(trx, walletsOf(changes.map(({ arrival }) => arrival)));
   const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
     .from(givenRows('deposit', rows))
     .set((row) => ({
       amount: row.ref('given.amount'),
+      wallet: row.ref('given.wallet'),
       state: row.ref('given.state'),
       reason: row.ref('given.reason'),
       time: row.ref('given.time'),
@@ -99,8 +96,10 @@ export async function endDeposit(
     .where('finalizedAt', 'is not', null)
     .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
-  if (ended === undefined || (before.amount === told.amount && before.reason === told.reason)) return ended;
-  await markUsed(trx, ended.reason === 'internal' ? [] : [ended.wallet]);
+  if (ended === undefined) return undefined;
+  // What we moved ourselves, such as a first balance for an address, tells nobody of it.
+  if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
+  if (before.amount === told.amount && before.reason === told.reason) return ended;
   const { signature, account, asset } = ended;
   const words = ({ amount, reason }: typeof before): string => `${amount} as ${reason ?? 'a deposit'}`;
   await raiseAlert(trx, {
@@ -110,6 +109,10 @@ export async function endDeposit(
     details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
   });
   return ended;
+}
+
+function walletsOf(arrivals: readonly Arrival[]): readonly string[] {
+  return [...new Set(arrivals.map(({ wallet }) => wallet))];
 }
 
 /** What will not be credited, as far as one node's word goes, is told when a quorum says so. */

@@ -88,10 +88,11 @@ async function recordArrivals(
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
+  const before = state === 'dropped' ? 'it was rejected' : `${known.amount} are on record`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${arrival.amount} of ${asset} at ${account}; ${known.amount} are on record`,
+    message: `block ${slot}, read again, shows ${arrival.amount} of ${asset} at ${account}; ${before}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
   };
 }

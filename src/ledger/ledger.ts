@@ -22,8 +22,10 @@ import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
 import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
+import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
 import { Reconciliations } from './reconciliations.ts';
+import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
@@ -61,7 +63,9 @@ export interface Ledger {
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
+  readonly rejections: Rejections;
   readonly movements: Movements;
+  readonly outflows: Outflows;
   readonly baselines: Baselines;
   readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
@@ -105,7 +109,9 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
+    rejections: new Rejections(db),
     movements: new Movements(db),
+    outflows: new Outflows(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
     webhooks: new Webhooks(db, seal),

@@ -15,6 +15,7 @@ import { doubtfulAddresses } from './migrations/0012-doubtful-addresses.ts';
 import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
+import { phantoms } from './migrations/0019-phantoms.ts';
 import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 import { assignedAfter } from './migrations/0024-assigned-after.ts';
 
@@ -35,6 +36,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015-witnessed-deposits': witnessedDeposits,
   '0016-ended-attempts': endedAttempts,
   '0017-reconciliation': reconciliation,
+  '0019-phantoms': phantoms,
   '0023-doubtful-positions': doubtfulPositions,
   '0024-assigned-after': assignedAfter,
 };

@@ -30,7 +30,7 @@ export class Movements {
       select wallet, account, asset, sum(amount) as amount from (
         select wallet, account, asset, amount from deposit
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
-            and finalized_at is not null
+            and finalized_at is not null and state <> 'dropped'
         union all
         select wallet, account, asset, -amount from outflow
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
@@ -61,6 +61,7 @@ export class Movements {
       .where('slot', '>=', from)
       .where('slot', '<=', to)
       .where('finalizedAt', 'is not', null)
+      .where('state', '<>', 'dropped')
       .orderBy('id')
       .execute();
   }

@@ -3,6 +3,7 @@ import { eventOfStatus } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
 import type { DepositEvent } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
+import type { DepositRow } from './deposit-row.ts';
 import type { OutboxEvent } from './outbox.ts';
 
 /**
@@ -43,25 +44,27 @@ export function depositNews(
   wasTold: boolean,
 ): OutboxEvent | null {
   if (kind === 'not_credited' && !wasTold) return null;
-  const id = depositId(deposit);
-  const { signature, slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } =
-    deposit;
-  const data = {
-    id,
-    sequence,
-    signature,
-    slot,
+  const facts = publicDeposit(deposit);
+  return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
+}
+
+/** A deposit as API and webhooks show it, but for the links that are made where it is told. */
+export function publicDeposit(deposit: DepositRow) {
+  const { slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } = deposit;
+  return {
+    id: depositId(deposit),
+    signature: deposit.signature,
+    slot: slot.toString(),
     blockhash,
     blockTime: time === null ? null : new Date(Number(time) * 1_000).toISOString(),
     account,
     wallet,
     userRef,
     asset,
-    amount,
+    amount: amount.toString(),
     state,
     reason,
   };
-  return { type: `deposit.${kind}`, entity: `deposit/${id}`, data };
 }
 
 /** An alert was raised, or closed. */

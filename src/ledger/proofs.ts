@@ -65,6 +65,8 @@ const outcome = {
   quorum: z.number(),
   statuses: saidBy(sighting),
   outcomeConfirmedBy: names,
+  // Not on record before Sluice asked whether it ran.
+  chargedBy: names.default([]),
 };
 
 const byBlocks = z.object({

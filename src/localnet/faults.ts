@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LIES } from './rpc/false-block.ts';
+import { ALL_LIES } from './rpc/false-block.ts';
 
 const count = z.int().min(0);
 
@@ -7,7 +7,7 @@ const count = z.int().min(0);
  * What a node does wrong. The first group changes the chain that it shows: `lag` shows it some blocks late; `stuck-finality` never
  * finalizes beyond a slot; `history-from` forgets what came before a slot, `hole` what lies between two; `height-offset` lies about
  * block heights; `blockhash-age` holds blockhashes for expired early (heights -1: all of them); `false-block` tells
- * of blocks what is not so ({@link LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
+ * of blocks what is not so ({@link ALL_LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
  * a send and throws it away.
  * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any work and
  * `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what no client can read.
@@ -19,7 +19,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('hole'), from: count, to: count }),
   z.object({ kind: z.literal('height-offset'), blocks: z.int() }),
   z.object({ kind: z.literal('blockhash-age'), heights: z.int().min(-1) }),
-  z.object({ kind: z.literal('false-block'), lie: z.literal(LIES) }),
+  z.object({ kind: z.literal('false-block'), lie: z.literal(ALL_LIES) }),
   z.object({ kind: z.literal('list-limit'), slots: count }),
   z.object({ kind: z.literal('drop-send') }),
   z.object({ kind: z.literal('delay'), ms: count }),

@@ -25,6 +25,8 @@ export interface Simulation {
 export interface SendAnswer {
   readonly node: string;
   readonly error: string | null;
+  /** True where it calls the bytes themselves wrong: a fault of our signer or of our own, unless other nodes take them. */
+  readonly isOurFault: boolean;
 }
 
 const BLOCKHASH_SHARED_MS = 3_000;
@@ -150,6 +152,10 @@ export class Chain {
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),
+      isOurFault:
+        result.status === 'rejected' &&
+        result.reason instanceof RpcError &&
+        result.reason.reaction === 'fatal',
     }));
   }
 

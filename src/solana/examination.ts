@@ -130,7 +130,7 @@ export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: Block
     const [finding] = await examine(chain, { ...due, attempts: [attempt] }, cache);
     if (finding !== undefined) return finding;
   }
-  const outcome = { quorum: chain.pool.quorum, statuses: [], outcomeConfirmedBy: [] };
+  const outcome = { quorum: chain.pool.quorum, statuses: [], outcomeConfirmedBy: [], chargedBy: [] };
   const { evidence, ...finding } = findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN);
   return { ...finding, evidence: withFirstAnswers(evidence, attempt, due) };
 }

@@ -102,8 +102,10 @@ export function outcomeEvidence(
   witness: NodeTestimony<Sighting>,
   outcome: Outcome | null,
 ): OutcomeEvidence {
-  const agrees = outcome !== null && isSame(witness.answer, outcome);
-  return { quorum, statuses: [witness], outcomeConfirmedBy: agrees ? [outcome.node] : [] };
+  const agreeing = outcome !== null && isSame(witness.answer, outcome) ? [outcome] : [];
+  const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
+  const outcomeConfirmedBy = agreeing.map(({ node }) => node);
+  return { quorum, statuses: [witness], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
 }
 
 /**
@@ -173,14 +175,14 @@ export async function confirmOutcome(
   const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
   const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
-  if (witness === null) return { quorum, statuses, outcomeConfirmedBy: [], spending: NOT_SHOWN };
+  if (witness === null)
+    return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: NOT_SHOWN };
   const outcome = await secondOutcome(chain, witness, signature);
-  const { outcomeConfirmedBy } = outcomeEvidence(quorum, witness, outcome);
+  const evidence = outcomeEvidence(quorum, witness, outcome);
   const spending = outcome?.spending ?? NOT_SHOWN;
-  if (witness === told) return { quorum, statuses, outcomeConfirmedBy, spending };
   // What one node alone shows against its own status tells nothing.
-  const heard = outcomeConfirmedBy.length === 0 ? statuses : [...statuses, witness];
-  return { quorum, statuses: heard, outcomeConfirmedBy, spending };
+  const isHeard = witness !== told && evidence.outcomeConfirmedBy.length > 0;
+  return { ...evidence, statuses: isHeard ? [...statuses, witness] : statuses, spending };
 }
 
 /** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */

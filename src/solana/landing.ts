@@ -98,7 +98,8 @@ export class LandingWatcher {
 
   // Chain.send never throws.
   async #sendWhereWanted(watch: Watch): Promise<void> {
-    if (await watch.maySend()) await this.#chain.send(watch.attempt.raw, watch.busy);
+    if (!(await watch.maySend())) return;
+    watch.answered(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {
@@ -108,7 +109,8 @@ export class LandingWatcher {
     watches.forEach((watch, index) => {
       const sighting = answer.sightings[index];
       if (sighting === undefined || !watch.open) return;
-      watch.see(sighting.kind === 'seen' ? sighting.commitment : null);
+      const isRun = sighting.kind === 'seen' && sighting.slot !== watch.inertIn;
+      watch.see(isRun ? sighting.commitment : null);
       if (watch.seen === 'finalized')
         void this.#conclude(watch, { node: answer.node, sequence: 1, answer: sighting });
     });
@@ -125,10 +127,12 @@ export class LandingWatcher {
     const outcome = await secondOutcome(this.#chain, witness, watch.attempt.signature).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
-    const why = this.#settle(
-      watch,
-      findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN),
-    );
+    const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
+    const why = this.#settle(watch, finding);
+    if (outcome !== null && finding.verdict.kind === 'alive' && evidence.outcomeConfirmedBy.length > 0) {
+      watch.inertIn = outcome.slot;
+      return;
+    }
     watch.unseconded += 1;
     if (why !== null) watch.doubt(why);
     else if (watch.unseconded >= this.#options.secondTries)

@@ -90,7 +90,7 @@ export async function examineUnsigned(
   const displacement = gone === null ? null : { ...gone, sequence };
   const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(facts, gone));
   const statuses = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
-  const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [] };
+  const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [], chargedBy: [] };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   const verdict = judgeUnsigned(attempt, evidence);

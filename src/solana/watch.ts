@@ -1,4 +1,5 @@
 import type { Evidence, InvestigationTimes, NonceEvidence, Verdict } from '../domain/attempt.ts';
+import type { SendAnswer } from './chain.ts';
 import type { AnySignedAttempt } from './examination.ts';
 import type { Spending } from './spending.ts';
 
@@ -39,6 +40,8 @@ export class Watch {
   readonly busy = new Set<string>();
   /** True where a quorum has finalized more than its last height: its bytes have nowhere to land. */
   expired = false;
+  /** The slot of a block that only includes it, as two nodes show: with a nonce that stands it may still run. */
+  inertIn: bigint | null = null;
   /** A second node is being asked for the outcome. */
   concluding = false;
   /** How often no second node has shown the outcome that the first reports. */
@@ -46,6 +49,9 @@ export class Watch {
   readonly #hooks: LandingHooks;
   #seen: SeenAt;
   #doubt: string | null;
+  /** The last answer of each node to a send. */
+  readonly #answers = new Map<string, SendAnswer>();
+  #refusal: string | null = null;
   #told: Outlook;
   #words: Promise<unknown> = Promise.resolve();
   #open = true;
@@ -98,6 +104,15 @@ export class Watch {
     this.#tell();
   }
 
+  /** What nodes said to the last send. That a quorum calls the bytes wrong is told, and changes nothing else: they are sent on. */
+  answered(answers: readonly SendAnswer[], quorum: number): void {
+    for (const answer of answers) this.#answers.set(answer.node, answer);
+    const refusals = [...this.#answers.values()].filter(({ isOurFault }) => isOurFault);
+    const words = refusals.map(({ node, error }) => `${node}: ${error}`).toSorted();
+    this.#refusal = words.length < quorum ? null : `too many nodes refuse its bytes: ${words.join('; ')}`;
+    this.#tell();
+  }
+
   finish(outcome: LandingOutcome): void {
     this.#close();
     this.#resolve(outcome);
@@ -118,6 +133,7 @@ export class Watch {
   #outlook(): Outlook {
     if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
     const included = this.#seen === 'confirmed' || this.#seen === 'finalized';
+    if (!included && this.#refusal !== null) return { status: 'held', why: this.#refusal };
     return { status: included ? 'confirmed' : 'sending', why: null };
   }
 

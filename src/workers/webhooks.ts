@@ -26,6 +26,7 @@ export async function webhookWorker(
   closers: Closers,
 ): Promise<Worker> {
   const { temporalNamespace: namespace, payloadKeys, webhookAllowPrivate, webhookAttempts } = config;
+  const { explorerUrl, cluster, rpcUrls } = config;
   const ledger = await openLedger(config.databaseUrl, sealOf(payloadKeys));
   closers.add('ledger of webhooks', () => ledger.close());
   const sender = new WebhookSender({ allowPrivate: webhookAllowPrivate });
@@ -46,7 +47,7 @@ export async function webhookWorker(
   );
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
-    activities: createWebhookActivities({ ledger, sender }),
+    activities: createWebhookActivities({ ledger, sender, explorer: { explorerUrl, cluster, rpcUrls } }),
     maxConcurrentActivityTaskExecutions: TRIES_AT_ONCE,
   });
 }

@@ -26,7 +26,7 @@ async function composed(row: WithdrawalRow) {
 }
 
 describe('a chain with another rent', () => {
-  it('sets what the hot wallet keeps, and the least that may be paid', async () => {
+  it('sets what the hot wallet keeps, and the least that may be paid (ckSOL, ledger-live #21646, stakenet #325)', async () => {
     says('getMinimumBalanceForRentExemption', Number(RENT));
     const { reservation } = await composed(withdrawalRow('SOL', { amount: 1_000_000n }));
     expect(reservation.needs).toMatchObject([{ asset: 'SOL', keep: RENT }]);

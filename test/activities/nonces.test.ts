@@ -182,6 +182,33 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
+  it('that blocks include without running it, for no fee, is not failed: it is sent again, and paid once', async () => {
+    await desk.newAccount();
+    const paid = await desk.withdrawal();
+    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const err = 'AccountNotFound';
+    const { slot } = await chain.accounts([HOT]);
+    const status = { slot: Number(slot), confirmations: null, err, confirmationStatus: 'finalized' };
+    const statuses = { context: { slot: Number(slot) }, value: [status] };
+    const shown = { slot: Number(slot), meta: { err, fee: 0, preBalances: [9], postBalances: [9] } };
+    const { controls } = localnet;
+    for (const node of [0, 1]) {
+      controls.setFault(node, 'getSignatureStatuses', { kind: 'result', result: statuses });
+      controls.setFault(node, 'getTransaction', { kind: 'result', result: shown }, 1);
+      controls.setFault(node, 'sendTransaction', { kind: 'drop-send' });
+    }
+    const before = controls.faultsMet()['drop-send'] ?? 0;
+    const landing = desk.land(signed);
+    await expect
+      .poll(() => controls.faultsMet()['drop-send'] ?? 0, { timeout: 20_000 })
+      .toBeGreaterThan(before + 6);
+    expect(await ledger.attempts.get(paid.id, signed.n)).toMatchObject({ state: 'signed' });
+    expect(await ledger.withdrawals.get(paid.id)).toMatchObject({ status: 'sending' });
+    controls.clearFaults();
+    expect((await landing).kind).toBe('finalized');
+    expect(await lamports(paid.destination)).toBe(AMOUNT);
+  });
+
   it('leaves no transaction of the hot wallet that the record does not know', async () => {
     await desk.prepare(await desk.withdrawal());
     expect((await ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);

@@ -1,4 +1,4 @@
-import { Keypair, type PublicKey } from '@solana/web3.js';
+import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
@@ -27,11 +27,12 @@ async function reserved(): Promise<{ id: string; destination: PublicKey }> {
   return { id, destination };
 }
 
-/** Its n-th attempt with this signature, proved dead. */
-async function buried(id: string, n: number, signature: string): Promise<void> {
-  await use.ledger.attempts.prepare(attempt(id, n), PLENTY);
-  await use.ledger.attempts.storeSignature(id, n, signature, 'AQID');
-  await use.ledger.attempts.settle(id, n, { state: 'dead', proof: {} });
+/** Its first attempt with this signature, given up as dead or failed. */
+async function givenUp(id: string, signature: string, state: 'dead' | 'failed'): Promise<void> {
+  await use.ledger.attempts.prepare(attempt(id), PLENTY);
+  await use.ledger.attempts.storeSignature(id, 1, signature, 'AQID');
+  const failure = { slot: 9n, error: 'AccountNotFound' };
+  await use.ledger.attempts.settle(id, 1, { state, proof: {}, ...(state === 'failed' ? failure : {}) });
 }
 
 async function open(): Promise<readonly string[]> {
@@ -159,7 +160,7 @@ describe('a look at the history of the hot wallet', () => {
   it('finds an attempt that was proved dead, and holds its withdrawal with both signatures', async () => {
     const { id, destination } = await reserved();
     const landed = await hot.spend(destination);
-    await buried(id, 1, landed);
+    await givenUp(id, landed, 'dead');
     await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
     await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature', 'AQID');
     await look();
@@ -170,6 +171,17 @@ describe('a look at the history of the hot wallet', () => {
     expect(await causes()).toEqual(['dead_attempt_landed']);
     await look();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
+  });
+
+  it('finds an attempt that was judged failed and has succeeded, and nothing in one that did fail', async () => {
+    const [refunded, failed] = [await reserved(), await reserved()];
+    await givenUp(refunded.id, await hot.spend(refunded.destination), 'failed');
+    const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey: failed.destination };
+    const broke = await hot.sign([SystemProgram.transfer({ ...transfer, lamports: 10n ** 18n })]);
+    await givenUp(failed.id, broke, 'failed');
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${refunded.id} 1`]);
+    expect(await causes()).toEqual(['dead_attempt_landed']);
   });
 });
 

@@ -54,6 +54,13 @@ describe('sluice webhooks', () => {
     });
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 1 }, code: 0 });
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
+    expect((await sluice()).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
+    const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };
+    expect(await sluice('deliveries', row.id)).toMatchObject({ json: waiting, code: 0 });
+    expect(await sluice('deliveries', row.id, '--state', 'delivered')).toMatchObject({
+      json: { deliveries: [] },
+      code: 0,
+    });
     expect((await service.ledger.deliveries.unhanded()).map(({ entity }) => entity)).toEqual(['deposit/1']);
   });
 });

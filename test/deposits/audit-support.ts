@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { base58 } from '@scure/base';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
@@ -21,4 +23,9 @@ export function auditIn(room: ScanRoom, order: AuditOrder): Promise<AuditReport>
 export async function openAlertsIn(room: ScanRoom, kind: AlertKind): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
+}
+
+/** Of no transaction. */
+export function newSignature(): string {
+  return base58.encode(randomBytes(64));
 }

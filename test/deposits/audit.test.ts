@@ -1,4 +1,3 @@
-import { base58 } from '@scure/base';
 import {
   createBurnInstruction,
   createCloseAccountInstruction,
@@ -20,7 +19,7 @@ import { deriveAta } from '../../src/solana/ata.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
+import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -34,10 +33,6 @@ async function dueAudits(): Promise<readonly AuditOrder[]> {
   const startAudit = async (order: AuditOrder) => void orders.push(order);
   await startDueAudits({ ledger: room.ledger, runs: { startAudit } });
   return orders;
-}
-
-function newSignature(): string {
-  return base58.encode(Keypair.generate().secretKey);
 }
 
 /** A wallet that got SOL and tokens in blocks which the scan has passed without knowing it. */
@@ -100,10 +95,10 @@ describe('an address that was imported with a past', () => {
         [room.localnet.mint.address, 7_000_000n],
       ]),
     );
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     expect((await room.ledger.addresses.byAddress(unused))?.state).toBe('free');
     expect(await dueAudits()).toEqual([]);
     expect(await room.confirm()).toBe(2);
+    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     for (const order of orders) expect((await audit(order)).differences).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
@@ -157,6 +152,7 @@ describe('an audit that nodes do not let come to its end', () => {
     controls.setFault(0, 'getFirstAvailableBlock', forgets);
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await audit(order)).toMatchObject({ unread: 0, found: 2, remaining: 0 });
+    await room.confirm();
     expect(await stateOf(wallet)).toBe('used');
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
@@ -170,8 +166,10 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
-    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
     controls.clearFaults();
+    await room.confirm();
+    expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');
     expect(await dueAudits()).toEqual([]);

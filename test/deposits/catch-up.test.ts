@@ -78,7 +78,7 @@ describe('a scan that is far behind', () => {
     expect(rows.filter(({ kind }) => kind === 'deposit_unowned')).toHaveLength(1);
   });
 
-  it('joins no further than its ranges link, and leaves the rest to be read again', async () => {
+  it('joins no further than its ranges link, and leaves the rest to be read again (private-channels #129 and #145)', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 12);

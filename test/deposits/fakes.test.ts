@@ -89,7 +89,7 @@ function openAuxiliary(account: Keypair, owner: PublicKey): TransactionInstructi
 }
 
 describe('a deposit', () => {
-  it('of many recipients in one transaction is a credit to each, under one signature', async () => {
+  it('of many recipients in one transaction is a credit to each, under one signature (private-channels #148)', async () => {
     const { stranger } = exchange;
     const slot = await exchange.land([
       pay(stranger, exchange.alice.publicKey, LAMPORTS),
@@ -107,7 +107,7 @@ describe('a deposit', () => {
     expect(new Set(inflows.map(({ signature }) => signature)).size).toBe(1);
   });
 
-  it('by a transfer inside another program counts, though no instruction of the message moves tokens', async () => {
+  it('by a transfer inside another program counts, though no instruction of the message moves tokens (FY scanner, private-channels #159)', async () => {
     const owner = exchange.alice.publicKey;
     const main = ataOf(mint, owner);
     const nested = ataOf(mint, main);
@@ -130,7 +130,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([sol(alice, LAMPORTS)]);
   });
 
-  it('of a Token-2022 mint with a fee is what arrives', async () => {
+  it('of a Token-2022 mint with a fee is what arrives (FY scanner)', async () => {
     const { address } = exchange.bench.localnet.feeMint;
     const [owner, program] = [exchange.alice.publicKey, TOKEN_2022_PROGRAM_ID];
     const account = ataOf(address, owner, program);
@@ -141,7 +141,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([token(owner, address, 990_000n, null, account)]);
   });
 
-  it('by a version-1 transaction is read', async () => {
+  it('by a version-1 transaction is read (FY, SDP, chainstorage)', async () => {
     const { blockhash } = await exchange.bench.connection.getLatestBlockhash('processed');
     const transfer = pay(exchange.stranger, exchange.alice.publicKey, LAMPORTS);
     const { raw } = signVersion1(exchange.stranger, blockhash, [transfer]);
@@ -183,7 +183,7 @@ describe('a deposit', () => {
 });
 
 describe('no deposit', () => {
-  it('is a transaction that failed', async () => {
+  it('is a transaction that failed (private-channels #177 and #183)', async () => {
     const { stranger } = exchange;
     const slot = await exchange.land([
       pay(stranger, exchange.alice.publicKey, LAMPORTS),
@@ -227,7 +227,7 @@ describe('no deposit', () => {
     ]);
   });
 
-  it('is a token account that is handed over, taken back and handed over again', async () => {
+  it('is a token account that is handed over, taken back and handed over again (liminalcustody.com, 2026-03)', async () => {
     const account = Keypair.generate();
     const [stranger, wallet] = [exchange.stranger.publicKey, exchange.alice.publicKey];
     const hand = (from: PublicKey, to: PublicKey) =>
@@ -254,7 +254,7 @@ describe('no deposit', () => {
     ]);
   });
 
-  it('is what a permanent delegate takes back in the same transaction', async () => {
+  it('is what a permanent delegate takes back in the same transaction (private-channels #125)', async () => {
     const [stranger, program] = [exchange.stranger.publicKey, TOKEN_2022_PROGRAM_ID];
     const seized = await exchange.bench.localnet.createToken22Mint({
       extensions: [

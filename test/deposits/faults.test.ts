@@ -66,7 +66,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('cannot hide blocks that they list and do not show, as long as one node has them', async () => {
+  it('cannot hide blocks that they list and do not show, as long as one node has them (FY, SDP, chainstorage)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -90,7 +90,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('stop the scan where no node has a block: never skipped, and read when one has it again', async () => {
+  it('stop the scan where no node has a block: never skipped, and read when one has it again (the-web3 sol-wallet, private-channels #190 and #224)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();

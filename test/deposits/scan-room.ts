@@ -1,3 +1,4 @@
+import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
@@ -7,8 +8,11 @@ import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import type { GapRow } from '../../src/ledger/gaps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import type { Lie } from '../../src/localnet/rpc/false-block.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WalletLists } from '../../src/solana/wallet-lists.ts';
 import { useLedger } from '../ledger/support.ts';
@@ -95,6 +99,42 @@ export class ScanRoom {
       if (step.stand !== 'goes on') return step;
     }
     throw new Error('the scan does not come to an end');
+  }
+
+  /** Reads what was sent while the node that is asked first tells a lie of every block; it is honest when it is asked again. */
+  async scanWithLie(lie: Lie): Promise<void> {
+    this.finalize();
+    this.localnet.controls.setFault(0, 'getBlock', { kind: 'false-block', lie });
+    await this.scanAll(this.scanner());
+    this.localnet.controls.clearFaults();
+  }
+
+  /** A wallet of ours that can sign, and holds this much as a confirmed deposit. */
+  async newSigner(lamports: bigint): Promise<Keypair> {
+    await this.scanAll(this.scanner());
+    const ours = Keypair.generate();
+    const address = ours.publicKey.toBase58();
+    await this.ledger.addresses.import([{ address, path: `m/${address}` }]);
+    await this.localnet.airdrop(address, lamports);
+    this.finalize();
+    await this.scanAll(this.scanner());
+    await this.confirm();
+    return ours;
+  }
+
+  /** A transfer that a wallet of ours signs, and pays for. */
+  async sweep(from: Keypair, to: string, lamports: bigint): Promise<void> {
+    const { blockhash } = await latestBlockhash(this.pool);
+    const transfer = SystemProgram.transfer({
+      fromPubkey: from.publicKey,
+      toPubkey: new PublicKey(to),
+      lamports,
+    });
+    const message = { payerKey: from.publicKey, recentBlockhash: blockhash, instructions: [transfer] };
+    const transaction = new VersionedTransaction(new TransactionMessage(message).compileToV0Message());
+    transaction.sign([from]);
+    const bytes = Buffer.from(transaction.serialize()).toString('base64');
+    await this.pool.read((node) => sendTransaction(node, bytes));
   }
 
   confirm(): Promise<number> {

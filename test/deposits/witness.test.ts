@@ -90,7 +90,7 @@ describe('the second witness', () => {
 });
 
 describe('an announcement', () => {
-  it('of a confirmed block becomes the deposit when that is final', async () => {
+  it('of a confirmed block becomes the deposit when that is final (private-channels #189)', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { controls } = room.localnet;

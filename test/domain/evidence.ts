@@ -71,6 +71,7 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
     coverage: coverage(),
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
+    chargedBy: [],
     ...changes,
   };
 }
@@ -158,6 +159,7 @@ export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   stillTaking: mostly([], ['c']),
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
+  chargedBy: fc.array(node, { maxLength: 1 }),
   origin: fc.option(anyOrigin, { freq: 9 }),
   displacement: fc.option(anyDisplacement, { freq: 2 }),
   coverage: fc.option(anyCoverage, { freq: 9 }),

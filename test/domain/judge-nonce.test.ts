@@ -51,6 +51,7 @@ function deathEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
     coverage: null,
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
+    chargedBy: [],
     ...changes,
   };
 }
@@ -117,6 +118,7 @@ const anyEvidence: fc.Arbitrary<NonceEvidence> = fc.record({
   coverage: fc.option(anyLife, { freq: 9 }),
   statuses: testimonies(anySighting),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
+  chargedBy: fc.array(node, { maxLength: 1 }),
 });
 
 function kind(evidence: NonceEvidence, attempt: NonceAttemptFacts = ATTEMPT): string {
@@ -249,8 +251,33 @@ describe('an attempt with a durable nonce', () => {
 
   it('has failed for good where it is finalized with an error, although its nonce advanced', () => {
     const statuses = [said('a', 30, seen('finalized', 'InstructionError'))];
-    const evidence = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: use({ signature: 'sig' }) });
-    expect(judgeNonceAttempt(ATTEMPT, evidence)).toMatchObject({ kind: 'failed', error: 'InstructionError' });
+    const ran = { statuses, outcomeConfirmedBy: ['b'], chargedBy: ['b'] };
+    const failed = { kind: 'failed', error: 'InstructionError' };
+    for (const changes of [{}, { use: null }, { use: null, finalizedNonces: [] }]) {
+      const evidence = deathEvidence({ use: use({ signature: 'sig' }), ...ran, ...changes });
+      expect(judgeNonceAttempt(ATTEMPT, evidence)).toMatchObject(failed);
+    }
+    expect(kind(deathEvidence(ran))).toBe('unknown');
+  });
+
+  it('that a block includes without running it, for no fee, lives as long as its nonce, and has failed where another one used that up', () => {
+    const statuses = [said('a', 30, seen('finalized', 'AccountNotFound')), said('b', 31, ABSENT)];
+    const included = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: null });
+    const stands = [said('a', 1, 'old'), said('b', 2, 'old')];
+    for (const finalizedNonces of [stands, [said('a', 1, 'new'), said('b', 2, 'old')], []])
+      expect(judgeNonceAttempt(ATTEMPT, { ...included, finalizedNonces })).toEqual({
+        kind: 'alive',
+        seen: null,
+      });
+    // It may have run in an earlier slot under the same signature.
+    expect(kind(included)).toBe('unknown');
+    expect(kind({ ...included, use: use({ signature: 'sig' }) })).toBe('unknown');
+    expect(kind({ ...included, use: use({ shownBy: ['a'] }) })).toBe('unknown');
+    expect(judgeNonceAttempt(ATTEMPT, { ...included, use: use() })).toMatchObject({
+      kind: 'failed',
+      error: 'AccountNotFound',
+    });
+    expect(kind({ ...included, use: use(), outcomeConfirmedBy: [] })).not.toBe('failed');
   });
 
   it('is unknown where nodes contradict each other about who used the nonce', () => {

@@ -71,6 +71,7 @@ test('with a durable nonce: who still holds it, and who used it up', () => {
     quorum: 2,
     statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
+    chargedBy: [],
     finalizedNonces: [said('a', 1, 'n2'), said('b', 2, 'n2')],
     use,
     bypass: null,

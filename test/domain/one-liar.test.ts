@@ -123,6 +123,7 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
         stillTaking: isLiarTaking ? [LIAR] : [],
         statuses,
         outcomeConfirmedBy: confirmers(truth, statuses, isLiarFirst),
+        chargedBy: [],
         ...blocks,
       };
     });

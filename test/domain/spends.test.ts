@@ -11,12 +11,13 @@ const attempt = (of: Recorded['state']): Recorded => ({ withdrawalId: 'w', n: 2,
 describe('a transaction in the history of the hot wallet', () => {
   it('is fine exactly where an attempt on record that was not given up has its signature', () => {
     fc.assert(
-      fc.property(state, others, (of, signers) => {
-        const { kind } = judgeSpend(wallet, signers, attempt(of));
-        expect(kind).toBe(of === 'dead' ? 'dead_attempt_landed' : 'on_record');
+      fc.property(state, others, fc.boolean(), (of, signers, hasSucceeded) => {
+        const { kind } = judgeSpend(wallet, signers, attempt(of), hasSucceeded);
+        const isGivenUp = of === 'dead' || (of === 'failed' && hasSucceeded);
+        expect(kind).toBe(isGivenUp ? 'dead_attempt_landed' : 'on_record');
       }),
     );
-    expect(judgeSpend(wallet, [], attempt('dead'))).toEqual({
+    expect(judgeSpend(wallet, [], attempt('dead'), false)).toEqual({
       kind: 'dead_attempt_landed',
       withdrawalId: 'w',
       n: 2,
@@ -24,13 +25,15 @@ describe('a transaction in the history of the hot wallet', () => {
   });
 
   it('is fine where it makes or advances a nonce account on record, however that ended', () => {
-    expect(judgeSpend(wallet, [wallet], { nonceAccount: 'n' })).toEqual({ kind: 'on_record' });
+    expect(judgeSpend(wallet, [wallet], { nonceAccount: 'n' }, true)).toEqual({ kind: 'on_record' });
   });
 
   it('is an unknown spend where the wallet signed it, first or last, and nothing is on record', () => {
     fc.assert(
       fc.property(others, others, (before, after) => {
-        expect(judgeSpend(wallet, [...before, wallet, ...after], null)).toEqual({ kind: 'unknown_spend' });
+        expect(judgeSpend(wallet, [...before, wallet, ...after], null, true)).toEqual({
+          kind: 'unknown_spend',
+        });
       }),
     );
   });
@@ -38,7 +41,7 @@ describe('a transaction in the history of the hot wallet', () => {
   it('is no spend where only others signed: a deposit, an airdrop', () => {
     fc.assert(
       fc.property(others, (signers) => {
-        expect(judgeSpend(wallet, signers, null)).toEqual({ kind: 'not_a_spend' });
+        expect(judgeSpend(wallet, signers, null, true)).toEqual({ kind: 'not_a_spend' });
       }),
     );
   });

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { explorerLink } from '../../src/domain/explorer.ts';
 import { buildApp } from '../../src/http/app.ts';
-import { explorerLink } from '../../src/http/explorer.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
 let service: Service;
@@ -126,6 +126,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/deposit-addresses/{address}',
     '/v1/deposit-addresses/{address}/assets/{mint}',
     '/v1/deposits',
+    '/v1/deposits/{id}/reject',
     '/v1/hot-wallets',
     '/v1/pause',
     '/v1/resume',

@@ -183,6 +183,7 @@ test('the proof of a dead attempt is shown with the withdrawal, in the shape tha
       historyFrom: '0',
     })),
     outcomeConfirmedBy: [],
+    chargedBy: [],
   });
   const { schemas } = (await get('/openapi.json')).components;
   const described = Object.keys(schemas.AttemptEvidence.properties);

@@ -47,7 +47,9 @@ describe('the routes of webhooks', () => {
       disabledBecause: null,
     });
     const { secret: _secret, ...shown } = made;
-    expect((await call('GET', '/v1/webhooks')).json()).toEqual({ webhooks: [shown] });
+    expect((await call('GET', '/v1/webhooks')).json()).toEqual({
+      webhooks: [{ ...shown, waiting: 0, dead: 0, lastError: null }],
+    });
     expect(await added('https://EXCHANGE.example/', ['*'])).toEqual({
       ...shown,
       events: ['*'],
@@ -119,6 +121,8 @@ describe('the routes of webhooks', () => {
       deliveries: [{ event: oldest }],
       nextCursor: null,
     });
+    const standing = async () => (await call('GET', '/v1/webhooks')).json().webhooks;
+    expect(await standing()).toMatchObject([{ id, waiting: 0, dead: 2, lastError: null }]);
     const replay = (payload: object) => call('POST', `/v1/webhooks/${id}/replay`, payload);
     expect((await replay({ event: oldest })).json()).toEqual({ replayed: 1 });
     expect((await replay({})).json()).toEqual({ replayed: 1 });
@@ -126,6 +130,12 @@ describe('the routes of webhooks', () => {
     expect((await call('GET', `/v1/webhooks/${id}/deliveries`)).json().deliveries).toMatchObject([
       { state: 'waiting', settledAt: null },
       { state: 'waiting' },
+    ]);
+    const entity = 'deposit/2';
+    const sequence = String(await service.ledger.deliveries.nextOf({ endpoint: id, entity }));
+    await service.ledger.deliveries.failed({ endpoint: id, sequence }, 'the receiver answered 503');
+    expect(await standing()).toMatchObject([
+      { id, waiting: 2, dead: 0, lastError: 'the receiver answered 503' },
     ]);
     await service.ledger.webhooks.remove(id);
   });

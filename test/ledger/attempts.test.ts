@@ -96,7 +96,7 @@ describe('preparing an attempt', () => {
 });
 
 describe('storing the signature', () => {
-  it('happens once; the same again is a success, another is never stored', async () => {
+  it('happens once; the same again is a success, another is never stored (signers with fresh randomness)', async () => {
     const id = await signed();
     const again = await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
     expect(again).toMatchObject({ state: 'signed', signature: `sig-${id}`, raw: 'AQID' });
@@ -142,7 +142,7 @@ describe('storing the signature', () => {
 });
 
 describe('settling an attempt', () => {
-  it('stores the verdict with its proof, once', async () => {
+  it('stores the verdict with its proof, once (thirdweb engine)', async () => {
     const id = await signed();
     const outcome = {
       state: 'landed',

@@ -5,6 +5,7 @@ import { nodeProgram } from '../../src/localstack/program.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import {
   commit,
+  confirmAll,
   forgetDeposits,
   imported,
   lockWaits,
@@ -107,6 +108,8 @@ describe('a deposit address', () => {
     const watchVersion = await use.ledger.watched.version();
     await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
     await use.ledger.addresses.markAudited(ANN, 30n);
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
+    await confirmAll(use.ledger);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
@@ -125,6 +128,7 @@ describe('a deposit address', () => {
     await imported(use.ledger, ANN, BEN);
     await addresses.assign('user-1');
     await commit(use.ledger, chain(START, [inflow(BEN)]));
+    await confirmAll(use.ledger);
     const entries = [ANN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
     expect(await addresses.import(entries, 40n)).toEqual({ imported: 0, known: 2 });
     const due = async () =>
@@ -144,6 +148,7 @@ describe('a deposit address', () => {
   it('that is paid while its audit is due is audited to the end, and given to nobody', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
+    await confirmAll(use.ledger);
     expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ address: ANN, state: 'used' }]);
     await use.ledger.addresses.markAudited(ANN, 40n);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });

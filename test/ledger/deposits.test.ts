@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { lockFeed } from '../../src/ledger/deposit-feed.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import { addDeposits } from '../../src/ledger/deposit-writing.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
 import { commit, confirmAll, imported, lockWaits, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -114,33 +117,84 @@ describe('a deposit', () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     expect((await onlyOne()).userRef).toBeNull();
-    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
+    expect(await use.ledger.addresses.freeCount()).toBe(1);
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: BEN });
-    expect(await use.ledger.addresses.freeCount()).toBe(0);
+    await confirmAll(use.ledger);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
+    expect(await codeOf(use.ledger.addresses.assign('user-2'))).toBe('NoFreeAddress');
   });
 
-  it('of our own money leaves the address free', async () => {
+  it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const slow = await use.other.db.startTransaction().execute();
+    await lockFeed(slow);
+    await addDeposits(slow, [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
+    const given = await use.ledger.addresses.assign('user-1');
+    await slow.commit().execute();
+    expect(given.address).toBe(BEN);
+    expect(await codeOf(use.ledger.addresses.assign('user-2'))).toBe('NoFreeAddress');
+  });
+
+  it('of our own money leaves the address free, once a quorum says that it is ours', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
+    await confirmAll(use.ledger);
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
-  it('that only one node called our own money is no later user’s', async () => {
+  it('that is found later, in a block of before its address was given out, is no user’s', async () => {
     await imported(use.ledger, ANN);
-    const [block] = chain(START, [inflow(ANN, 1n, { reason: 'internal' })]);
+    const [block] = chain(START, []);
     if (block === undefined) throw new Error('one block');
     await commit(use.ledger, [block]);
     await use.ledger.addresses.assign('user-1');
+    const missed = { ...block, finding: { ...NOTHING, inflows: [inflow(ANN, 1n)] } };
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks: [missed], watchVersion, rematch: () => [] });
     await commit(use.ledger, chain(block.header, [inflow(ANN, 2n)]), block.header);
-    const rows = await use.ledger.deposits.unconfirmed(9);
-    await use.ledger.deposits.confirm(rows.map((row) => shown(row, { reason: null })));
+    await confirmAll(use.ledger);
     const { rows: deposits } = await use.ledger.deposits.list({ limit: 9 });
     expect(deposits.map(({ amount, state, userRef }) => [amount, state, userRef])).toEqual([
       [2n, 'final', 'user-1'],
       [1n, 'final', null],
     ]);
+    expect((await use.ledger.deposits.list({ userRef: 'user-1', limit: 9 })).rows).toHaveLength(1);
     const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 9 });
-    expect(alerts.map(({ kind }) => kind)).toContain('deposit_unowned');
+    expect(alerts.map(({ kind }) => kind)).toEqual(['deposit_unowned']);
+  });
+});
+
+describe('a deposit that is rejected', () => {
+  const word = { who: 'ops', why: 'why', deniedBy: ['first', 'second'] };
+
+  it('is told to those alone who knew of it', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await commit(use.ledger, chain(START, [inflow(ANN), inflow(BEN, 5n, { reason: 'internal' })]));
+    for (const row of await use.ledger.deposits.unconfirmed(10))
+      expect(await use.ledger.rejections.reject({ row, ...word })).toMatchObject({
+        state: 'dropped',
+        reason: null,
+      });
+    expect(await feed()).toEqual([
+      [1n, 'pending', 5n],
+      [2n, 'dropped', 5n],
+    ]);
+  });
+
+  it('belongs, read again, to the wallet that it came to by then', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const [block] = chain(START, [inflow(ANN, 5n, { account: MINT })]);
+    if (block === undefined) throw new Error('one block');
+    await commit(use.ledger, [block]);
+    await use.ledger.rejections.reject({ row: await onlyOne(), ...word });
+    const right = { ...inflow(BEN, 6n, { account: MINT }), signature: `s-${ANN}-5` };
+    const blocks = [{ ...block, finding: { ...NOTHING, inflows: [right] } }];
+    const watchVersion = await use.ledger.watched.version();
+    for (let times = 0; times < 2; times += 1)
+      await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    await confirmAll(use.ledger);
+    expect(await onlyOne()).toMatchObject({ wallet: BEN, amount: 6n, state: 'final' });
   });
 });
 
@@ -192,6 +246,16 @@ describe('an announced deposit', () => {
       ['pending', 'b101'],
       ['dropped', 'b101x'],
     ]);
+  });
+
+  it('keeps its address from being given out until it is dropped, and no longer', async () => {
+    await imported(use.ledger, ANN);
+    const fork = { header: childOf(START, { fork: 'x' }), finding: found(inflow(ANN)).finding };
+    await use.ledger.deposits.announce([fork]);
+    expect(await use.ledger.addresses.freeCount()).toBe(0);
+    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
+    await commit(use.ledger, [{ header, finding: NOTHING }]);
+    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
   it('waits for a commit under way, so that the cursor cannot leave it behind', async () => {

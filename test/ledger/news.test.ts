@@ -54,7 +54,7 @@ it('tells the fields that are public, and no column because it is there', () => 
     [
       'deposit.final',
       `deposit/${depositId(deposit)}`,
-      'id sequence signature slot blockhash blockTime account wallet userRef asset amount state reason',
+      'sequence id signature slot blockhash blockTime account wallet userRef asset amount state reason',
     ],
     ['alert.raised', 'alert/9', 'kind subject message details raisedAt lastSeenAt count closedAt'],
     [

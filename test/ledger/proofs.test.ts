@@ -26,6 +26,7 @@ test('evidence on a durable nonce is read, too; without times on record they are
     quorum: 2,
     statuses: [said('a', 4, { kind: 'absent', atSlot: 12n, historyFrom: null })],
     outcomeConfirmedBy: [],
+    chargedBy: [],
     finalizedNonces: [said('a', 1, 'n2')],
     use: { signature: 's', nonceAccount: 'account', nonce: 'n1', slot: 9n, shownBy: ['a', 'b'], sequence: 3 },
   };

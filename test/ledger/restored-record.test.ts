@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, forgetDeposits, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, confirmAll, forgetDeposits, imported, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -119,6 +119,7 @@ describe('in a record that was restored', () => {
     await restore();
     await heal();
     await commit(use.ledger, chain(START, [inflow(ANN)]));
+    await confirmAll(use.ledger);
     expect(await use.ledger.addresses.release('ops', 'why')).toBe(0);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { BlockFinding, BlockHeader, Inflow } from '../../src/domain/deposit.ts';
+import { isDomainError } from '../../src/domain/errors.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { DepositAddresses } from '../../src/ledger/deposit-addresses.ts';
 import { Deposits } from '../../src/ledger/deposits.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { Rejections } from '../../src/ledger/rejections.ts';
 import { Scan } from '../../src/ledger/scan.ts';
 import type { Cursor } from '../../src/ledger/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/staged-ranges.ts';
@@ -54,6 +56,7 @@ const anyStep = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('confirm' as const), actor, crash }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reject' as const), actor, crash }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -140,6 +143,8 @@ class Scanner {
         await new Deposits(db).confirm(rows.map((row) => shown(row)));
         return;
       }
+      case 'reject':
+        return this.#reject(new Rejections(db));
       case 'stage':
         return this.#stage(new StagedRanges(db), this.#blocks.slice(step.from, step.from + step.count));
       case 'join':
@@ -158,6 +163,17 @@ class Scanner {
   async #upsert(scan: Scan, wanted: readonly Block[]): Promise<void> {
     const { slot } = (await this.#ledger.scan.cursor()) ?? START;
     await scan.upsert(this.#matched(wanted.filter(({ header }) => header.slot <= slot)));
+  }
+
+  /** As if a quorum denied it, falsely; somebody else may be faster. */
+  async #reject(rejections: Rejections): Promise<void> {
+    const [row] = await this.#ledger.deposits.unconfirmed(1);
+    if (row === undefined) return;
+    try {
+      await rejections.reject({ row, who: 'ops', why: 'denied', deniedBy: ['first', 'second'] });
+    } catch (error) {
+      if (!isDomainError(error, 'NotRejectable')) throw error;
+    }
   }
 
   async #announce(deposits: Deposits, blocks: readonly Block[], fork: boolean): Promise<void> {
@@ -220,6 +236,7 @@ async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<big
   expect(new Map(rows.map(({ id, state }) => [id, state]))).toEqual(told);
   const finalized = rows.filter(({ finalizedAt }) => finalizedAt !== null);
   expect(rows.every(({ state, finalizedAt }) => finalizedAt !== null || state === 'dropped')).toBe(true);
+  expect(finalized.filter(({ state }) => state === 'dropped')).toEqual([]);
   const name = ({ signature, wallet, amount }: Pick<Inflow, 'signature' | 'wallet' | 'amount'>) =>
     `${signature}/${wallet}/${amount}`;
   const made = new Map(
@@ -256,6 +273,8 @@ it('whatever crashes, races and repeats: each deposit once, the chain unbroken, 
         await first?.readAnew();
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
+        // What was rejected is read again.
+        await first?.do({ do: 'upsert', actor: 0, crash: null, from: 0, count: 100 });
         await confirmAll(use.ledger);
         await expectAllOnRecord(blocks, await reader.readAll(use.ledger));
       },

@@ -188,7 +188,7 @@ describe('reading old blocks again', () => {
     return use.ledger.scan.upsert({ blocks, watchVersion, rematch: mustNotRematch });
   }
 
-  it('adds what was missed, nothing twice, and leaves the cursor where it is', async () => {
+  it('adds what was missed, nothing twice, and leaves the cursor where it is (private-channels #181)', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, [first, missed, third]);
     expect(await amounts()).toEqual([1n, 3n]);

@@ -24,12 +24,15 @@ describe('readConfig', () => {
         ...CHAIN,
         SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '18446744073709551615',
         SLUICE_TOKEN_POLICY: 'permanentDelegate=reject',
+        SLUICE_RPC_REQUESTS_PER_SECOND: '40',
       },
       'chain',
     );
     expect(config.rpcUrls).toEqual(['http://127.0.0.1:8899', 'http://127.0.0.1:8901']);
     expect(config.priorityCapMicroLamports).toBe(2n ** 64n - 1n);
     expect(config.tokenPolicy).toEqual({ permanentDelegate: 'reject' });
+    expect(config.rpcRequestsPerSecond).toBe(40);
+    expect(readConfig(CHAIN, 'chain').rpcRequestsPerSecond).toBeUndefined();
   });
 
   test('reads the bounds of the signer from its own settings', () => {
@@ -67,6 +70,7 @@ describe('readConfig', () => {
       (text) =>
         [{ SLUICE_TOKEN_POLICY: text }, 'tool', /^SLUICE_TOKEN_POLICY must be a list of name=allow/] as const,
     ),
+    [{ SLUICE_RPC_REQUESTS_PER_SECOND: '0' }, 'tool', /^SLUICE_RPC_REQUESTS_PER_SECOND /],
     [{ SLUICE_CONFIRM_USED_WALLET: 'yes' }, 'tool', /^SLUICE_CONFIRM_USED_WALLET must be true or false/],
     [
       { SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS: '2', SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '1' },

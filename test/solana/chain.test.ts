@@ -8,6 +8,8 @@ import { rpcCalls } from './rpc-calls.ts';
 // The next integer after the last one that a double can tell from its neighbours.
 const BEYOND_DOUBLE = 9_007_199_254_740_993n;
 const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
+/** Blocks after which no node has a status of a transaction at hand. */
+const BEYOND_CACHE = 310;
 const rich = Keypair.generate().publicKey.toBase58();
 const absent = '1'.repeat(64);
 
@@ -183,6 +185,14 @@ describe('statuses of signatures', () => {
     localnet.controls.setFault(0, 'getSignatureStatuses', fault);
     const answers = await chain.statuses([absent]);
     expect(answers.map(({ sightings }) => sightings[0]?.kind)).toEqual(['unreadable', 'absent']);
+  });
+
+  it('are found by every node once only its history has them, not the cache of recent ones (x402 of cardotrejos #78)', async () => {
+    const known = await localnet.airdrop(rich, 1n);
+    localnet.controls.produceSlots(BEYOND_CACHE);
+    expect((await chain.recentStatuses([known])).sightings).toMatchObject([{ kind: 'absent' }]);
+    const seen = { sightings: [{ kind: 'seen', commitment: 'finalized' }] };
+    expect(await chain.statuses([known])).toMatchObject([seen, seen]);
   });
 
   it('that a node without history lacks are unreadable; those that it has count', async () => {

@@ -11,7 +11,7 @@ afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
 describe('an attempt that never arrives', () => {
-  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof', async () => {
+  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof (ckSOL, private-channels #133)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     const { heard, hooks } = ears();
@@ -44,7 +44,7 @@ describe('an attempt that never arrives', () => {
     ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
-  ] as const)('is not dead while %s', async (_why, method, fault) => {
+  ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_why, method, fault) => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
@@ -81,6 +81,21 @@ describe('an attempt that never arrives', () => {
     expect(verdict).toEqual({ kind: 'dead' });
     for (const { answer } of evidence.statuses)
       expect(answer).toMatchObject({ kind: 'absent', atSlot: expect.any(BigInt), historyFrom: 0n });
+  });
+
+  it('is not dead while one of two nodes has no status of it and shows the transaction itself', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.impatient().watch(sent, hooks);
+    await until(() => heard.length > 0);
+    const liar = room.pool.nodes[1]?.name;
+    expect(heard[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
   it('is not dead while one of two nodes is silent', async () => {

@@ -114,7 +114,7 @@ describe('an attempt on its way', () => {
     expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });
   });
 
-  it('says that it was lost in a fork, and lands again from the same bytes', async () => {
+  it('says that it was lost in a fork, and lands again from the same bytes (thirdweb engine)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks);
@@ -147,6 +147,30 @@ describe('the bytes of an attempt', () => {
     expect(sends[1]?.()).toBe(1);
     abort.abort(new Error('enough'));
     await expect(end).rejects.toThrow('enough');
+  });
+
+  it('are held with what the nodes say where a quorum calls them wrong, not where one does, and land once they are taken', async () => {
+    const attempt = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const refusal = {
+      kind: 'error',
+      code: -32003,
+      message: 'Transaction signature verification failure',
+    } as const;
+    room.localnet.controls.setFault(0, 'sendTransaction', refusal);
+    room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'drop-send' });
+    const sends = room.pool.nodes.map(countSends);
+    const outcome = room.watcher.watch(attempt, hooks);
+    await until(() => sends.every((count) => count() > 2));
+    expect(heard).toEqual([]);
+    room.localnet.controls.clearFaults(1);
+    room.localnet.controls.setFault(1, 'sendTransaction', refusal);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: too many nodes refuse its bytes: /);
+    for (const { name } of room.pool.nodes) expect(heard[0]).toContain(`${name}: sendTransaction: -32003`);
+    room.localnet.controls.clearFaults();
+    expect((await room.withBlocks(outcome)).verdict.kind).toBe('landed');
+    expect(heard).toEqual([heard[0], 'sending', 'confirmed']);
   });
 
   it('are sent no more past their last height, where a quorum has finalized that', async () => {

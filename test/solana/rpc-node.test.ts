@@ -184,6 +184,29 @@ describe('bounds', () => {
     expect(most).toBe(3);
   });
 
+  it('starts no more in any second than allowed', async () => {
+    // The server takes real time, in which one question too many would arrive.
+    const inRealTime = setTimeout;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await open(
+        async (asked) => {
+          await new Promise((resolve) => inRealTime(resolve, 20));
+          return resultOf(asked, '1');
+        },
+        { requestsPerSecond: 3 },
+      );
+      const answers = Array.from({ length: 7 }, slot);
+      for (const started of [3, 6, 7]) {
+        await Promise.all(answers.slice(0, started));
+        expect(server.asked).toHaveLength(started);
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it.each([
     ['seconds', '2', 2_000],
     ['more than a minute', '3600', 60_000],
@@ -200,13 +223,16 @@ describe('bounds', () => {
 it.each([
   [{}, 1],
   [{ maxTransactionVersion: 0 }, 0],
-])('with %j lets a node show no transaction above version %i', async (options, wanted) => {
-  await open((asked) => resultOf(asked, 'null'), options);
-  await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
-  await getTransaction(node, 's');
-  for (const { params } of server.asked)
-    expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
-});
+])(
+  'with %j lets a node show no transaction above version %i (SDP, FY, private-channels)',
+  async (options, wanted) => {
+    await open((asked) => resultOf(asked, 'null'), options);
+    await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
+    await getTransaction(node, 's');
+    for (const { params } of server.asked)
+      expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
+  },
+);
 
 it('remembers which methods a node does not have, until it has them', async () => {
   let old = true;

@@ -20,7 +20,7 @@ import { nodeProgram } from '../../src/localstack/program.ts';
 import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { handOver } from '../../src/workers/outbox.ts';
-import { openService, type Service } from '../http/service.ts';
+import { EXPLORER, openService, type Service } from '../http/service.ts';
 import { lastWords } from '../support/last-words.ts';
 import { answering, type Receiver, startReceiver } from './receiver.ts';
 
@@ -99,7 +99,7 @@ function stepsWithPause(): DeliverySteps {
 let failsBefore: () => void = () => undefined;
 
 function tryingWithFailures(): WebhookActivities {
-  const activities = createWebhookActivities({ ledger: service.ledger, sender });
+  const activities = createWebhookActivities({ ledger: service.ledger, sender, explorer: EXPLORER });
   return {
     async deliver(...given) {
       failsBefore();
@@ -281,7 +281,11 @@ describe('an event that no try delivers', () => {
   });
 
   it('because its address is private, reaches nobody', async () => {
-    const strict = createWebhookActivities({ ledger: service.ledger, sender: new WebhookSender() });
+    const strict = createWebhookActivities({
+      ledger: service.ledger,
+      sender: new WebhookSender(),
+      explorer: EXPLORER,
+    });
     const steps = createDeliverySteps(service.ledger);
     await happens('deposit/private', 'final');
     const key = await steps.nextDelivery({ endpoint, entity: 'deposit/private' });

@@ -6,6 +6,7 @@ import { writeEvent } from '../../src/ledger/outbox.ts';
 import { Webhooks } from '../../src/ledger/webhooks.ts';
 import { sealOf } from '../../src/platform/seal.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
+import { EXPLORER } from '../http/service.ts';
 import { useLedger } from '../ledger/support.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -43,6 +44,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
       createWebhookActivities({
         ledger: { deliveries, alerts, webhooks: given.webhooks ?? use.ledger.webhooks },
         sender: given.sender ?? sender,
+        explorer: EXPLORER,
       }).deliver(key, { firstRetryMs: 20, longestRetryMs: 50, attempts: 1 });
   }
 

@@ -2,24 +2,52 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 const PAGE = new URL('../../docs/faults.md', import.meta.url);
-const ROW = /^\| (?!-|fault |who )/;
+const OTHERS = '## What others got wrong';
+const ROW = /^\| (?!-|fault |who )(.+) \|$/gm;
 const PROOF = /\[([^\]]+)\]\(([^)]+)\) (.+)/;
 
-/** The tests that a row names: its last cell. */
-function proofsOf(row: string): readonly string[] {
-  return (row.split(' | ').at(-1) ?? '').replace(/ \|$/, '').split('<br>');
+/** A test that a row names: its file, as the page calls and links it, and its title or the beginning of that. */
+interface Proof {
+  readonly name: string;
+  readonly path: string;
+  readonly title: string;
 }
 
+interface Row {
+  /** What stands first: the fault, or who had it. */
+  readonly subject: string;
+  readonly proofs: readonly Proof[];
+}
+
+function rowsOf(text: string): readonly Row[] {
+  return [...text.matchAll(ROW)].map(([, row = '']) => {
+    const cells = row.split(' | ').map((cell) => cell.trim());
+    return { subject: cells[0] ?? '', proofs: (cells.at(-1) ?? '').split('<br>').map(proofOf) };
+  });
+}
+
+function proofOf(cell: string): Proof {
+  const [, name = '', path = '', title = ''] = PROOF.exec(cell) ?? [];
+  return { name, path, title };
+}
+
+const page = readFileSync(PAGE, 'utf8');
+
 it('each fault on the page of faults has a test that is there under that title', () => {
-  const rows = readFileSync(PAGE, 'utf8')
-    .split('\n')
-    .filter((line) => ROW.test(line));
+  const rows = rowsOf(page);
   expect(rows.length).toBeGreaterThan(0);
-  for (const proof of rows.flatMap(proofsOf)) {
-    const [, name, path = '', title = ''] = PROOF.exec(proof) ?? [];
-    expect(path, proof).toBe(`../test/${name}.test.ts`);
-    expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title.trim()), `${name} has "${title}"`).toBe(
-      true,
-    );
+  for (const { name, path, title } of rows.flatMap(({ proofs }) => proofs)) {
+    expect(path, title).toBe(`../test/${name}.test.ts`);
+    expect(title, path).not.toBe('');
+    expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title), `${name} has "${title}"`).toBe(true);
   }
+});
+
+it('each defect of others has a test that is named after whoever had it', () => {
+  const rows = rowsOf(page.slice(page.indexOf(OTHERS)));
+  expect(rows.length).toBeGreaterThan(0);
+  const nameless = rows.flatMap(({ subject, proofs }) =>
+    subject.split(', ').filter((who) => !proofs.some(({ title }) => title.includes(who))),
+  );
+  expect(nameless).toEqual([]);
 });

@@ -150,7 +150,7 @@ describe('an id used again when Temporal has forgotten it', () => {
 
 describe('two workers on one withdrawal', () => {
   it(
-    'of which one sleeps through the death of its attempt and wakes, pay it once',
+    'of which one sleeps through the death of its attempt and wakes, pay it once (private-channels #165 and #200)',
     async () => {
       const terms = newTerms('two-workers');
       await use.chain.swallowSends();

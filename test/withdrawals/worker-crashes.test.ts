@@ -83,7 +83,7 @@ async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
 }
 
 describe('a withdrawal whose worker is killed', () => {
-  it('on either side of any step, and once more at the next, is paid exactly once', async () => {
+  it('on either side of any step, and once more at the next, is paid exactly once (private-channels #149, elizaOS #10598 and #10628, steward #620, private-channels SOLA3-1)', async () => {
     await running.stack.worker.kill('SIGKILL');
     const all = CRASHES.map((_, index) => newTerms(`crash-${index}`));
     for (const [index, terms] of all.entries()) {
@@ -93,7 +93,7 @@ describe('a withdrawal whose worker is killed', () => {
     await expectPaidOnce(all);
   }, 600_000);
 
-  it('with its bytes on record and not sent goes on with the same bytes', async () => {
+  it('with its bytes on record and not sent goes on with the same bytes (OpenZeppelin relayer, the-web3 sol-wallet)', async () => {
     await running.stack.worker.kill('SIGKILL');
     const terms = newTerms('resumed');
     await crash('before chain.send', terms);

@@ -7,6 +7,7 @@ import { installRuntime } from '../../src/platform/runtime.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { NodeMetrics } from '../../src/workers/node-metrics.ts';
 
+const PRUNED_UP_TO = 3;
 let localnet: Localnet;
 let endpoint: string;
 
@@ -36,13 +37,16 @@ async function gauges(): Promise<Readonly<Record<string, number>>> {
 it('each probe shows the nodes on the endpoint of the worker, and only the present version and cause at 1', async () => {
   localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
   localnet.controls.setFault(0, 'getTransaction', { kind: 'error', code: -32011, message: 'off' });
+  localnet.controls.setFault(0, '*', { kind: 'history-from', slot: PRUNED_UP_TO });
   const nodes = new NodeMetrics(Runtime.instance().metricMeter);
   const pool = await openNodePool(localnet.rpcUrls, {
     now: () => 0,
     onProbe: (report) => nodes.record(report),
   });
   const [a, , c] = pool.nodes.map(({ name }) => name);
+  const silent = pool.report().find(({ node }) => node === c);
   try {
+    expect(silent?.errorRate).toBeGreaterThan(0);
     const before = await gauges();
     expect(before).toMatchObject({
       [`up{node="${a}"}`]: 1,
@@ -50,10 +54,15 @@ it('each probe shows the nodes on the endpoint of the worker, and only the prese
       [`score{node="${a}"}`]: 100,
       [`lag_slots{node="${a}"}`]: 0,
       [`history{node="${a}"}`]: 0,
+      [`first_available_block{node="${a}"}`]: PRUNED_UP_TO,
+      [`error_ratio{node="${a}"}`]: 0,
+      [`error_ratio{node="${c}"}`]: silent?.errorRate,
+      [`latency_seconds{node="${a}"}`]: 0,
       [`version{node="${a}",version="3.0.0"}`]: 1,
       [`demoted{cause="silent",node="${c}"}`]: 1,
     });
-    expect(before).not.toHaveProperty([`history{node="${c}"}`]);
+    for (const unknown of ['history', 'first_available_block', 'latency_seconds'])
+      expect(before).not.toHaveProperty([`${unknown}{node="${c}"}`]);
 
     localnet.controls.clearFaults();
     const updated = { kind: 'result', result: { 'solana-core': '3.1.0', 'feature-set': 1 } } as const;

@@ -7,7 +7,10 @@ import type { Balances, TokenHolding, TransactionRecord } from '../chain/records
  */
 export const LIES = ['leave-out', 'other-owner', 'other-program', 'unsigned', 'garbled-mint'] as const;
 
-export type Lie = (typeof LIES)[number];
+/** With one that turns every payment round: who paid seems to have received, and the other way round. */
+export const ALL_LIES = [...LIES, 'mirrored'] as const;
+
+export type Lie = (typeof ALL_LIES)[number];
 
 /** The transactions of a block as a node shows them that tells this lie. */
 export function falseTransactions(
@@ -17,6 +20,11 @@ export function falseTransactions(
   switch (lie) {
     case 'leave-out':
       return records.slice(1);
+    case 'mirrored':
+      return records.map((record) => {
+        const { before, after } = record.meta;
+        return { ...record, meta: { ...record.meta, before: after, after: before } };
+      });
     case 'unsigned':
       return records.map(unsigned);
     case 'other-owner':

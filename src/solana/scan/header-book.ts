@@ -138,6 +138,7 @@ async function readHeader(node: SolanaNode, slot: bigint): Promise<ListedHeader 
   };
 }
 
-function tellsOfAbsence(error: unknown): boolean {
+/** True for the answer by which one node says that it does not have a block, which never means that there is none. */
+export function tellsOfAbsence(error: unknown): boolean {
   return error instanceof RpcError && ABSENT.has(error.code);
 }

@@ -259,7 +259,7 @@ describe('is read', () => {
     });
   });
 
-  it.each(['null', undefined])('a block without a time, which is none, and not now: %s', (time) => {
+  it.each(['null', undefined])('a block without a time has none, not now: %s (FY scanner)', (time) => {
     const told = JSON.stringify({ blockTime: '-1' }).slice(1, -1);
     const text = one(none).toString();
     const without =

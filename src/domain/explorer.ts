@@ -1,4 +1,4 @@
-import { isLoopback } from '../domain/loopback.ts';
+import { isLoopback } from './loopback.ts';
 
 /** What a link to a block explorer needs to know. */
 export interface ExplorerSettings {

@@ -1,0 +1,82 @@
+import pLimit from 'p-limit';
+import { leftBy } from '../domain/moves.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { OutflowRow } from '../ledger/outflows.ts';
+import type { SolanaNode } from '../solana/rpc/node.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { transactionIn } from '../solana/scan/denial.ts';
+import { TtlCache } from '../solana/ttl-cache.ts';
+
+export interface OutflowDeps {
+  readonly ledger: Pick<Ledger, 'outflows'>;
+  readonly pool: NodePool;
+}
+
+const PAGE = 100;
+const AT_ONCE = 4;
+/** Nodes that show nothing of a transaction now may do so soon. */
+const ASKED_AGAIN_MS = 60_000;
+const REMEMBERED = 10_000;
+
+/**
+ * The second witness of what left our wallets, as the confirmer is of what came: a quorum of nodes, each asked for the transaction
+ * itself. What nobody can tell now counts as the block's node showed it, and is asked for again.
+ */
+export class OutflowWitness {
+  readonly #deps: OutflowDeps;
+  readonly #asked = new TtlCache<void>(ASKED_AGAIN_MS, REMEMBERED, 'answered');
+
+  constructor(deps: OutflowDeps) {
+    this.#deps = deps;
+  }
+
+  /** Asks about every outflow that no quorum has shown yet and that was not asked for just now. */
+  async witness(): Promise<void> {
+    const { outflows } = this.#deps.ledger;
+    for (let rows = await outflows.unwitnessed(PAGE); rows.length > 0; ) {
+      await pLimit(AT_ONCE).map(byTransaction(rows), (group) =>
+        this.#asked.get(nameOf(group), () => this.#judge(group)),
+      );
+      rows = await outflows.unwitnessed(PAGE, rows.at(-1));
+    }
+  }
+
+  async #judge(rows: readonly OutflowRow[]): Promise<void> {
+    const { ledger, pool } = this.#deps;
+    const agreed = await pool.agreed((node) => amountsShownBy(node, rows), isSameTold);
+    const { answer: amounts = null, nodes: by = [] } = agreed ?? {};
+    if (amounts === null) return;
+    for (const [index, row] of rows.entries())
+      await ledger.outflows.witness({ row, amount: amounts[index] ?? 0n, by });
+  }
+}
+
+/** What left by one transaction, as one node shows it; null where it cannot tell. */
+async function amountsShownBy(
+  node: SolanaNode,
+  rows: readonly OutflowRow[],
+): Promise<readonly bigint[] | null> {
+  const [said] = rows;
+  if (said === undefined) return [];
+  const shown = await transactionIn(node, said);
+  if (shown === 'untold') return null;
+  return rows.map((row) => (shown === 'absent' ? 0n : leftBy(shown, row)));
+}
+
+function isSameTold(one: readonly bigint[] | null, other: readonly bigint[] | null): boolean {
+  return one !== null && other !== null && one.every((amount, index) => amount === other[index]);
+}
+
+function byTransaction(rows: readonly OutflowRow[]): readonly (readonly OutflowRow[])[] {
+  const groups = new Map<string, OutflowRow[]>();
+  for (const row of rows) {
+    const key = `${row.slot}/${row.signature}`;
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return [...groups.values()];
+}
+
+/** Of the first in a page, where a transaction goes over two. */
+function nameOf([first]: readonly OutflowRow[]): string {
+  return `${first?.slot}/${first?.signature}/${first?.account}/${first?.asset}`;
+}

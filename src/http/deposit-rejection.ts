@@ -1,0 +1,33 @@
+import { DomainError } from '../domain/errors.ts';
+import type { DepositRow } from '../ledger/deposit-row.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Rejection } from '../ledger/rejections.ts';
+import type { Chain } from '../solana/chain.ts';
+import { deniersOf } from '../solana/scan/denial.ts';
+import { noChain } from './no-chain.ts';
+
+export interface RejectionDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+}
+
+/**
+ * The deposit of that public id, dropped: by now, or before by the same call. Throws NotFound where none waits, NotRejectable where
+ * no quorum of nodes denies it at this moment, Unavailable or NoHealthyNode where they cannot be asked.
+ */
+export async function rejected(
+  { ledger, chain = noChain }: RejectionDeps,
+  id: string,
+  word: Pick<Rejection, 'who' | 'why'>,
+): Promise<DepositRow> {
+  const row = await ledger.rejections.find(id);
+  if (row === undefined) throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
+  if (row.state === 'dropped') return row;
+  const { pool } = await chain();
+  const deniedBy = await deniersOf(pool, row);
+  // An address that leads to another chain by now would deny everything.
+  await pool.confirmCluster();
+  if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...word });
+  const who = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
+  throw new DomainError('NotRejectable', `${who} it now, and ${pool.quorum} must`, { id, deniedBy });
+}

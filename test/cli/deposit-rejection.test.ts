@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { depositId } from '../../src/ledger/deposit-id.ts';
+import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import { newSignature } from '../deposits/audit-support.ts';
+import { DepositDesk } from '../http/deposit-desk.ts';
+import { API_KEY } from '../http/service.ts';
+import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
+import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+
+const [ANN, BEN] = [address('ann'), address('ben')];
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+let desk: DepositDesk;
+let apiUrl: string;
+beforeAll(async () => {
+  desk = await DepositDesk.open();
+  apiUrl = await desk.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(() => desk?.close());
+
+async function reject({ id }: { readonly id: string }, why = 'in no explorer') {
+  const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
+  const ended = await runSluice(['deposits', 'reject', id, why, '--json'], { env });
+  return { json: lastWord(ended), code: ended.code };
+}
+
+async function rowOf(wallet: string): Promise<DepositRow> {
+  const [row] = (await desk.ledger.deposits.list({ address: wallet, limit: 1 })).rows;
+  if (row === undefined) throw new Error('a deposit');
+  return row;
+}
+
+test('an operator drops what a quorum of nodes denies, with a reason, and nothing else', async () => {
+  const { ledger, localnet } = desk;
+  await imported(ledger, ANN, BEN);
+  await ledger.scan.start(START);
+  const blocks = chain(START, [inflow(ANN, 5n, { signature: newSignature() })], [inflow(BEN)]);
+  await commit(ledger, blocks);
+  const made = await rowOf(ANN);
+  const id = depositId(made);
+  // The chain of the nodes has not come to that slot: it may still hold the transaction.
+  expect(await reject({ id })).toMatchObject({ json: { error: { code: 'NotRejectable' } }, code: 3 });
+  localnet.controls.produceSlots(120);
+  expect((await reject({ id }, ' ')).code).toBe(2);
+  const alone = await desk.also({});
+  expect((await desk.call('POST', `/v1/deposits/${id}/reject`, { why: 'why' }, alone)).body).toMatchObject({
+    status: 503,
+    code: 'Unavailable',
+  });
+  expect((await rowOf(ANN)).state).toBe('pending');
+  for (let times = 0; times < 2; times += 1)
+    expect(await reject({ id })).toMatchObject({ json: { id, state: 'dropped', reason: null }, code: 0 });
+  expect(await ledger.db.selectFrom('depositRejection').select(['why', 'deniedBy']).execute()).toEqual([
+    { why: 'in no explorer', deniedBy: localnet.rpcUrls.map((url) => new URL(url).host).join(', ') },
+  ]);
+  await confirmAll(ledger);
+  const final = await rowOf(BEN);
+  expect(await reject({ id: depositId(final) })).toMatchObject({
+    json: { error: { code: 'NotFound' } },
+    code: 3,
+  });
+  expect((await rowOf(BEN)).state).toBe('final');
+});

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { DomainError } from '../domain/errors.ts';
-import { MOST_UNSENT, unsentAllowed } from '../domain/pace.ts';
+import { MOST_UNSENT, mayBegin } from '../domain/pace.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Chain } from '../solana/chain.ts';
 
@@ -12,12 +12,12 @@ const LOOK_AGAIN_MS = 250;
  * within one life of a blockhash would die unsent and be prepared again, all of it, over and over.
  */
 export class Pace {
-  readonly #ledger: Pick<Ledger, 'attempts'>;
+  readonly #ledger: Pick<Ledger, 'traffic'>;
   readonly #chain: Pick<Chain, 'latestBlockhash'>;
   readonly #head = pLimit(1);
   #preparing = 0;
 
-  constructor(ledger: Pick<Ledger, 'attempts'>, chain: Pick<Chain, 'latestBlockhash'>) {
+  constructor(ledger: Pick<Ledger, 'traffic'>, chain: Pick<Chain, 'latestBlockhash'>) {
     this.#ledger = ledger;
     this.#chain = chain;
   }
@@ -37,15 +37,18 @@ export class Pace {
   /** Takes a place as soon as there is one; how many are unsent where there is none by then. */
   async #room(end: number): Promise<number | null> {
     for (;;) {
-      const { attempts } = this.#ledger;
+      const { traffic } = this.#ledger;
       const { height } = await this.#chain.latestBlockhash();
-      const [living, ends] = await Promise.all([attempts.unsent(height), attempts.newestEnds(MOST_UNSENT)]);
-      const unsent = living + this.#preparing;
-      if (unsent < unsentAllowed(ends)) {
+      const [{ living, overdue }, ends] = await Promise.all([
+        traffic.unsent(height),
+        traffic.newestEnds(MOST_UNSENT),
+      ]);
+      const unsent = { living: living + this.#preparing, overdue };
+      if (mayBegin(unsent, ends)) {
         this.#preparing += 1;
         return null;
       }
-      if (performance.now() >= end) return unsent;
+      if (performance.now() >= end) return unsent.living + overdue;
       await sleep(LOOK_AGAIN_MS);
     }
   }

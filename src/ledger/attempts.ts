@@ -50,7 +50,6 @@ export interface AttemptOutcome {
 }
 
 const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
-const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
 /** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
 export class Attempts {
@@ -101,34 +100,6 @@ export class Attempts {
       const row = await readAttempt(trx, withdrawalId, n);
       if (LIVE.includes(row.state)) await signIn(trx, withdrawal, row, { signature, raw });
     });
-  }
-
-  /**
-   * How many of a limited life that goes on above block height `height` are prepared and not on their way; those that the signer refused
-   * never will be. An older one has no life left to be sent in: it waits for its signer, and nothing waits for it.
-   */
-  async unsent(height: bigint): Promise<number> {
-    const { count } = await this.#db
-      .selectFrom('attempt')
-      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
-      .select(({ fn }) => fn.countAll<bigint>().as('count'))
-      .where('attempt.state', '=', 'prepared')
-      .where('attempt.lastValidBlockHeight', '>', height)
-      .where('withdrawal.status', '=', 'preparing')
-      .executeTakeFirstOrThrow();
-    return Number(count);
-  }
-
-  /** Of the newest `count` that have ended, how many died; as many as there are count. */
-  async newestEnds(count: number): Promise<{ readonly ended: number; readonly dead: number }> {
-    const newest = await this.#db
-      .selectFrom('attempt')
-      .select('state')
-      .where('state', 'in', ENDED)
-      .orderBy('createdAt', 'desc')
-      .limit(count)
-      .execute();
-    return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };
   }
 
   /**

@@ -32,6 +32,7 @@ import { Scan } from './scan.ts';
 import { ScanPauses } from './scan-pauses.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
+import { Traffic } from './traffic.ts';
 import { WalletHistory } from './wallet-history.ts';
 import { Watched } from './watched.ts';
 import { Webhooks } from './webhooks.ts';
@@ -41,6 +42,7 @@ import { Withdrawals } from './withdrawals.ts';
 export interface Ledger {
   readonly withdrawals: Withdrawals;
   readonly attempts: Attempts;
+  readonly traffic: Traffic;
   readonly reservations: Reservations;
   readonly apiKeys: ApiKeys;
   readonly alerts: Alerts;
@@ -87,6 +89,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
   return {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db),
+    traffic: new Traffic(db),
     reservations: new Reservations(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { NOT_CREDITED_REASONS } from '../domain/deposit.ts';
 import { isSameBlock } from '../domain/scan-walk.ts';
@@ -41,14 +41,21 @@ export class StagedRanges {
       await assertNotPaused(trx);
       const found = await withNewestWatchSet(trx, matched);
       if (found === null) return 'overtaken';
-      await trx.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();
       const first = found[0]?.header;
-      if (first === undefined) return 'staged';
+      if (first === undefined) {
+        await trx.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();
+        return 'staged';
+      }
       const { parentSlot, previousBlockhash } = first;
       const blocks = toJson(found.map(({ header, finding }) => ({ header, finding }))) ?? '[]';
+      // Another worker may stage the same blocks at this moment.
+      const range = { toSlot: to, parentSlot, previousBlockhash, blocks };
       await trx
         .insertInto('stagedRange')
-        .values({ fromSlot: from, toSlot: to, parentSlot, previousBlockhash, blocks })
+        .values({ fromSlot: from, ...range })
+        .onConflict((conflict) =>
+          conflict.column('fromSlot').doUpdateSet({ ...range, stagedAt: sql<Date>`now()` }),
+        )
         .execute();
       return 'staged';
     });

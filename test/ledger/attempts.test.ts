@@ -218,34 +218,3 @@ describe('settling an attempt', () => {
     expect(await isLive()).toBe(false);
   });
 });
-
-describe('unsent attempts', () => {
-  it('are those that live for some blocks, are not signed, and were not refused', async () => {
-    const { attempts, withdrawals } = use.ledger;
-    const before = await attempts.unsent(1000n);
-    await signed();
-    const [waiting, refused] = [await reserved(), await reserved()];
-    for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
-    expect(await attempts.unsent(1000n)).toBe(before + 2);
-    await withdrawals.move(refused, 'held', REASON);
-    expect(await attempts.unsent(1000n)).toBe(before + 1);
-  });
-
-  it('are no longer counted once their life is over', async () => {
-    const { attempts } = use.ledger;
-    await attempts.prepare(attempt(await reserved()), PLENTY);
-    const { lastValidBlockHeight } = attempt('any');
-    expect(await attempts.unsent((lastValidBlockHeight ?? 0n) - 1n)).toBeGreaterThan(0);
-    expect(await attempts.unsent(lastValidBlockHeight ?? 0n)).toBe(0);
-  });
-});
-
-it('the newest attempts that have ended tell how many of them died', async () => {
-  const { attempts } = use.ledger;
-  for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
-    const id = await signed();
-    await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
-  }
-  expect(await attempts.newestEnds(4)).toEqual({ ended: 4, dead: 3 });
-  expect(await attempts.newestEnds(2)).toEqual({ ended: 2, dead: 1 });
-});

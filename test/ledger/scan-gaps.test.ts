@@ -114,6 +114,12 @@ describe('staged ranges', () => {
     expect(rows.map(({ amount }) => amount)).toEqual([3n, 2n ** 63n]);
   });
 
+  it('are staged once by many workers that stage them at once', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => stage(101n, 103n, range(0, 3))));
+    expect(new Set(all)).toEqual(new Set(['staged']));
+    expect(await use.ledger.stagedRanges.list()).toHaveLength(1);
+  });
+
   it('wait where they do not link, and are staged anew', async () => {
     const forged = childOf(START, { fork: 'x' });
     const child = { header: childOf(forged), finding: NOTHING };

@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Ends, Unsent } from '../domain/pace.ts';
+import type { AttemptState, Database } from './database.ts';
+
+const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
+
+/** When the newest was prepared that has been signed. */
+const newestSigned = sql<Date>`greatest(
+  (select max(created_at) from attempt where state = 'signed'),
+  (select created_at from attempt where state in ('landed', 'failed', 'dead') and signature is not null
+    order by created_at desc limit 1),
+  '-infinity')`;
+
+/** What is on its way and what has become of the newest, by which preparations keep their pace. */
+export class Traffic {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * How many of a limited life are prepared and not on their way: `living` above block height `height`, and `overdue` ones, of which the
+   * life is over and no later one has been signed. What the signer passed over, or refused, holds up nobody.
+   */
+  async unsent(height: bigint): Promise<Unsent> {
+    const { living, overdue } = await this.#db
+      .selectFrom('attempt')
+      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
+      .select(({ fn }) => [
+        fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
+        fn
+          .countAll<bigint>()
+          .filterWhere('attempt.lastValidBlockHeight', '<=', height)
+          .filterWhere('attempt.createdAt', '>', newestSigned)
+          .as('overdue'),
+      ])
+      .where('attempt.state', '=', 'prepared')
+      .where('withdrawal.status', '=', 'preparing')
+      .executeTakeFirstOrThrow();
+    return { living: Number(living), overdue: Number(overdue) };
+  }
+
+  /** Of the newest `count` that have ended, how many died; as many as there are count. */
+  async newestEnds(count: number): Promise<Ends> {
+    const newest = await this.#db
+      .selectFrom('attempt')
+      .select('state')
+      .where('state', 'in', ENDED)
+      .orderBy('createdAt', 'desc')
+      .limit(count)
+      .execute();
+    return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };
+  }
+}

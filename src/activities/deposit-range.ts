@@ -76,12 +76,19 @@ async function unlessStill<Answer>(
 }
 
 async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
-  const { ledger, pool, catchUpSlots = CATCH_UP_SLOTS } = deps;
+  const { ledger, catchUpSlots = CATCH_UP_SLOTS } = deps;
+  const tip = await tipSeen(deps);
   const cursor = await cursorOrStart(deps);
-  const tip = await finalizedTip(pool);
   const behind = tip - cursor.slot > catchUpSlots;
   const ranges = behind ? await unstaged(ledger, await rangesAhead(deps, cursor, tip)) : [];
   return { behind, ranges, why: null };
+}
+
+/** On record from now on, also while the scan is paused: how far it is behind matters to whoever is given an address. */
+async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
+  const tip = await finalizedTip(pool);
+  await ledger.scan.seen(tip);
+  return tip;
 }
 
 async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
@@ -93,7 +100,7 @@ async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
   const stand: Stand = {
     state: 'catch-up',
     cursor,
-    tip: await finalizedTip(deps.pool),
+    tip: await tipSeen(deps),
   };
   const now = new Date();
   if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);

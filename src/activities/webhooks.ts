@@ -34,10 +34,7 @@ const UNSENT: AlertKind = 'webhook_unsent';
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
     /** The event of the line that is to be delivered now; null where all are over. */
-    async nextDelivery(line: DeliveryLine): Promise<DeliveryKey | null> {
-      const sequence = await deliveries.nextOf(line);
-      return sequence === null ? null : { endpoint: line.endpoint, sequence: sequence.toString() };
-    },
+    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
 
     /** No try can be made of it: it is a dead letter, unless it was delivered after all. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
@@ -67,9 +64,9 @@ export function createWebhookActivities(deps: WebhookDeps) {
     },
   };
 
-  async function unsent({ endpoint, sequence }: DeliveryKey, why: string): Promise<Error> {
+  async function unsent({ endpoint, event }: DeliveryKey, why: string): Promise<Error> {
     const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
-    await alerts.raise({ kind: UNSENT, subject: endpoint, message, details: { sequence } });
+    await alerts.raise({ kind: UNSENT, subject: endpoint, message, details: { event } });
     return notYet('WebhookNotSent', why, OWN_RETRY_MS);
   }
 

@@ -27,6 +27,8 @@ export const ALERT_KINDS = [
   'deposit_unconfirmed',
   /** What was read again shows another amount than the one on record, or none. Subject: the signature. */
   'deposit_mismatch',
+  /** A deposit that came to an address before that was given to its user: nobody is credited. Subject: the deposit's id. */
+  'deposit_unowned',
   /** An audit, or blocks that were read again, showed a deposit that was not on record. Subject: its signature. */
   'deposit_missed',
   /** What nodes list for an address, or its history, is shown by none: the audit is not done. Subject: the address. */

@@ -52,11 +52,10 @@ export interface DeliveryLine {
   readonly entity: string;
 }
 
-/** One event for one endpoint. */
+/** One event for one endpoint. The event by its own id: a record that was restored counts to its sequence again. */
 export interface DeliveryKey {
   readonly endpoint: string;
-  /** Where the event stands among all: later ones have greater numbers. Decimal. */
-  readonly sequence: string;
+  readonly event: string;
 }
 
 /** Encrypts what must be read again; `of` says what it belongs to, and must be the same both times. */

@@ -3,3 +3,21 @@ export interface Word {
   readonly who: string;
   readonly why: string;
 }
+
+const LONGEST = 500;
+
+/** What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost. */
+export function wordOf(given: unknown): Word {
+  const { who, why }: Readonly<Record<string, unknown>> = isObject(given) ? given : {};
+  return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };
+}
+
+function isObject(given: unknown): given is Readonly<Record<string, unknown>> {
+  return typeof given === 'object' && given !== null;
+}
+
+/** PostgreSQL holds every text but one with a NUL. */
+function textOf(given: unknown, otherwise: string): string {
+  const text = typeof given === 'string' ? given.replaceAll('\0', '').trim().slice(0, LONGEST) : '';
+  return text === '' ? otherwise : text;
+}

@@ -96,23 +96,18 @@ async function put(
   asset: string,
   { minimumDeposit, depositsOn }: z.output<typeof ChangeBody>,
 ): Promise<NewAsset> {
-  const change = {
+  const change: AssetChange = {
     ...(minimumDeposit === undefined
       ? {}
       : { minimumDeposit: parseAmount(minimumDeposit, 'minimumDeposit') }),
     ...(depositsOn === undefined ? {} : { depositsOn }),
   };
-  const before = await deps.ledger.assets.get(asset);
   const fresh = await untouched(deps, asset);
   const limits = {
     leastDeposit: fresh.minimumDeposit,
     immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? null,
   };
-  return deps.ledger.assets.put(changeTerms({ ...fresh, ...termsOf(before ?? fresh) }, change, limits));
-}
-
-function termsOf({ minimumDeposit, depositsOn }: NewAsset): Required<AssetChange> {
-  return { minimumDeposit, depositsOn };
+  return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
 }
 
 /** An asset as the chain shows it, with the terms that it has until an operator changes them. */

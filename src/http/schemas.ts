@@ -179,7 +179,13 @@ export const position = z
   .transform(BigInt);
 
 /** Why an operator asks for something. */
-export const why = z.string().trim().min(1).max(500).meta({ description: 'For whoever asks later' });
+export const why = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .refine((text) => !text.includes('\0'), 'must not hold the character NUL')
+  .meta({ description: 'For whoever asks later' });
 
 /** base58 of about 32 bytes; whether we know it is another question. */
 export const addressParam = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');

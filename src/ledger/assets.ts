@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 
@@ -23,27 +23,39 @@ export class Assets {
     return this.#db.selectFrom('asset').selectAll().orderBy('createdAt').orderBy('asset').execute();
   }
 
-  /** Lists the asset, or changes its terms. Throws InvalidRequest for another program or other decimals: no mint ever changes them. */
-  async put({ extensions, ...asset }: NewAsset): Promise<AssetRow> {
-    const row = await this.#db
-      .insertInto('asset')
-      .values({ ...asset, extensions: JSON.stringify(extensions) })
-      .onConflict((conflict) =>
-        conflict
-          .column('asset')
-          .doUpdateSet((given) => ({
-            extensions: given.ref('excluded.extensions'),
-            minimumDeposit: given.ref('excluded.minimumDeposit'),
-            depositsOn: given.ref('excluded.depositsOn'),
-            updatedAt: sql<Date>`now()`,
-          }))
-          .where('asset.program', 'is not distinct from', asset.program)
-          .where('asset.decimals', '=', asset.decimals),
-      )
-      .returningAll()
-      .executeTakeFirst();
-    if (row !== undefined) return row;
-    const message = `${asset.asset} is on record with another program or other decimals`;
-    throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
+  /**
+   * Lists the asset with these terms; or `change` says with which, by those on record, where it is listed already. Nobody else changes
+   * them before that is written. Throws what `change` throws, and InvalidRequest for another program or other decimals: no mint ever
+   * changes them.
+   */
+  async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { minimumDeposit, depositsOn } = change(await listed(trx, asset));
+      return trx
+        .updateTable('asset')
+        .set({ minimumDeposit, depositsOn, updatedAt: sql<Date>`now()` })
+        .where('asset', '=', asset.asset)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
   }
+}
+
+/** The row of the asset, with what the chain says of it now; it is locked. */
+async function listed(trx: Transaction<Tables>, { extensions, ...asset }: NewAsset): Promise<AssetRow> {
+  const row = await trx
+    .insertInto('asset')
+    .values({ ...asset, extensions: JSON.stringify(extensions) })
+    .onConflict((conflict) =>
+      conflict
+        .column('asset')
+        .doUpdateSet((given) => ({ extensions: given.ref('excluded.extensions') }))
+        .where('asset.program', 'is not distinct from', asset.program)
+        .where('asset.decimals', '=', asset.decimals),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) return row;
+  const message = `${asset.asset} is on record with another program or other decimals`;
+  throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
 }

@@ -1,9 +1,9 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
-import { doubtFree } from './deposit-addresses.ts';
 import { renumber } from './deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './doubt.ts';
+import { doubtFree } from './doubtful-addresses.ts';
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
 export interface Gap {

@@ -154,6 +154,8 @@ interface ContinuityTable {
   noncesSettled: Generated<boolean>;
   /** How many gaps have ended. */
   generation: Generated<number>;
+  /** Addresses of the pool up to this position may be some user's, though nobody has them here; 0 where none is in doubt. */
+  doubtfulUpTo: Generated<bigint>;
 }
 
 interface LostNonceTable {

@@ -75,34 +75,35 @@ export class Deliveries {
   }
 
   /** The oldest event of the line that was neither delivered nor given up; null where there is none. */
-  async nextOf({ endpoint, entity }: DeliveryLine): Promise<bigint | null> {
+  async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
     const row = await this.#db
-      .selectFrom('webhookDelivery')
-      .select('sequence')
-      .where('endpoint', '=', endpoint)
-      .where('entity', '=', entity)
-      .where('state', '=', 'waiting')
-      .orderBy('sequence')
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .select('event.id')
+      .where('delivery.endpoint', '=', endpoint)
+      .where('delivery.entity', '=', entity)
+      .where('delivery.state', '=', 'waiting')
+      .orderBy('delivery.sequence')
       .limit(1)
       .executeTakeFirst();
-    return row?.sequence ?? null;
+    return row === undefined ? null : { endpoint, event: row.id };
   }
 
   /** What to send; null where it waits no more, or its endpoint is gone. */
-  async due({ endpoint, sequence }: DeliveryKey): Promise<Due | null> {
+  async due({ endpoint, event }: DeliveryKey): Promise<Due | null> {
     const row = await this.#db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'delivery.endpoint')
       .select(['event.id', 'event.body', 'endpoint.url', 'endpoint.disabledBecause'])
       .where('delivery.endpoint', '=', endpoint)
-      .where('delivery.sequence', '=', BigInt(sequence))
+      .where('event.id', '=', event)
       .where('delivery.state', '=', 'waiting')
       .executeTakeFirst();
     return row ?? null;
   }
 
-  async delivered({ endpoint, sequence }: DeliveryKey): Promise<void> {
+  async delivered({ endpoint, event }: DeliveryKey): Promise<void> {
     await this.#db
       .updateTable('webhookDelivery')
       .set((row) => ({
@@ -112,7 +113,7 @@ export class Deliveries {
         attempts: sql<number>`${row.ref('attempts')} + 1`,
       }))
       .where('endpoint', '=', endpoint)
-      .where('sequence', '=', BigInt(sequence))
+      .where('sequence', '=', sequenceOf(event))
       .where('state', '=', 'waiting')
       .execute();
   }
@@ -121,13 +122,13 @@ export class Deliveries {
    * Counts a try that failed, and answers how many did; null where it waits no more. Whoever tries is a workflow that lives: it has all
    * events of the line that were handed over.
    */
-  async failed({ endpoint, sequence }: DeliveryKey, error: string): Promise<number | null> {
+  async failed({ endpoint, event }: DeliveryKey, error: string): Promise<number | null> {
     return this.#db.transaction().execute(async (trx) => {
       const tried = await trx
         .updateTable('webhookDelivery')
         .set((row) => ({ lastError: error, attempts: sql<number>`${row.ref('attempts')} + 1` }))
         .where('endpoint', '=', endpoint)
-        .where('sequence', '=', BigInt(sequence))
+        .where('sequence', '=', sequenceOf(event))
         .where('state', '=', 'waiting')
         .returning(['entity', 'attempts'])
         .executeTakeFirst();
@@ -145,7 +146,7 @@ export class Deliveries {
   }
 
   /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
-  async giveUp({ endpoint, sequence }: DeliveryKey, error?: string): Promise<void> {
+  async giveUp({ endpoint, event }: DeliveryKey, error?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const dead = await trx
         .updateTable('webhookDelivery')
@@ -155,7 +156,7 @@ export class Deliveries {
           ...(error === undefined ? {} : { lastError: error }),
         })
         .where('endpoint', '=', endpoint)
-        .where('sequence', '=', BigInt(sequence))
+        .where('sequence', '=', sequenceOf(event))
         .where('state', '=', 'waiting')
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
@@ -166,7 +167,7 @@ export class Deliveries {
         kind: 'webhook_dead_letter',
         subject: endpoint,
         message,
-        details: { sequence },
+        details: { event },
       });
     });
   }
@@ -291,4 +292,8 @@ export class Deliveries {
       return sequences.length;
     });
   }
+}
+
+function sequenceOf(event: string) {
+  return sql<bigint>`(select sequence from webhook_event where id = ${event})`;
 }

@@ -1,11 +1,11 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { WHOLE } from '../domain/alerts.ts';
 import type { DepositAddressState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
-import { closeAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { isRecord, refuseInDoubt } from './doubt.ts';
+import { IS_SURE, releaseDoubtful, STATE } from './doubtful-addresses.ts';
 import { givenRows } from './given-rows.ts';
+import { ASSIGNED_NOW } from './ownership.ts';
 import { watch } from './watched.ts';
 
 /** A wallet made for users' deposits; `since` and `watchedAfter` are slots: what was before is to be audited in between. */
@@ -20,10 +20,22 @@ export interface NewAddress {
 }
 
 const IMPORTED_AT_ONCE = 5_000;
-const DOUBTFUL = 'addresses_doubtful' as const;
+const SHOWN = [
+  'depositAddress.address',
+  'position',
+  'path',
+  'userRef',
+  'since',
+  'auditDue',
+  'auditTriedAt',
+  'createdAt',
+  'assignedAt',
+  'assignedAfter',
+  'watchedAfter',
+] as const;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
-/** Nobody has it, and nothing that may have come to it waits to be judged. */
-const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and not exists (
+/** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
+const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
   select from deposit where deposit.wallet = deposit_address.address and deposit.state = 'pending'))`;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
@@ -56,8 +68,8 @@ export class DepositAddresses {
   }
 
   /**
-   * The address of this user, a free one where the user has none. Throws NoFreeAddress; Unavailable before the scan has begun, as
-   * what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
+   * The address of this user, a free one where the user has none: what came to it before is nobody's. Throws NoFreeAddress; Unavailable
+   * before the scan has begun, as what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
@@ -144,47 +156,18 @@ export class DepositAddresses {
     });
   }
 
-  /** An operator knows that no user has what {@link doubtFree} kept back, and says why. Answers how many may be assigned again, now or once audited. */
+  /** An operator knows that no user has what is kept back since the record was restored, and says why; see {@link releaseDoubtful}. */
   async release(who: string, why: string): Promise<number> {
-    return this.#db.transaction().execute(async (trx) => {
-      const { numUpdatedRows } = await trx
-        .updateTable('depositAddress')
-        .set({ state: sql<'auditing' | 'free'>`case when audit_due then 'auditing' else 'free' end` })
-        .where('state', '=', 'doubtful')
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return 0;
-      const released = Number(numUpdatedRows);
-      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
-      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
-      await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
-      return released;
-    });
+    return releaseDoubtful(this.#db, who, why);
   }
 
   #rows() {
     return this.#db
       .selectFrom('depositAddress')
       .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
-      .selectAll('depositAddress')
-      .select('watchedWallet.watchedAfter');
+      .select(SHOWN)
+      .select(STATE.as('state'));
   }
-}
-
-/** Keeps back every address that nobody has: in the newer record that this one was put in the place of, users may have them. */
-export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
-  const { numUpdatedRows } = await trx
-    .updateTable('depositAddress')
-    .set({ state: 'doubtful' })
-    .where('state', 'in', ['auditing', 'free'])
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) return;
-  const message = `the record was restored: users may have some of ${numUpdatedRows} deposit addresses that nobody has in it. Import new ones; release these only if no address was given out after the backup`;
-  await raiseAlert(trx, {
-    kind: DOUBTFUL,
-    subject: WHOLE,
-    message,
-    details: { kept: Number(numUpdatedRows) },
-  });
 }
 
 /** Before the first block nobody would look for what is paid; the cursor stays until the transaction ends. */
@@ -210,7 +193,7 @@ async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<stri
     // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
     const taken = await trx
       .updateTable('depositAddress')
-      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()` })
+      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: ASSIGNED_NOW })
       .where('address', '=', free.address)
       .where(ASSIGNABLE)
       .returning('address')

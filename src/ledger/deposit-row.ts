@@ -1,8 +1,9 @@
 import type { Nullable, Selectable, SelectQueryBuilder } from 'kysely';
 import type { DepositState } from '../domain/deposit.ts';
 import type { Database, Tables } from './database.ts';
+import { OWNER } from './ownership.ts';
 
-/** What arrived at one account by one transaction; `userRef` is null where the address was never assigned. */
+/** What arrived at one account by one transaction; `userRef` is null where the address was nobody's then. */
 export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
 
 /** Which deposits; all conditions must hold. */
@@ -25,7 +26,7 @@ export function selectDeposits(db: Database): DepositQuery {
     .selectFrom('deposit')
     .leftJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
     .selectAll('deposit')
-    .select('depositAddress.userRef');
+    .select(OWNER.as('userRef'));
 }
 
 export function filtered(
@@ -34,7 +35,8 @@ export function filtered(
 ): DepositQuery {
   let narrowed = query;
   if (address !== undefined) narrowed = narrowed.where('deposit.wallet', '=', address);
-  if (userRef !== undefined) narrowed = narrowed.where('depositAddress.userRef', '=', userRef);
+  if (userRef !== undefined)
+    narrowed = narrowed.where('depositAddress.userRef', '=', userRef).where(OWNER, '=', userRef);
   if (state !== undefined) narrowed = narrowed.where('deposit.state', '=', state);
   if (asset !== undefined) narrowed = narrowed.where('deposit.asset', '=', asset);
   return narrowed;

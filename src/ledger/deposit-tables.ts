@@ -30,6 +30,8 @@ interface DepositAddressTable {
   auditTriedAt: Date | null;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
+  /** What came up to this slot was there before the address was the user's; null where nobody knows any more. */
+  assignedAfter: bigint | null;
 }
 
 interface AssetTable {
@@ -50,6 +52,8 @@ interface ScanCursorTable {
   height: bigint;
   /** No header up to there is on record any more; null where none was pruned. */
   prunedTo: bigint | null;
+  /** The newest slot that a quorum of nodes was once seen to have finalized; null where it was never asked about. */
+  tip: bigint | null;
 }
 
 interface BlockTable {

@@ -8,6 +8,8 @@ import { type DepositFilter, type DepositRow, filtered, selectDeposits } from '.
 import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { holdUnpaused } from './scan-pauses.ts';
+import { raiseUnowned } from './unowned.ts';
 
 /** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
 export class Deposits {
@@ -58,16 +60,21 @@ export class Deposits {
 
   /**
    * Ends finalized deposits as a quorum shows them, `final` or `not_credited`, and their alerts; one that the scan had read otherwise is
-   * put right with an alert. Those that changed meanwhile are left. Answers the ids of those that ended.
+   * put right with an alert. Those that changed meanwhile are left. Answers the ids of those that ended. Throws ScanPaused.
    */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     if (confirmations.length === 0) return [];
     return this.#db.transaction().execute(async (trx) => {
+      await holdUnpaused(trx);
       await lockFeed(trx);
       const all = [];
       for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
       const ended = all.flat();
       await appendEvents(trx, ended);
+      await raiseUnowned(
+        trx,
+        ended.map(({ id }) => id),
+      );
       await closeAlerts(trx, (row) =>
         row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ended.map(depositId)))]),
       );
@@ -77,7 +84,7 @@ export class Deposits {
 
   /**
    * Announces what blocks at commitment `confirmed` bring, where it is to be credited; blocks at or below the cursor announce nothing.
-   * May be repeated. Each is finalized with its block, or dropped when the cursor passes it.
+   * May be repeated. Each is finalized with its block, or dropped when the cursor passes it. Throws ScanPaused.
    */
   async announce(blocks: readonly FoundBlock[]): Promise<void> {
     const notices = blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
@@ -87,8 +94,8 @@ export class Deposits {
     );
     if (notices.length === 0) return;
     await this.#db.transaction().execute(async (trx) => {
-      // Shared, so that the cursor does not pass the block before the announcement is there to be dropped.
-      const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+      // The cursor must not pass the block before the announcement is there to be dropped.
+      const cursor = await holdUnpaused(trx);
       await lockFeed(trx);
       const known = await trx
         .selectFrom('deposit')
@@ -96,9 +103,7 @@ export class Deposits {
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
       const names = new Set(known.map(announcedKey));
-      const fresh = notices.filter(
-        (one) => one.slot > (cursor?.slot ?? one.slot) && !names.has(announcedKey(one)),
-      );
+      const fresh = notices.filter((one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)));
       await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
     });
   }

@@ -18,6 +18,8 @@ import { reconciliation } from './migrations/0017-reconciliation.ts';
 import { phantoms } from './migrations/0019-phantoms.ts';
 import { announcedSlots } from './migrations/0020-announced-slots.ts';
 import { auditTurns } from './migrations/0021-audit-turns.ts';
+import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
+import { assignedAfter } from './migrations/0024-assigned-after.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -39,6 +41,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0019-phantoms': phantoms,
   '0020-announced-slots': announcedSlots,
   '0021-audit-turns': auditTurns,
+  '0023-doubtful-positions': doubtfulPositions,
+  '0024-assigned-after': assignedAfter,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

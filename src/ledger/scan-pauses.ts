@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
@@ -29,7 +29,7 @@ export class ScanPauses {
     return openPause(this.#db);
   }
 
-  /** After this commits no block is committed any more. An open pause stays as it is. */
+  /** After this commits no block is committed, and no deposit confirmed or announced, any more. An open pause stays as it is. */
   async begin({ who, why }: Word): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
@@ -60,6 +60,13 @@ export class ScanPauses {
 export async function assertNotPaused(db: Database): Promise<void> {
   const pause = await openPause(db);
   if (pause !== undefined) throw new ScanPaused(pause);
+}
+
+/** The slot of the cursor; null before the first block. It stays, and nobody pauses, before this transaction ends. Throws ScanPaused. */
+export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | null> {
+  const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+  await assertNotPaused(trx);
+  return cursor?.slot ?? null;
 }
 
 async function openPause(db: Database): Promise<ScanPauseRow | undefined> {

@@ -38,6 +38,15 @@ export class Scan {
     });
   }
 
+  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of the cursor. */
+  async seen(tip: bigint): Promise<void> {
+    await this.#db
+      .updateTable('scanCursor')
+      .set({ tip })
+      .where((row) => row.or([row('tip', 'is', null), row('tip', '<', tip)]))
+      .execute();
+  }
+
   /**
    * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
    * commit is `committed` as long as its last block is the cursor. Throws ScanPaused, and IllegalTransition for blocks that are not linked.

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -38,7 +39,8 @@ export interface Matched<Found> {
 
 /**
  * All wallets that we look for. They are only ever added, each with the version that its adding made, so that a copy in memory of
- * version v and the rows above v are the whole set.
+ * version v and the rows above v are the whole set. Versions go up by random steps: one that the record knows is one that this very
+ * record has been at, and never a number that it came to again after an older copy was put in its place.
  */
 export class Watched {
   readonly #db: Database;
@@ -71,11 +73,11 @@ export class Watched {
     return (await query.execute()).map(({ address }) => address);
   }
 
-  /** Throws Unavailable for a version that the record has not reached: it is an older one, and the whole set must be read anew. */
+  /** Throws Unavailable for a version that the record has never been at: it is another one, and the whole set must be read anew. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
-    if (newest < version) {
-      const message = `the watch set is at version ${newest} on record, and was at ${version}: it must be read anew`;
+    if (!(await isKnown(this.#db, version))) {
+      const message = `the watch set is at version ${newest} on record, which knows of no version ${version}: it must be read anew`;
       throw new DomainError('Unavailable', message, { version: newest.toString() });
     }
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
@@ -106,6 +108,7 @@ export async function watch(
     .select('version')
     .forUpdate()
     .executeTakeFirstOrThrow();
+  const next = version + 1n + BigInt(randomInt(LONGEST_STEP));
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('watchedWallet')
     .columns(['address', 'kind', 'version', 'watchedAfter'])
@@ -113,17 +116,17 @@ export async function watch(
       trx
         .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'given'>(sql`given(address)`))
         .select(['given.address', sql<WatchKind>`${kind}`.as('kind')])
-        .select([sql<bigint>`${version + 1n}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
+        .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
     )
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
   await refuseOtherKind(trx, addresses, kind);
   if (numInsertedOrUpdatedRows === 0n) return;
-  await trx
-    .updateTable('watchVersion')
-    .set({ version: version + 1n })
-    .execute();
+  await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
+
+// Two lines of imports meet at one number once in this many; 63 bits hold some ten million steps.
+const LONGEST_STEP = 2 ** 40;
 
 // Staged blocks are matched, too, although the cursor is not yet there.
 const SCANNED_TO = sql<bigint | null>`greatest(
@@ -154,6 +157,18 @@ async function kindsOf(db: Database, addresses: readonly string[]): Promise<Read
   return new Map(rows.map(({ address, kind }) => [address, kind]));
 }
 
+/** Whether the record has been at this version: every one but the first has brought wallets. */
+async function isKnown(db: Database, version: bigint): Promise<boolean> {
+  if (version === 0n) return true;
+  const row = await db
+    .selectFrom('watchedWallet')
+    .select('version')
+    .where('version', '=', version)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 async function addedBetween(db: Database, after: bigint, to: bigint): Promise<readonly WatchedWallet[]> {
   return db
     .selectFrom('watchedWallet')
@@ -164,8 +179,8 @@ async function addedBetween(db: Database, after: bigint, to: bigint): Promise<re
 }
 
 /**
- * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the set is older than
- * what they were matched with: the record is not the one that it was, and all that is in memory of it must be read anew.
+ * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the record has never been
+ * at the version that they were matched with: it is not the one that it was, and all that is in memory of it must be read anew.
  */
 export async function withNewestWatchSet<Found extends { readonly finding: BlockFinding }>(
   trx: Transaction<Tables>,
@@ -176,8 +191,8 @@ export async function withNewestWatchSet<Found extends { readonly finding: Block
     .select('version')
     .forShare()
     .executeTakeFirstOrThrow();
-  if (version < watchVersion) return null;
   if (version === watchVersion) return blocks;
+  if (!(await isKnown(trx, watchVersion))) return null;
   const findings = await rematch(await addedBetween(trx, watchVersion, version), {
     among: (addresses) => kindsOf(trx, addresses),
     recordOf: (signatures) => new WalletHistory(trx).recordOf(signatures),

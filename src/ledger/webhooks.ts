@@ -123,7 +123,8 @@ export class Webhooks {
     await this.#db.transaction().execute(async (trx) => {
       const url = await turnOff(trx, id, because);
       if (url === null) return;
-      const message = `the webhook ${url} is told nothing any more: ${because}`;
+      // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.
+      const message = `the webhook ${id} at ${new URL(url).host} is told nothing any more: ${because}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });
   }

@@ -105,9 +105,8 @@ async function judged(
 ): Promise<LookupAddress[]> {
   const found = await resolve(hostname);
   if (found.length === 0) throw new Error(`${hostname} has no address`);
-  const refused = found.find(({ address }) => !mayReach(address));
-  if (refused !== undefined)
-    throw new Error(`${hostname} has the address ${refused.address}, which is not public`);
+  if (found.some(({ address }) => !mayReach(address)))
+    throw new Error(`${hostname} has an address that is not public`);
   return [...found];
 }
 
@@ -137,8 +136,10 @@ function retryAfterOf(header: string | string[] | undefined): number | null {
   return Number.isNaN(seconds) ? null : seconds * 1_000;
 }
 
+/** Names no address of this network: alerts say it, and those are told to every endpoint. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
+  if ('syscall' in error && 'code' in error) return `${String(error.syscall)} ${String(error.code)}`;
   return error.message || ('code' in error ? String(error.code) : error.name);
 }

@@ -1,5 +1,6 @@
-import { setHandler } from '@temporalio/workflow';
-import { type ScanStatus, sinceOf } from '../domain/scan.ts';
+import { log, setHandler } from '@temporalio/workflow';
+import { isScanStatus, type ScanStatus, sinceOf } from '../domain/scan.ts';
+import { wordOf } from '../domain/word.ts';
 import * as act from './deposit-activities.ts';
 import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
 
@@ -28,9 +29,11 @@ export class DepositScanProgress {
   constructor({ status = UNKNOWN }: DepositScanInput) {
     this.#status = status;
     setHandler(scanStatus, () => this.#status);
-    setHandler(scanReport, (report) => this.note(report));
-    setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(order)));
-    setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(order)));
+    setHandler(scanReport, (report) => {
+      if (isScanStatus(report)) this.note(report);
+    });
+    setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(wordOf(order))));
+    setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(wordOf(order))));
   }
 
   /** Since when it stands still, over all workers and runs; null where it goes on. */
@@ -46,8 +49,11 @@ export class DepositScanProgress {
     return { status: this.#status };
   }
 
+  /** One that fails for good ends alone: those after it count all the same. */
   #inTurn(order: () => Promise<void>): Promise<void> {
-    this.#orders = this.#orders.then(order);
+    this.#orders = this.#orders
+      .then(order)
+      .catch((error: unknown) => log.error('an order of the scan is not on record', { error }));
     return this.#orders;
   }
 }

@@ -2,7 +2,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
+import { depositId } from '../../src/ledger/deposit-id.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
@@ -46,6 +48,35 @@ describe('a scan that is far behind', () => {
     expect(joins[0]?.status?.cursor?.slot).toBe(ranges.at(-1)?.to);
     expect(await amountsOf(wallet)).toEqual(amounts);
     await room.chainLength();
+  });
+
+  it('gives no user what came before the address was his', async () => {
+    const { addresses, alerts, scanPauses } = room.ledger;
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const [before = 0n] = await payments(wallet, 1);
+    room.finalize(20);
+    // Nothing is read meanwhile, and how far the chain is gets known all the same.
+    await scanPauses.begin({ who: 'ops', why: 'to fall behind' });
+    await worker().tryToPlan();
+    while ((await addresses.byAddress(wallet))?.state === 'free')
+      await addresses.assign(`user-${newAddress()}`);
+    const userRef = (await addresses.byAddress(wallet))?.userRef;
+    await scanPauses.end({ who: 'ops', why: 'seen' });
+    await room.localnet.airdrop(wallet, 9_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await room.confirm();
+    const deposits = await room.depositsOf(wallet);
+    expect(deposits.map((one) => [one.amount, one.state, one.userRef])).toEqual([
+      [9_000_000n, 'final', userRef],
+      [before, 'final', null],
+    ]);
+    expect(await room.ledger.deposits.list({ userRef: userRef ?? '', limit: 9 })).toMatchObject({
+      rows: [{ amount: 9_000_000n }],
+    });
+    const [unowned] = deposits.flatMap((one) => (one.userRef === null ? depositId(one) : []));
+    expect(await alerts.close('deposit_unowned', unowned ?? '')).toBe(true);
   });
 
   it('joins no further than its ranges link, and leaves the rest to be read again (private-channels #129 and #145)', async () => {

@@ -89,6 +89,17 @@ test('wrapped SOL is an asset of its own', async () => {
   expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({ program: TOKEN_PROGRAM, decimals: 9 });
 });
 
+test('what two operators change at once is changed, what neither says stays', async () => {
+  const asset = desk.localnet.mint.address;
+  for (let n = 0; n < 10; n += 1) {
+    await put(asset, { depositsOn: true, minimumDeposit: '1' });
+    const minimumDeposit = `${n + 2}`;
+    await Promise.all([put(asset, { depositsOn: false }), put(asset, { minimumDeposit })]);
+    const { body } = await desk.call('GET', `/v1/assets/${asset}`);
+    expect(body).toMatchObject({ depositsOn: false, minimumDeposit });
+  }
+});
+
 test('what is no mint is refused, and the field named', async () => {
   for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address, 'USDC']) {
     const { status, body } = await put(asset);

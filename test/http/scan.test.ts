@@ -77,6 +77,7 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
 test.each([
   ['from above to', { from: '5', to: '4', why: 'x' }, 'to'],
   ['no reason', { from: '1', to: '2', why: '  ' }, 'why'],
+  ['a reason with a NUL', { from: '1', to: '2', why: 'a\0b' }, 'why'],
   ['no slot', { from: 'x', to: '2', why: 'x' }, 'from'],
   ['more than it asks for', { from: '1', to: '2', why: 'x', force: true }, 'force'],
 ])('an order is refused, and the field named: %s', async (_, body, field) => {

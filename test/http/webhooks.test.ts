@@ -30,8 +30,8 @@ async function deadLetters(id: string): Promise<readonly string[]> {
   const { db, deliveries } = service.ledger;
   for (const entity of ['deposit/1', 'deposit/2']) {
     await db.transaction().execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
-    const sequence = await deliveries.nextOf({ endpoint: id, entity });
-    await deliveries.giveUp({ endpoint: id, sequence: String(sequence) }, 'the receiver answered 500');
+    const key = await deliveries.nextOf({ endpoint: id, entity });
+    if (key !== null) await deliveries.giveUp(key, 'the receiver answered 500');
   }
   const { rows } = await deliveries.list({ endpoint: id, state: 'dead', limit: 9 });
   return rows.map((row) => row.id);
@@ -132,8 +132,8 @@ describe('the routes of webhooks', () => {
       { state: 'waiting' },
     ]);
     const entity = 'deposit/2';
-    const sequence = String(await service.ledger.deliveries.nextOf({ endpoint: id, entity }));
-    await service.ledger.deliveries.failed({ endpoint: id, sequence }, 'the receiver answered 503');
+    const key = await service.ledger.deliveries.nextOf({ endpoint: id, entity });
+    if (key !== null) await service.ledger.deliveries.failed(key, 'the receiver answered 503');
     expect(await standing()).toMatchObject([
       { id, waiting: 2, dead: 0, lastError: 'the receiver answered 503' },
     ]);

@@ -37,3 +37,16 @@ it('an asset is listed once; its terms may change, what the chain says of it may
   expect(await assets.list()).toMatchObject([changed, SOL]);
   expect(await assets.get(MINT)).toMatchObject(changed);
 });
+
+it('a change is made to the terms on record, and one that is refused lists nothing', async () => {
+  const { assets } = use.ledger;
+  const other = { ...TOKEN, asset: address('another mint') };
+  const refuse = () => {
+    throw new Error('refused');
+  };
+  await expect(assets.put(other, refuse)).rejects.toThrow('refused');
+  expect(await assets.get(other.asset)).toBeUndefined();
+  await assets.put(other, (known) => ({ ...known, minimumDeposit: 7n }));
+  const off = await assets.put(other, (known) => ({ ...known, depositsOn: false }));
+  expect(off).toMatchObject({ ...other, minimumDeposit: 7n, depositsOn: false });
+});

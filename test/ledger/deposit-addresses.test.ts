@@ -157,6 +157,7 @@ describe('a deposit address', () => {
   it('is no wallet that we pay from', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT, HOT]);
+    const version = await use.ledger.watched.version();
     await use.ledger.watched.addHot([HOT]);
     expect(await codeOf(use.ledger.watched.addHot([BEN, ANN]))).toBe('InvalidRequest');
     expect(await codeOf(imported(use.ledger, BEN, HOT))).toBe('InvalidRequest');
@@ -166,7 +167,7 @@ describe('a deposit address', () => {
         [HOT, 'hot'],
       ]),
     );
-    expect(await use.ledger.watched.version()).toBe(2n);
+    expect(await use.ledger.watched.version()).toBe(version);
   });
 });
 

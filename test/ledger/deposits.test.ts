@@ -142,6 +142,27 @@ describe('a deposit', () => {
     await confirmAll(use.ledger);
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
+
+  it('that is found later, in a block of before its address was given out, is no user’s', async () => {
+    await imported(use.ledger, ANN);
+    const [block] = chain(START, []);
+    if (block === undefined) throw new Error('one block');
+    await commit(use.ledger, [block]);
+    await use.ledger.addresses.assign('user-1');
+    const missed = { ...block, finding: { ...NOTHING, inflows: [inflow(ANN, 1n)] } };
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks: [missed], watchVersion, rematch: () => [] });
+    await commit(use.ledger, chain(block.header, [inflow(ANN, 2n)]), block.header);
+    await confirmAll(use.ledger);
+    const { rows: deposits } = await use.ledger.deposits.list({ limit: 9 });
+    expect(deposits.map(({ amount, state, userRef }) => [amount, state, userRef])).toEqual([
+      [2n, 'final', 'user-1'],
+      [1n, 'final', null],
+    ]);
+    expect((await use.ledger.deposits.list({ userRef: 'user-1', limit: 9 })).rows).toHaveLength(1);
+    const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(alerts.map(({ kind }) => kind)).toEqual(['deposit_unowned']);
+  });
 });
 
 describe('a deposit that is rejected', () => {

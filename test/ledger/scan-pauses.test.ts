@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { chain, START } from './chain-of-blocks.ts';
-import { commit, lockWaits, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { lockCursor } from '../../src/ledger/scan-cursor.ts';
+import { holdUnpaused } from '../../src/ledger/scan-pauses.ts';
+import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { commit, imported, lockWaits, mustNotRematch, shown, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -29,13 +31,35 @@ it('a pause holds the cursor for every process, until it is ended, and stays on 
   expect(rows).toMatchObject([{ ...OPS, endedBy: 'night shift', endedWhy: 'the node is gone' }]);
 });
 
-it('a pause waits for the commit that has begun, and no later one passes it', async () => {
+it('a pause keeps what nodes were asked about already from being confirmed or announced', async () => {
+  const wallet = address('ann');
+  await imported(use.ledger, wallet);
+  await commit(use.ledger, chain(START, [inflow(wallet)]));
+  const asked = (await use.other.deposits.unconfirmed(1)).map((row) => shown(row));
+  const confirmed = {
+    header: childOf(childOf(START)),
+    finding: { ...NOTHING, inflows: [inflow(wallet, 6n)] },
+  };
+  await use.ledger.scanPauses.begin(OPS);
+  expect(await codeOf(use.other.deposits.confirm(asked))).toBe('ScanPaused');
+  expect(await codeOf(use.other.deposits.announce([confirmed]))).toBe('ScanPaused');
+  await use.ledger.scanPauses.end(OPS);
+  expect(await use.other.deposits.confirm(asked)).toHaveLength(1);
+  await use.other.deposits.announce([confirmed]);
+  const { rows } = await use.ledger.deposits.list({ limit: 9 });
+  expect(rows.map(({ state }) => state)).toEqual(['pending', 'final']);
+});
+
+it.each([
+  ['commit', lockCursor],
+  ['confirmation', holdUnpaused],
+])('a pause waits for the %s that has begun, and no later one passes it', async (_name, hold) => {
   let go = (): void => undefined;
   let began = (): void => undefined;
   const held = new Promise<void>((resolve) => (go = resolve));
   const begun = new Promise<void>((resolve) => (began = resolve));
   const committing = use.other.db.transaction().execute(async (trx) => {
-    await trx.selectFrom('scanCursor').selectAll().forUpdate().execute();
+    await hold(trx);
     began();
     await held;
   });

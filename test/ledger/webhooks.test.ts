@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { DeliveryKey } from '../../src/domain/webhook.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
 import { Webhooks } from '../../src/ledger/webhooks.ts';
 import { sealOf } from '../../src/platform/seal.ts';
@@ -19,6 +20,12 @@ async function told(entity: string): Promise<void> {
   await use.ledger.db
     .transaction()
     .execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
+}
+
+async function nextOf(endpoint: string, entity: string): Promise<DeliveryKey> {
+  const key = await use.ledger.deliveries.nextOf({ endpoint, entity });
+  if (key === null) throw new Error('nothing waits');
+  return key;
 }
 
 /** Moves what the database keeps of times into the past. */
@@ -102,8 +109,7 @@ describe('the deliveries', () => {
     for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await told(entity);
     for (const line of await deliveries.unhanded()) await deliveries.markHanded(line);
     await hoursPass(3);
-    const sequence = await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/tried' });
-    await deliveries.failed({ endpoint: row.id, sequence: String(sequence) }, 'the receiver answered 500');
+    await deliveries.failed(await nextOf(row.id, 'deposit/tried'), 'the receiver answered 500');
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/lost' }]);
   });
 
@@ -112,10 +118,7 @@ describe('the deliveries', () => {
     const { row } = await webhooks.put(url(), ['deposit.*']);
     for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
     for (const entity of ['deposit/x', 'deposit/y']) {
-      const key = {
-        endpoint: row.id,
-        sequence: String(await deliveries.nextOf({ endpoint: row.id, entity })),
-      };
+      const key = await nextOf(row.id, entity);
       await deliveries.failed(key, 'the receiver answered 500');
       await deliveries.giveUp(key);
       await deliveries.giveUp(key, 'again');
@@ -143,25 +146,44 @@ describe('the deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const made = await Promise.all(Array.from({ length: 12 }, () => webhooks.put(url(), ['*'])));
     await told('deposit/both');
-    const sequence = await deliveries.nextOf({ endpoint: made[0]?.row.id ?? '', entity: 'deposit/both' });
+    const { event } = await nextOf(made[0]?.row.id ?? '', 'deposit/both');
     await Promise.all(
-      made.flatMap(({ row: { id } }) => [
-        deliveries.giveUp({ endpoint: id, sequence: String(sequence) }),
-        webhooks.remove(id),
-      ]),
+      made.flatMap(({ row: { id } }) => [deliveries.giveUp({ endpoint: id, event }), webhooks.remove(id)]),
     );
     expect(await webhooks.list()).toEqual([]);
+  });
+
+  it('of a record that was put back are none of those whose numbers they have', async () => {
+    const { db, deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['*']);
+    await told('deposit/kept');
+    const { last } = await db
+      .selectFrom('webhookEvent')
+      .select((one) => one.fn.max('sequence').as('last'))
+      .executeTakeFirstOrThrow();
+    await told('deposit/lost');
+    const lost = await nextOf(row.id, 'deposit/lost');
+    await sql`delete from webhook_delivery where sequence > ${last}`.execute(db);
+    await sql`delete from webhook_event where sequence > ${last}`.execute(db);
+    await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
+    await told('deposit/other');
+    // The run of the lost line lives in Temporal, and knows of no restore.
+    expect(await deliveries.due(lost)).toBeNull();
+    expect(await deliveries.failed(lost, 'the receiver answered 500')).toBeNull();
+    await deliveries.delivered(lost);
+    await deliveries.giveUp(lost);
+    const { rows } = await deliveries.list({ endpoint: row.id, limit: 9 });
+    expect(rows.map(({ entity, state, attempts }) => [entity, state, attempts])).toEqual([
+      ['deposit/other', 'waiting', 0],
+      ['deposit/kept', 'waiting', 0],
+    ]);
   });
 
   it('are forgotten when they are old and over, and only then', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/old', 'deposit/waits']) await told(entity);
-    const key = {
-      endpoint: row.id,
-      sequence: String(await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/old' })),
-    };
-    await deliveries.delivered(key);
+    await deliveries.delivered(await nextOf(row.id, 'deposit/old'));
     expect(await deliveries.forget(1)).toBe(0);
     await hoursPass(25);
     await deliveries.forget(1);
@@ -174,8 +196,7 @@ describe('the deliveries', () => {
     const { row } = await webhooks.put(url(), ['*']);
     await told('deposit/z');
     await webhooks.disable(row.id, 'the receiver answered 410 Gone');
-    const sequence = String(await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/z' }));
-    expect(await deliveries.due({ endpoint: row.id, sequence })).toMatchObject({
+    expect(await deliveries.due(await nextOf(row.id, 'deposit/z'))).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
     });
     expect(await alerts.everRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));
@@ -184,6 +205,22 @@ describe('the deliveries', () => {
     await webhooks.disable(row.id, 'again');
     await webhooks.remove(row.id);
     expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
+  });
+
+  it('that is told nothing any more names its URL to no other', async () => {
+    const { db, webhooks } = use.ledger;
+    const { row } = await webhooks.put('https://hooks.example/T0/very-secret-token?key=1', ['deposit.*']);
+    const other = await webhooks.put(url(), ['*']);
+    await webhooks.disable(row.id, 'the receiver answered 410 Gone');
+    const heard = await db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .select('event.body')
+      .where('delivery.endpoint', '=', other.row.id)
+      .execute();
+    expect(heard).toHaveLength(1);
+    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is told nothing any more`);
+    expect(heard[0]?.body).not.toContain('secret');
   });
 
   it('are refused for what is not there', async () => {

@@ -95,7 +95,9 @@ describe('a webhook is sent', () => {
   it('and a receiver that is not there is named', async () => {
     const gone = await startReceiver();
     await gone.close();
-    await expect(sender().post(`http://127.0.0.1:${gone.port}/`, {}, '{}')).rejects.toThrow(/ECONNREFUSED/);
+    await expect(sender().post(`http://127.0.0.1:${gone.port}/`, {}, '{}')).rejects.toThrow(
+      /^connect ECONNREFUSED$/,
+    );
   });
 });
 
@@ -143,7 +145,7 @@ describe('a webhook reaches no private address', () => {
     ];
     const strict = sender({ allowPrivate: false, resolve });
     await expect(strict.post('https://exchange.example/', {}, '{}')).rejects.toThrow(
-      `exchange.example has the address ${address}, which is not public`,
+      'exchange.example has an address that is not public',
     );
   });
 
@@ -182,7 +184,7 @@ describe('a webhook reaches no private address', () => {
     });
     expect(asked).toEqual(['exchange.example']);
     await expect(made.post(`http://exchange.example:${rebound.port}/`, {}, '{}')).rejects.toThrow(
-      'exchange.example has the address 127.0.0.2, which is not public',
+      'exchange.example has an address that is not public',
     );
     expect([judged.received.length, rebound.received.length]).toEqual([1, 0]);
   });

@@ -21,6 +21,7 @@ const SINCE = '2026-01-01T00:00:00.000Z';
 const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
 const STANDING: ScanStatus = { ...POSITION, state: 'waiting', why: 'no node answers', since: SINCE };
 const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
+const REFUSED = 'refused';
 
 let service: Service;
 let connection: NativeConnection;
@@ -58,6 +59,7 @@ const steps = {
     return STANDING;
   },
   recordPause: async ({ why }: Word) => {
+    if (why === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
     // The first is slow: what came later must wait for it.
     if (why === 'one') await setTimeout(300);
     asked.push(`pause ${why}`);
@@ -117,6 +119,23 @@ describe('the run of the scan', () => {
     await until(async () => asked.includes('pause three'));
     const orders = asked.filter((one) => /^(pause|resume)/.test(one));
     expect(orders).toEqual(['pause one', 'resume two', 'pause three']);
+  });
+
+  it('obeys every order, whatever was signalled before it', async () => {
+    await scansUntil('tail null', 1);
+    const run = service.temporal.workflow.getHandle('scan');
+    for (const report of [null, 'tail', { state: 'tail', since: 'x' }])
+      await run.signal('scanReport', report);
+    await run.signal('pauseScan');
+    await run.signal('pauseScan', null);
+    await run.signal('pauseScan', { who: 5, why: null });
+    await run.signal('pauseScan', { who: 'ops', why: 'a\0 real\0 one' });
+    await run.signal(pauseScan, { who: 'ops', why: REFUSED });
+    await run.signal(resumeScan, { who: 'ops', why: 'two' });
+    await until(async () => asked.includes('resume two'));
+    const orders = asked.filter((one) => /^(pause|resume)/.test(one));
+    const unsaid = 'pause no reason given';
+    expect(orders).toEqual([unsaid, unsaid, unsaid, 'pause a real one', 'resume two']);
   });
 
   it('joins ranges as they end, and plans anew', async () => {

@@ -89,6 +89,7 @@ export class ChainReader<Block extends ShownBlock> {
     if (anchor === undefined) return { kind: 'idle' };
     const links = await this.#walk(cursor, anchor);
     if (links.kind === 'contradicted') return links;
+    if (links.kind === 'linked') this.#headers.assertWhole(links.headers);
     const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
     if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
     return links.kind === 'linked' ? { kind: 'idle' } : { kind: 'gap', child: links.child };

@@ -55,12 +55,34 @@ export class HeaderBook {
     return versions.find(({ nodes }) => nodes >= this.#pool.quorum)?.header;
   }
 
-  /** The block of that name as more nodes show it than show anything else in its slot; the others may have lost it. */
+  /**
+   * The block of that name as a quorum shows it; or fewer nodes, but more than show anything else in its slot, where each of the others
+   * has answered that it does not have it: one that says nothing now may know better which transactions it had.
+   */
   named(name: BlockName): ListedHeader | undefined {
-    const { versions = [] } = this.#pages.get(name.slot) ?? {};
+    const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
     const [first, second] = versions;
     if (first === undefined || (second !== undefined && second.nodes >= first.nodes)) return undefined;
+    if (first.nodes < this.#pool.quorum && silent.length > 0) return undefined;
     return isSameBlock(first.header, name) ? first.header : undefined;
+  }
+
+  /**
+   * Throws NodeFault where a chain, ascending from the cursor, holds blocks by the word of fewer nodes than a quorum, and as many show
+   * one that it leaves out.
+   */
+  assertWhole(chain: readonly ListedHeader[]): void {
+    const fewest = Math.min(...chain.map((header) => this.#nodesWith(header)));
+    const last = chain.at(-1);
+    if (last === undefined || fewest >= this.#pool.quorum) return;
+    const slots = new Set(chain.map(({ slot }) => slot));
+    for (const [slot, { versions }] of this.#pages) {
+      const other = versions.find(({ nodes }) => nodes >= fewest);
+      if (other === undefined || slots.has(slot) || slot > last.slot) continue;
+      const { blockhash } = other.header;
+      const message = `nodes contradict each other: one shows block ${blockhash} in slot ${slot}, another one a chain without it`;
+      throw new DomainError('NodeFault', message);
+    }
   }
 
   /**
@@ -69,14 +91,14 @@ export class HeaderBook {
    */
   async isLost(name: BlockName): Promise<boolean> {
     const { versions, silent } = await this.#askAll(name.slot);
-    if (versions.some(({ header }) => isSameBlock(header, name)))
-      throw new DomainError(
-        'NodeFault',
-        `nodes contradict each other about block ${name.blockhash} of slot ${name.slot}`,
-      );
-    if (silent.length === 0) return true;
-    const message = `block ${name.blockhash} of slot ${name.slot} is with no node that answers now`;
-    throw new DomainError('NoHealthyNode', message, {}, silent[0]);
+    const what = `block ${name.blockhash} of slot ${name.slot}`;
+    const isWithSome = versions.some(({ header }) => isSameBlock(header, name));
+    if (silent.length > 0) {
+      const who = isWithSome ? 'too few nodes while others do not answer' : 'no node that answers now';
+      throw new DomainError('NoHealthyNode', `${what} is with ${who}`, {}, silent[0]);
+    }
+    if (isWithSome) throw new DomainError('NodeFault', `nodes contradict each other about ${what}`);
+    return true;
   }
 
   dropTo(slot: bigint): void {
@@ -85,6 +107,11 @@ export class HeaderBook {
 
   clear(): void {
     this.#pages.clear();
+  }
+
+  #nodesWith(header: ListedHeader): number {
+    const { versions = [] } = this.#pages.get(header.slot) ?? {};
+    return versions.find((version) => isSameListed(version.header, header))?.nodes ?? 0;
   }
 
   async #ask(slot: bigint): Promise<Testimony> {

@@ -34,9 +34,10 @@ async function paid(): Promise<{
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   const signature = await room.localnet.airdrop(wallet, 7_000_000n);
-  const { slot } = room.localnet.controls.chain.ledger.tip;
   room.finalize();
-  return { wallet, signature, slot };
+  const params = [signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
+  const { result } = await rpc(room.localnet.rpcUrls[0] ?? '', { method: 'getTransaction', params });
+  return { wallet, signature, slot: result.slot };
 }
 
 /** Reads with these nodes for some steps, whatever becomes of them, and then with honest ones to the end. */
@@ -105,7 +106,10 @@ describe('one node is not believed alone about a block', () => {
 
   it('that the other one has lost, where its parents take the place of one that the other one shows', async () => {
     const { controls, rpcUrls } = room.localnet;
-    const { wallet, slot } = await paid();
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await rpc(rpcUrls[0] ?? '', { method: 'requestAirdrop', params: [wallet, 7_000_000] });
+    const slot = controls.produceSlot();
     controls.skipSlots(1);
     const lost = controls.produceSlot();
     room.finalize(4);

@@ -83,7 +83,11 @@ function expectTurns(asked: typeof arrivals, began: number): void {
 /** Does this, then closes what it has opened. */
 async function withClosers(work: (closers: Closers) => Promise<void>): Promise<void> {
   const closers = new Closers();
-  await work(closers).finally(() => closers.close());
+  try {
+    await work(closers);
+  } finally {
+    await closers.close();
+  }
 }
 
 it(

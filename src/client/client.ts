@@ -7,7 +7,7 @@ import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
 import { ScanCalls } from './scan.ts';
-import { delay, pathPart, queryOf, Transport, type TransportOptions } from './transport.ts';
+import { delay, pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
 import { WebhookCalls } from './webhooks.ts';
 
@@ -36,6 +36,7 @@ export { SluiceError } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
 export type { ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { SluiceClientOptions } from './transport.ts';
 export type {
   Attempt,
   ListFilter,
@@ -60,8 +61,7 @@ export type {
   WebhookWithSecret,
 } from './webhooks.ts';
 
-export type SluiceClientOptions = TransportOptions;
-
+/** How {@link SluiceClient.waitForFinal} waits. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
   /** Called with the first state seen and with each later one that differs in status, reason or attempts. */

@@ -9,12 +9,13 @@ export interface Warning {
   readonly message: string;
 }
 
-/** A wallet that we watch for deposits. Slots are decimal strings, times ISO-8601. */
+/** A wallet that is watched for deposits. Slots are decimal strings, times ISO-8601. */
 export interface DepositAddress {
   readonly address: string;
-  /** Of its key, where the keys are. */
+  /** Derivation path of its key, for the place where the keys are. */
   readonly path: string;
   readonly state: DepositAddressState;
+  /** Your id of the user whose it is; null until it is assigned. */
   readonly userRef: string | null;
   /** The slot from which it was audited before it could be given out; null where it was new when it was imported. */
   readonly since: string | null;
@@ -31,9 +32,14 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
-/** How a manifest is taken in; see {@link DepositAddressCalls.import}. */
+/** How a manifest is taken in. */
 export interface ImportOptions {
+  /** The addresses may have been paid from this slot on, a decimal string: they are audited from there, and given out after that. */
   readonly since?: string;
+  /**
+   * The new ones are watched, and given to nobody before {@link DepositAddressCalls.release}: for those that users were given in a
+   * newer record than the one that was restored. @default false
+   */
   readonly keptBack?: boolean;
 }
 
@@ -94,9 +100,7 @@ export class DepositAddressCalls {
   }
 
   /**
-   * Takes the addresses of a manifest into the pool; the same again changes nothing. With `since`, a slot, they may have been paid
-   * before: they are audited from there, and given out after that. With `keptBack` the new ones are watched, and given to nobody: for
-   * those that users were given in a newer record than the one that was restored.
+   * Takes the addresses of a manifest into the pool; the same again changes nothing.
    *
    * @throws SluiceError `ManifestRejected` (422), which names the field.
    */

@@ -16,22 +16,24 @@ export interface Deposit {
   /** The wallet for SOL, else its token account. */
   readonly account: string;
   readonly wallet: string;
-  /** Whose wallet it is; null where nobody has it. */
+  /** Your id of the user to credit; null where the wallet was nobody's when it came, also where it is somebody's now. */
   readonly userRef: string | null;
   /** `SOL`, or the address of a mint. */
   readonly asset: string;
   /** Base units that arrived. */
   readonly amount: string;
   readonly state: DepositState;
-  /** Why it is not credited; null in every other state. */
+  /** Why it is not credited. A `pending` one may have one already, by one node's word; null in the states `final` and `dropped`. */
   readonly reason: NotCreditedReason | null;
   /** Page of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
-/** A deposit came into a state. The sequence counts all events in the order in which they became visible, without a gap. */
+/** A deposit came into a state. */
 export interface DepositEvent {
+  /** Counts all events in the order in which they became visible: it only ever grows. A filter leaves some out, and a restore of the record may. */
   readonly sequence: string;
+  /** The state that it came into, as `deposit.state`. */
   readonly kind: DepositState;
   readonly at: string;
   /** As it was then. */
@@ -55,6 +57,7 @@ export interface DepositPage {
   readonly nextCursor: string | null;
 }
 
+/** Where {@link DepositCalls.events} begins, what it lets through, and how it waits. */
 export interface FollowOptions extends DepositFilter {
   /** The sequence of the last event that was handled. @default '0', from the first */
   readonly after?: string;
@@ -87,6 +90,16 @@ export class DepositCalls {
    * Store the sequence of the last event in the transaction that books it, and go on from there.
    *
    * @throws SluiceError for answers that no waiting can change; the reason of `signal`.
+   *
+   * @example
+   * for await (const { sequence, kind, deposit } of sluice.deposits.events({ after: lastSequence })) {
+   *   await yourDatabase.transaction(async (tx) => {
+   *     if (kind === 'final' && deposit.userRef !== null)
+   *       await tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id
+   *     else if (kind === 'final') await tx.askWhose(deposit); // it came before the address was anybody's
+   *     await tx.rememberSequence(sequence);
+   *   });
+   * }
    */
   async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
     const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;

@@ -1,6 +1,7 @@
 import { errorOf, SluiceError } from './errors.ts';
 
-export interface TransportOptions {
+/** Where the API is, and how it is called. */
+export interface SluiceClientOptions {
   /** Root of the API, as `http://127.0.0.1:3402`. */
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -27,9 +28,9 @@ const LONGEST_DELAY_MS = 5_000;
 
 /** Sends calls with key and deadline, and repeats the ones that a later try can heal; all calls of the API are idempotent. */
 export class Transport {
-  readonly #options: TransportOptions;
+  readonly #options: SluiceClientOptions;
 
-  constructor(options: TransportOptions) {
+  constructor(options: SluiceClientOptions) {
     this.#options = options;
   }
 

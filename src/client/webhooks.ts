@@ -35,6 +35,7 @@ export interface WebhookDelivery {
   /** Id of the event, the `webhook-id` of each try. */
   readonly event: string;
   readonly type: WebhookEventType;
+  /** What it happened to, as `withdrawal/<id>`. */
   readonly entity: string;
   readonly state: DeliveryState;
   /** Tries that were counted. */
@@ -44,8 +45,10 @@ export interface WebhookDelivery {
   readonly settledAt: string | null;
 }
 
+/** One page of deliveries, newest first. */
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
+  /** Pass it as `cursor` for the next page; null on the last one. */
   readonly nextCursor: string | null;
 }
 

@@ -3,12 +3,12 @@ import { AssetCalls } from './assets.ts';
 import { AuditCalls } from './audits.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
-import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
 import { ScanCalls } from './scan.ts';
-import { delay, pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
+import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 import { WebhookCalls } from './webhooks.ts';
 
 export type { Asset, AssetChange } from './assets.ts';
@@ -50,6 +50,7 @@ export type {
 } from './types.ts';
 
 export { type ReceivedWebhook, verifyWebhook, type WebhookEvent } from './verify-webhook.ts';
+export type { CallOptions, PollOptions } from './waiting.ts';
 export type {
   DeliveryState,
   Webhook,
@@ -62,14 +63,9 @@ export type {
 } from './webhooks.ts';
 
 /** How {@link SluiceClient.waitForFinal} waits. */
-export interface WaitOptions {
-  readonly signal?: AbortSignal;
+export interface WaitOptions extends PollOptions {
   /** Called with the first state seen and with each later one that differs in status, reason or attempts. */
   readonly onChange?: (withdrawal: Withdrawal) => void;
-  /** Called when the API falls silent, once until it has answered again; the wait goes on. */
-  readonly onSilence?: (error: SluiceError) => void;
-  /** Time between two looks. @default 500 */
-  readonly pollMs?: number;
 }
 
 const PAGE_SIZE = 100;
@@ -109,12 +105,12 @@ export class SluiceClient {
    *
    * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field.
    */
-  withdraw(terms: WithdrawalTerms, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
+  withdraw(terms: WithdrawalTerms, options: CallOptions = {}): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms, ...options });
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  async get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
+  async get(id: string, options: CallOptions = {}): Promise<Withdrawal> {
     return this.#transport.call({ method: 'GET', path: pathOf(id), ...options });
   }
 
@@ -189,32 +185,14 @@ export class SluiceClient {
    * @throws SluiceError for answers that no waiting can change, such as `NotFound`; the reason of `signal`.
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
-    const { signal, onChange, onSilence, pollMs = 500 } = options;
-    let shown = '';
-    let silent = false;
-    for (;;) {
-      const seen = await this.#look(id, signal);
-      if (seen instanceof SluiceError) {
-        if (!silent) onSilence?.(seen);
-        silent = true;
-      } else {
-        silent = false;
-        const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
-        if (face !== shown) onChange?.(seen);
-        shown = face;
-        if (isTerminal(seen.status)) return seen;
-      }
+    const { onChange, signal, onSilence, pollMs = 500 } = options;
+    for (let shown = ''; ; ) {
+      const seen = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
+      const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
+      if (face !== shown) onChange?.(seen);
+      shown = face;
+      if (isTerminal(seen.status)) return seen;
       await delay(pollMs, signal);
-    }
-  }
-
-  /** The present state, or why the API cannot give it now. */
-  async #look(id: string, signal: AbortSignal | undefined): Promise<Withdrawal | SluiceError> {
-    try {
-      return await this.get(id, signal === undefined ? {} : { signal });
-    } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return error;
-      throw error;
     }
   }
 }

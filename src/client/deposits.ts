@@ -1,6 +1,6 @@
 import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
-import { SluiceError } from './errors.ts';
-import { delay, queryOf, type Transport } from './transport.ts';
+import { pathPart, queryOf, type Transport } from './transport.ts';
+import { delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 export type { DepositState, NotCreditedReason };
 
@@ -58,16 +58,11 @@ export interface DepositPage {
 }
 
 /** Where {@link DepositCalls.events} begins, what it lets through, and how it waits. */
-export interface FollowOptions extends DepositFilter {
+export interface FollowOptions extends DepositFilter, PollOptions {
   /** The sequence of the last event that was handled. @default '0', from the first */
   readonly after?: string;
   /** False: ends where there are no more events now. @default true */
   readonly follow?: boolean;
-  readonly signal?: AbortSignal;
-  /** Called when the API falls silent, once until it has answered again; the feed goes on. */
-  readonly onSilence?: (error: SluiceError) => void;
-  /** Time between two looks at the end of the feed. @default 1_000 */
-  readonly pollMs?: number;
 }
 
 interface Feed {
@@ -103,21 +98,13 @@ export class DepositCalls {
    */
   async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
     const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;
-    let next = after;
-    let silent = false;
-    for (;;) {
-      const feed = await this.#look({ ...filter, after: next }, signal);
-      if (feed instanceof SluiceError) {
-        if (!follow) throw feed;
-        if (!silent) onSilence?.(feed);
-        silent = true;
-      } else {
-        silent = false;
-        yield* feed.events;
-        next = feed.next;
-        if (feed.events.length > 0) continue;
-        if (!follow) return;
-      }
+    for (let next = after; ; ) {
+      const ask = () => this.#feed({ ...filter, after: next }, signal);
+      const feed = await (follow ? untilAnswered(ask, { signal, onSilence, pollMs }) : ask());
+      yield* feed.events;
+      next = feed.next;
+      if (feed.events.length > 0) continue;
+      if (!follow) return;
       await delay(pollMs, signal);
     }
   }
@@ -140,22 +127,16 @@ export class DepositCalls {
    *
    * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
    */
-  reject(id: string, why: string): Promise<Deposit> {
-    const path = `/v1/deposits/${encodeURIComponent(id)}/reject`;
-    return this.#transport.call({ method: 'POST', path, body: { why } });
+  async reject(id: string, why: string): Promise<Deposit> {
+    return this.#transport.call({
+      method: 'POST',
+      path: `/v1/deposits/${pathPart(id)}/reject`,
+      body: { why },
+    });
   }
 
-  /** What follows, or why the API cannot tell now. */
-  async #look(
-    query: Readonly<Record<string, string>>,
-    signal: AbortSignal | undefined,
-  ): Promise<Feed | SluiceError> {
-    try {
-      const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
-      return await this.#transport.call({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) });
-    } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return error;
-      throw error;
-    }
+  #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Feed> {
+    const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
+    return this.#transport.call({ method: 'GET', path, signal });
   }
 }

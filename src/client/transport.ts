@@ -1,4 +1,5 @@
 import { errorOf, SluiceError } from './errors.ts';
+import { type CallOptions, delay } from './waiting.ts';
 
 /** Where the API is, and how it is called. */
 export interface SluiceClientOptions {
@@ -15,12 +16,11 @@ export interface SluiceClientOptions {
   readonly onRetry?: (error: SluiceError) => void;
 }
 
-export interface Call {
+export interface Call extends CallOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path and query from the root of the API. */
   readonly path: string;
   readonly body?: unknown;
-  readonly signal?: AbortSignal;
 }
 
 const FIRST_DELAY_MS = 200;
@@ -100,22 +100,6 @@ export function queryOf(values: Readonly<Record<string, string | number | null |
     if (value !== undefined && value !== null) query.set(name, String(value));
   }
   return query.size === 0 ? '' : `?${query.toString()}`;
-}
-
-/** Resolves after `ms`, or rejects with the reason of `signal`. */
-export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
 
 function unreachable(baseUrl: string, cause: unknown): SluiceError {

@@ -1,5 +1,5 @@
 import type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
-import type { Transport } from './transport.ts';
+import { pathPart, queryOf, type Transport } from './transport.ts';
 
 export type { DeliveryState, WebhookEventType, WebhookTopic };
 
@@ -75,12 +75,12 @@ export class WebhookCalls {
   }
 
   /** Deletes it with all that it was not told; answers what it was. */
-  remove(id: string): Promise<Webhook> {
+  async remove(id: string): Promise<Webhook> {
     return this.#transport.call({ method: 'DELETE', path: pathOf(id) });
   }
 
   /** A new secret; the one before signs along for `keepPreviousHours` (0-168). @default 24 */
-  rotate(id: string, keepPreviousHours = 24): Promise<WebhookWithSecret> {
+  async rotate(id: string, keepPreviousHours = 24): Promise<WebhookWithSecret> {
     return this.#transport.call({
       method: 'POST',
       path: `${pathOf(id)}/rotate`,
@@ -89,23 +89,20 @@ export class WebhookCalls {
   }
 
   /** Tells it again, from now on. */
-  enable(id: string): Promise<Webhook> {
+  async enable(id: string): Promise<Webhook> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/enable` });
   }
 
   /** One page, newest first; dead letters are those in state `dead`. */
-  deliveries(
+  async deliveries(
     id: string,
     filter: { readonly state?: DeliveryState; readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<WebhookDeliveryPage> {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(filter))
-      if (value !== undefined) query.set(name, String(value));
-    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/deliveries?${query.toString()}` });
+    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/deliveries${queryOf(filter)}` });
   }
 
   /** Has its dead letters tried again, or one event of them. */
-  replay(id: string, event?: string): Promise<{ readonly replayed: number }> {
+  async replay(id: string, event?: string): Promise<{ readonly replayed: number }> {
     return this.#transport.call({
       method: 'POST',
       path: `${pathOf(id)}/replay`,
@@ -115,5 +112,5 @@ export class WebhookCalls {
 }
 
 function pathOf(id: string): string {
-  return `/v1/webhooks/${encodeURIComponent(id)}`;
+  return `/v1/webhooks/${pathPart(id)}`;
 }

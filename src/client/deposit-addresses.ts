@@ -1,5 +1,6 @@
 import type { DepositAddressState } from '../domain/deposit.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
 
 export type { DepositAddressState };
 
@@ -33,7 +34,7 @@ export interface AddressManifest {
 }
 
 /** How a manifest is taken in. */
-export interface ImportOptions {
+export interface ImportOptions extends CallOptions {
   /** The addresses may have been paid from this slot on, a decimal string: they are audited from there, and given out after that. */
   readonly since?: string;
   /**
@@ -85,18 +86,18 @@ export class DepositAddressCalls {
    * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
    * where the record was restored and may have forgotten whose an address is.
    */
-  assign(userRef: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } });
+  assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  async get(address: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` });
+  async get(address: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` }, options);
   }
 
   /** @throws SluiceError `NotFound` (404) where the user has none yet. */
-  ofUser(userRef: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` });
+  ofUser(userRef: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` }, options);
   }
 
   /**
@@ -104,23 +105,27 @@ export class DepositAddressCalls {
    *
    * @throws SluiceError `ManifestRejected` (422), which names the field.
    */
-  import(manifest: AddressManifest, options: ImportOptions = {}): Promise<AddressImport> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
+  import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
+    const body = { manifest, ...how };
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body }, { signal });
   }
 
   /**
    * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
    * one after the backup: else two users get the same.
    */
-  release(why: string): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } });
+  release(why: string, options?: CallOptions): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */
-  async tokenAccount(address: string, mint: string): Promise<TokenAccount> {
-    return this.#transport.call({
-      method: 'GET',
-      path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
-    });
+  async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
+    return this.#transport.call(
+      {
+        method: 'GET',
+        path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
+      },
+      options,
+    );
   }
 }

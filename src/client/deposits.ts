@@ -1,6 +1,6 @@
 import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
-import { delay, type PollOptions, untilAnswered } from './waiting.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 export type { DepositState, NotCreditedReason };
 
@@ -110,13 +110,16 @@ export class DepositCalls {
   }
 
   /** All deposits that match as they are now, newest first; pages are fetched as they are read. */
-  async *list(filter: DepositFilter = {}): AsyncGenerator<Deposit, void, undefined> {
+  async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
     let cursor: string | null = null;
     do {
-      const page: DepositPage = await this.#transport.call({
-        method: 'GET',
-        path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
-      });
+      const page: DepositPage = await this.#transport.call(
+        {
+          method: 'GET',
+          path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
+        },
+        options,
+      );
       yield* page.deposits;
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -127,16 +130,19 @@ export class DepositCalls {
    *
    * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
    */
-  async reject(id: string, why: string): Promise<Deposit> {
-    return this.#transport.call({
-      method: 'POST',
-      path: `/v1/deposits/${pathPart(id)}/reject`,
-      body: { why },
-    });
+  async reject(id: string, why: string, options?: CallOptions): Promise<Deposit> {
+    return this.#transport.call(
+      {
+        method: 'POST',
+        path: `/v1/deposits/${pathPart(id)}/reject`,
+        body: { why },
+      },
+      options,
+    );
   }
 
   #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Feed> {
     const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
-    return this.#transport.call({ method: 'GET', path, signal });
+    return this.#transport.call({ method: 'GET', path }, { signal });
   }
 }

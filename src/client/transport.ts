@@ -16,7 +16,7 @@ export interface SluiceClientOptions {
   readonly onRetry?: (error: SluiceError) => void;
 }
 
-export interface Call extends CallOptions {
+export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path and query from the root of the API. */
   readonly path: string;
@@ -39,22 +39,22 @@ export class Transport {
    *
    * @throws SluiceError for every other answer, and for none; the reason of `signal` when it was aborted.
    */
-  async call<T>(call: Call): Promise<T> {
+  async call<T>(call: Call, { signal }: CallOptions = {}): Promise<T> {
     const retries = this.#options.retries ?? 4;
     for (let failures = 0; ; failures += 1) {
-      const outcome = await this.#try<T>(call);
+      const outcome = await this.#try<T>(call, signal);
       if (outcome.ok) return outcome.value;
-      call.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       if (!outcome.error.retryable || failures >= retries) throw outcome.error;
       if (failures === 0) this.#options.onRetry?.(outcome.error);
-      await delay(outcome.retryAfterMs ?? backoff(failures), call.signal);
+      await delay(outcome.retryAfterMs ?? backoff(failures), signal);
     }
   }
 
-  async #try<T>(call: Call): Promise<Outcome<T>> {
+  async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<Outcome<T>> {
     let response: Response;
     try {
-      response = await this.#send(call);
+      response = await this.#send(call, signal);
     } catch (cause) {
       return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
     }
@@ -67,7 +67,7 @@ export class Transport {
     }
   }
 
-  #send(call: Call): Promise<Response> {
+  #send(call: Call, signal: AbortSignal | undefined): Promise<Response> {
     const { baseUrl, apiKey, timeoutMs = 30_000 } = this.#options;
     const deadline = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
@@ -76,7 +76,7 @@ export class Transport {
     return send(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
       method: call.method,
       headers,
-      signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });
   }

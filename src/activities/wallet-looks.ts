@@ -8,7 +8,7 @@ import type { NodePool } from '../solana/rpc/pool.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { groupsOf, holdingsOf, type WalletAccounts, type WalletHoldings } from '../solana/scan/holdings.ts';
 import { reachedBy } from '../solana/wallet-history.ts';
-import { type ExpectationDeps, heldAgainstRecord, type Look, settled } from './expected-holdings.ts';
+import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-holdings.ts';
 import { derivedAccountsOf } from './listed-history.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
@@ -77,7 +77,7 @@ async function agreedBy(
   const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
   const shown = believable(pool.quorum, await shownBy(pool, who, wallets));
-  if (scans) await scanned(deps, shown);
+  if (scans) await waitUntilScanned(deps, shown);
   const expectation = { ...deps, scannedTo };
   const byWallet = grouped(await heldAgainstRecord(expectation, shown));
   const looks: Look[] = [];
@@ -85,7 +85,7 @@ async function agreedBy(
   for (const { wallet } of wallets) {
     const views = byWallet.get(wallet) ?? [];
     const agreed = agreedOn(pool.quorum, views);
-    const look = agreed === null ? null : await settled(deps, agreed);
+    const look = agreed === null ? null : await takeBaseline(deps, agreed);
     if (look !== null) looks.push(look);
     else unread.push({ wallet, why: whyNot(views.length < pool.quorum) });
   }
@@ -132,7 +132,7 @@ function grouped<T extends WalletHoldings>(shown: readonly T[]): ReadonlyMap<str
 }
 
 /** Returns once the cursor has passed every slot at which something was shown: only then the record can say the same. */
-async function scanned(
+async function waitUntilScanned(
   { ledger, patienceMs = PATIENCE_MS }: LookDeps,
   shown: readonly WalletHoldings[],
 ): Promise<void> {

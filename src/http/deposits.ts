@@ -6,7 +6,7 @@ import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import { publicDeposit } from '../ledger/news.ts';
-import { type RejectionDeps, rejected } from './deposit-rejection.ts';
+import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
 import { addressParam, pageQuery, position, problems, time, u64, userRef, why } from './schemas.ts';
 
 export interface DepositDeps extends RejectionDeps {
@@ -84,7 +84,7 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
         response: { 200: DepositBody, ...problems },
       },
       handler: async ({ caller: who, params: { id }, body }) =>
-        presentDeposit(await rejected(deps, id, { who, why: body.why }), explorer),
+        presentDeposit(await rejectDeposit(deps, id, { who, why: body.why }), explorer),
     });
     app.route({
       method: 'GET',

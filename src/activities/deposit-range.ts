@@ -1,5 +1,6 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import { lowest } from '../domain/extremes.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, statusOf } from '../domain/scan-view.ts';
@@ -112,7 +113,7 @@ async function rangesAhead(
   cursor: Cursor,
   tip: bigint,
 ): Promise<readonly CatchUpRange[]> {
-  const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
+  const to = lowest([tip, cursor.slot + PLAN_SLOTS]);
   const listed = await listedSlots(pool, cursor.slot + 1n, to);
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
   const headers = new HeaderBook(pool);

@@ -1,5 +1,6 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import { lowest } from '../domain/extremes.ts';
 import type { RescanOrder } from '../domain/scan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
@@ -25,15 +26,14 @@ export function createDepositRescan(deps: ScannerDeps) {
       const range = { from: BigInt(from), to: BigInt(to) };
       await ledger.rescans.begin({ ...range, who, why });
       const cursor = await ledger.scan.cursor();
-      const last = cursor === null || cursor.slot > range.to ? range.to : cursor.slot;
+      const last = lowest([range.to, cursor?.slot ?? range.to]);
       const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
       let blocks = resumed?.blocks ?? 0;
       let next = BigInt(resumed?.next ?? from);
       const read = async (): Promise<number> => {
         for (; next <= last; next += SLOTS_AT_ONCE) {
           cancellationSignal().throwIfAborted();
-          const end = next + SLOTS_AT_ONCE - 1n;
-          blocks += await readAgain(deps, next, end < last ? end : last);
+          blocks += await readAgain(deps, next, lowest([last, next + SLOTS_AT_ONCE - 1n]));
         }
         return blocks + (await readGaps(deps, range.from, last));
       };

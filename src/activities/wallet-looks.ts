@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { messageOf } from '../domain/errors.ts';
+import { highest } from '../domain/extremes.ts';
 import { agreedOn } from '../domain/reconciliation.ts';
 import type { UnreadWallet } from '../ledger/reconciliations.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
@@ -136,7 +137,7 @@ async function waitUntilScanned(
   { ledger, patienceMs = PATIENCE_MS }: LookDeps,
   shown: readonly WalletHoldings[],
 ): Promise<void> {
-  const newest = shown.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
+  const newest = highest([0n, ...shown.map(({ slot }) => slot)]);
   for (const until = performance.now() + patienceMs; ; ) {
     const cursor = await ledger.scan.cursor();
     if (cursor !== null && cursor.slot >= newest) return;

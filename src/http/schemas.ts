@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Warning } from '../client/deposit-addresses.ts';
 import type { AttemptEvidence, ShownBlock } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
+import { ADDRESS_TEXT } from '../domain/address.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { CURSOR } from '../ledger/page.ts';
@@ -188,7 +189,7 @@ export const why = z
   .meta({ description: 'For whoever asks later' });
 
 /** base58 of about 32 bytes; whether we know it is another question. */
-export const addressParam = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
+export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 
 /** Your own name of a user. */
 export const userRef = z

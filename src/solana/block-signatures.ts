@@ -1,6 +1,7 @@
-const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+import { BASE58_DIGITS } from '../domain/address.ts';
+
 const VALUES = new Uint8Array(128);
-for (let value = 0; value < ALPHABET.length; value += 1) VALUES[ALPHABET.charCodeAt(value)] = value;
+for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGITS.charCodeAt(value)] = value;
 /** The most digits of base 58 that a number holds exactly. */
 const DIGITS = 9;
 
@@ -35,6 +36,6 @@ export class BlockSignatures {
 function markOf(signature: string): number {
   let mark = 0;
   for (let at = Math.max(0, signature.length - DIGITS); at < signature.length; at += 1)
-    mark = mark * ALPHABET.length + (VALUES[signature.charCodeAt(at)] ?? 0);
+    mark = mark * BASE58_DIGITS.length + (VALUES[signature.charCodeAt(at)] ?? 0);
   return mark;
 }

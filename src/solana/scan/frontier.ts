@@ -21,6 +21,8 @@ type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[
 const WINDOW = 4_000n;
 const NARROWEST = 500n;
 const WIDEST = 500_000n;
+/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
+export const LOOKED_AHEAD = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {

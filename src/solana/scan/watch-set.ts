@@ -1,6 +1,5 @@
+import { ADDRESS_TEXT } from '../../domain/address.ts';
 import { Fingerprint, LONGEST_ADDRESS, SHORTEST_ADDRESS } from './fingerprint.ts';
-
-const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
 /** The segment of a wallet is not stored, as its place tells it: that makes 44 bits of each fingerprint of 32. */
 const SEGMENT_BITS = 12;

@@ -101,8 +101,8 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
 }
 
 /**
- * Whatever fails for one address leaves that one unread, and no other. But what the next try goes on with is thrown: a list that is not
- * read to its end, a database that is away.
+ * A failure of one address marks only that one unread. Rethrown are errors after which the whole page should be retried: a list that is
+ * not read to its end, a database that is away, a cancellation.
  */
 function leftUnread(error: unknown): PartialReport {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)

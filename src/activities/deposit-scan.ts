@@ -34,8 +34,9 @@ export function createDepositScan(deps: DepositScanDeps) {
   const outflows = new OutflowWitness(deps);
   return {
     /**
-     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
-     * says so and tries again; while it is paused it does nothing else. Answers how it stands at the end. Any number may run at once: each block is committed by one.
+     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers. Where it
+     * cannot go on it says so and tries again; while it is paused it does nothing else. Any number may run at once: each block is
+     * committed by one. Answers how the scan stands at the end.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();

@@ -35,9 +35,12 @@ const PATIENCE_MS = 3_600_000;
 const APART_SLOTS = 128n;
 
 /**
- * What wallets hold, as a quorum of nodes says, held against the record. One node names their token accounts; what is in these, and in
- * each that is derived or on record, is every node's to say. Where those that answer first contradict each other, all are waited for.
- * Throws ScanBehind.
+ * Compares what wallets hold, as a quorum of nodes shows it, with the record.
+ *
+ * One node lists their token accounts; every node is asked what is in these, in each that is derived, and in each on record. Where the
+ * nodes that answer first contradict each other, all are waited for.
+ *
+ * Returns a look for each wallet, or why no quorum shows it. Throws ScanBehind.
  */
 export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promise<Looks> {
   const { named, unread } = await accountsOf(deps, wallets);

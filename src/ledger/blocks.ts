@@ -56,8 +56,8 @@ interface RecordedBlock {
 }
 
 /**
- * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault for one
- * that is not the block at its slot: the headers on record name another, or none.
+ * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault
+ * for one that is not the block at its slot: the headers on record name another, or none.
  */
 export async function namedBlocks(
   trx: Transaction<Tables>,

@@ -80,7 +80,7 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/** A deposit that a quorum has judged, which then is its wallet's; undefined where another one was faster, or it is not on record as it was when they were asked. */
+/** Ends a pending deposit as the quorum showed it. Undefined if it has changed since they were asked. */
 export async function endDeposit(
   trx: Transaction<Tables>,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,

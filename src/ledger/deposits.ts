@@ -37,7 +37,7 @@ export class Deposits {
     return { rows: rows.map(({ row }) => row), nextCursor };
   }
 
-  /** Finalized ones that no quorum has confirmed, but for some, the first first. */
+  /** Finalized ones that no quorum has confirmed, oldest first, without the ids in `except`. */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
     return this.#unconfirmed().where('deposit.id', '<>', others).limit(limit).execute();

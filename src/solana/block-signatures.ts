@@ -6,8 +6,8 @@ for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGI
 const DIGITS = 9;
 
 /**
- * The signatures of a block's transactions, eight bytes each: as text those of an hour would fill hundreds of megabytes. One that is not among
- * them is taken for one with a chance of 1 to 10^15 for each, which can delay a proof of absence and never make one.
+ * The signatures of a block's transactions, eight bytes each: as text those of an hour would fill hundreds of megabytes. One that is not
+ * among them is taken for one with a chance of 1 to 10^15 for each, which can delay a proof of absence and never make one.
  */
 export class BlockSignatures {
   readonly #marks: Float64Array;

@@ -181,7 +181,8 @@ async function findEnd(
 }
 
 /**
- * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where a link does not fit.
+ * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where
+ * a link does not fit.
  */
 async function walkDown(
   origin: BlockName,

@@ -16,22 +16,26 @@ export interface Deposit {
   /** The wallet for SOL, else its token account. */
   readonly account: string;
   readonly wallet: string;
-  /** Whose wallet it is; null where nobody has it. */
+  /** Whose wallet it was when this arrived; null where it was nobody's then: such a deposit may be final, and is no user's to have. */
   readonly userRef: string | null;
   /** `SOL`, or the address of a mint. */
   readonly asset: string;
   /** Base units that arrived. */
   readonly amount: string;
   readonly state: DepositState;
-  /** Why it is not credited; null in every other state. */
+  /** Why it is not credited, or, while it is pending, will not be by one node's word; null where it is, or was, to be credited. */
   readonly reason: NotCreditedReason | null;
   /** Page of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
-/** A deposit came into a state. The sequence counts all events in the order in which they became visible, without a gap. */
+/**
+ * A deposit came into a state. The sequence counts all events in the order in which they became visible, from 1 on; it has a gap where
+ * a filter leaves some out, and where the record was restored.
+ */
 export interface DepositEvent {
   readonly sequence: string;
+  /** The state that it came into: that of `deposit`. */
   readonly kind: DepositState;
   readonly at: string;
   /** As it was then. */

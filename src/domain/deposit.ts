@@ -2,9 +2,11 @@
 export type WatchKind = 'deposit' | 'hot';
 
 /**
- * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes; `final`: book it; `dropped`:
- * was pending on a fork that is gone, or by the word of one node that a quorum denies; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending
- * one may have a reason already, which is one node's word: it ends by that of a quorum.
+ * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes; `final`: arrived, book it
+ * where it has a user: it has none where the address was nobody's when it came, or a restored record lost whose that was; `dropped`:
+ * was pending on a fork that is gone, or by the word of one node that a quorum denies; `not_credited`: arrived, and is not the user's
+ * to have, for a {@link NotCreditedReason}. A pending one may have a reason already, which is one node's word: it ends by that of a
+ * quorum.
  */
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
 

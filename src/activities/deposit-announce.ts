@@ -36,13 +36,7 @@ export class DepositAnnouncer {
       (slot) => pool.read((node) => showBlock(node, slot, 'confirmed', set)).catch(() => null),
     );
     const blocks = shown.flatMap((block) => (block === null || !isAfterItsParent(block) ? [] : [block]));
-    const findings = await matcher.findings(blocks);
-    await ledger.deposits.announce(
-      blocks.flatMap(({ header }, index) => {
-        const finding = findings[index];
-        return finding === undefined ? [] : [{ header, finding }];
-      }),
-    );
+    await ledger.deposits.announce(await matcher.findings(blocks));
     this.#readTo = tip;
   }
 }

@@ -4,7 +4,7 @@ import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts'
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
-import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, Change } from './deposit-merge.ts';
 import { givenRows } from './given-rows.ts';
 
@@ -31,9 +31,9 @@ const GIVEN = [
   'reason',
 ] as const;
 
-/** Adds deposits of finalized blocks, or announced ones, in their order. Needs the lock of the feed, as all here does. Answers the news. */
+/** Adds deposits of finalized blocks, or announced ones, in their order. Answers the news. */
 export async function addDeposits(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   arrivals: readonly Arrival[],
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
@@ -55,7 +55,7 @@ export async function addDeposits(
 
 /** Answers those that are news. */
 export async function changeDeposits(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   changes: readonly Change[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
@@ -82,7 +82,7 @@ export async function changeDeposits(
 
 /** A deposit that a quorum has judged, which then is its wallet's; undefined where another one was faster, or it is not on record as it was when they were asked. */
 export async function endDeposit(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
 ): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
   const state = told.reason === null ? 'final' : 'not_credited';
@@ -135,8 +135,8 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .orderBy('id')
     .execute();
   if (passed.length === 0) return;
-  await lockFeed(trx);
-  const dropped = await trx
+  const feed = await lockFeed(trx);
+  const dropped = await feed
     .updateTable('deposit')
     .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
     .where('id', '=', sql<bigint>`any(${passed.map(({ id }) => id.toString())}::bigint[])`)
@@ -144,5 +144,5 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .where('finalizedAt', 'is', null)
     .returning(WRITTEN)
     .execute();
-  await appendEvents(trx, inOrder(dropped));
+  await appendEvents(feed, inOrder(dropped));
 }

@@ -66,11 +66,11 @@ export class Deposits {
     if (confirmations.length === 0) return [];
     return this.#db.transaction().execute(async (trx) => {
       await holdUnpaused(trx);
-      await lockFeed(trx);
+      const feed = await lockFeed(trx);
       const all = [];
-      for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
+      for (const confirmation of confirmations) all.push((await endDeposit(feed, confirmation)) ?? []);
       const ended = all.flat();
-      await appendEvents(trx, ended);
+      await appendEvents(feed, ended);
       await raiseUnowned(
         trx,
         ended.map(({ id }) => id),
@@ -96,7 +96,7 @@ export class Deposits {
     await this.#db.transaction().execute(async (trx) => {
       // The cursor must not pass the block before the announcement is there to be dropped.
       const cursor = await holdUnpaused(trx);
-      await lockFeed(trx);
+      const feed = await lockFeed(trx);
       const known = await trx
         .selectFrom('deposit')
         .select(['signature', 'slot', 'blockhash', 'account', 'asset'])
@@ -104,7 +104,7 @@ export class Deposits {
         .execute();
       const names = new Set(known.map(announcedKey));
       const fresh = notices.filter((one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)));
-      await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
+      await appendEvents(feed, await addDeposits(feed, fresh, { finalized: false }));
     });
   }
 }

@@ -99,9 +99,7 @@ export class Gaps {
         .set({ state: 'closed', who, why, endedAt: sql<Date>`now()` })
         .where('state', '=', 'open')
         .execute();
-      const last = { slot: to, blockhash: gap.blockhash, height: gap.height };
-      await moveCursor(trx, last);
-      return last;
+      return moveCursor(trx, cursor, { slot: to, blockhash: gap.blockhash, height: gap.height });
     });
   }
 

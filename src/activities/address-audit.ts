@@ -17,7 +17,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
 import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
-import { isForeseen } from './scan-alarms.ts';
+import { defectInWords, isOperational } from './scan-alarms.ts';
 import type { Shown } from './testimonies.ts';
 
 export interface AuditDeps extends HistoryDeps {
@@ -112,10 +112,9 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
 function leftUnread(error: unknown): PartialReport {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     throw error;
-  if (isForeseen(error)) return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
+  if (isOperational(error)) return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
   log.error('an audit failed', { error });
-  const why = `that fails for a reason that nobody has foreseen: ${messageOf(error)}`;
-  return { ...NOTHING_AUDITED, unread: 1, why };
+  return { ...NOTHING_AUDITED, unread: 1, why: defectInWords(error) };
 }
 
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {

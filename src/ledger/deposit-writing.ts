@@ -6,6 +6,7 @@ import type { Tables } from './database.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, Change } from './deposit-merge.ts';
+import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
 /** A deposit as it is after a write: what an event tells of. */
@@ -93,8 +94,7 @@ export async function endDeposit(
     .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
     .where('reason', 'is not distinct from', before.reason)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is not', null)
+    .where(UNCONFIRMED)
     .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
   if (ended === undefined) return undefined;
@@ -129,8 +129,7 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
   const passed = await trx
     .selectFrom('deposit')
     .select('id')
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is', null)
+    .where(ANNOUNCED)
     .where('slot', '<=', slot)
     .orderBy('id')
     .execute();
@@ -140,8 +139,7 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .updateTable('deposit')
     .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
     .where('id', '=', sql<bigint>`any(${passed.map(({ id }) => id.toString())}::bigint[])`)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is', null)
+    .where(ANNOUNCED)
     .returning(WRITTEN)
     .execute();
   await appendEvents(feed, inOrder(dropped));

@@ -4,7 +4,7 @@ import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
-import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
@@ -52,10 +52,7 @@ export class Deposits {
   }
 
   #unconfirmed() {
-    return selectDeposits(this.#db)
-      .where('deposit.state', '=', 'pending')
-      .where('deposit.finalizedAt', 'is not', null)
-      .orderBy('deposit.id');
+    return selectDeposits(this.#db).where(UNCONFIRMED).orderBy('deposit.id');
   }
 
   /**

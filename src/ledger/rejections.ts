@@ -4,7 +4,7 @@ import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
-import { type DepositRow, selectDeposits } from './deposit-row.ts';
+import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
 /** Who says that a deposit never was, and why, and the nodes that deny it: a quorum. `row`: as it was when they were asked. */
@@ -73,8 +73,7 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
     .where('id', '=', id)
     .where('amount', '=', amount)
     .where('reason', 'is not distinct from', reason)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is not', null)
+    .where(UNCONFIRMED)
     .returning(['id', 'state', 'amount', 'reason'])
     .executeTakeFirst();
   if (dropped !== undefined) return dropped;

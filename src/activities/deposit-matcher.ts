@@ -16,6 +16,8 @@ export interface MatcherOptions {
   readonly maxTransactionVersion: number;
   /** The least deposit of SOL where no operator has said another, in lamports. */
   readonly minimumLamports: () => Promise<bigint>;
+  /** How long the watch set in memory is matched with before the record is asked what came in; a commit always is. Default 1,000. */
+  readonly freshMs?: number;
 }
 
 /** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
@@ -44,7 +46,7 @@ const FRESH_MS = 1_000;
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh = new TtlCache<Watch>(FRESH_MS, 1);
+  readonly #fresh: TtlCache<Watch>;
   readonly #record: RecordView;
   /** Each is the one before with what came in since, so that a version is never said of another set than it was read for. */
   #current: Promise<Watch> | null = null;
@@ -52,13 +54,14 @@ export class DepositMatcher {
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
     this.#options = options;
+    this.#fresh = new TtlCache(options.freshMs ?? FRESH_MS, 1);
     this.#record = {
       among: (addresses) => ledger.watched.among(addresses),
       recordOf: (signatures) => ledger.walletHistory.recordOf(signatures),
     };
   }
 
-  /** The watch set, at most a second behind the record; the first call reads it whole. */
+  /** The watch set, at most `freshMs` behind the record; the first call reads it whole. */
   watch(): Promise<Watch> {
     return this.#fresh.get('', () => this.#refresh());
   }

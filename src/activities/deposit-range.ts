@@ -11,7 +11,7 @@ import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
-import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -71,7 +71,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (!isForeseen(error)) log.error('reading ahead failed', { error });
+    if (!isOperational(error)) log.error('reading ahead failed', { error });
     return otherwise(haltAfter(error).why);
   }
 }

@@ -1,5 +1,6 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import { z } from 'zod';
 import { lowest } from '../domain/extremes.ts';
 import type { RescanOrder } from '../domain/scan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
@@ -12,6 +13,15 @@ import { openBlocks, openReader, type ScannerDeps } from './deposit-scanner.ts';
 const SLOTS_AT_ONCE = 16n;
 const BLOCKS_AT_ONCE = 8;
 const BUDGET_BYTES = 16 * 1024 * 1024;
+
+/** What a try before this one, which ended with its worker, had read last. */
+const beat = z.object({
+  next: z
+    .string()
+    .regex(/^[0-9]{1,20}$/)
+    .transform(BigInt),
+  blocks: z.int().nonnegative(),
+});
 
 /** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
@@ -27,9 +37,10 @@ export function createDepositRescan(deps: ScannerDeps) {
       await ledger.rescans.begin({ ...range, who, why });
       const cursor = await ledger.scan.cursor();
       const last = lowest([range.to, cursor?.slot ?? range.to]);
-      const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
-      let blocks = resumed?.blocks ?? 0;
-      let next = BigInt(resumed?.next ?? from);
+      let { next, blocks } = beat.safeParse(activityInfo().heartbeatDetails).data ?? {
+        next: range.from,
+        blocks: 0,
+      };
       const read = async (): Promise<number> => {
         for (; next <= last; next += SLOTS_AT_ONCE) {
           cancellationSignal().throwIfAborted();

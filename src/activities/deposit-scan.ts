@@ -7,7 +7,7 @@ import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
 import { OutflowWitness } from './outflow-witness.ts';
-import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -65,7 +65,7 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
-/** What is done beside the scan, and why it fails, by its name, where nobody has foreseen that: nothing of it ends the scan. */
+/** What is done beside the scan, and the defect that it fails by, by its name: nothing of it ends the scan. */
 interface Beside {
   readonly deps: DepositScanDeps;
   readonly end: AbortSignal;
@@ -110,7 +110,7 @@ async function attempt(
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
-    if (!isForeseen(error)) log.error('a step of the scan failed', { error });
+    if (!isOperational(error)) log.error('a step of the scan failed', { error });
     const cursor = await cursorOr(deps, last.cursor);
     return { stand: { cursor, tip: last.tip, ...haltAfter(error) }, blocks: 0 };
   }
@@ -188,7 +188,7 @@ async function attend({ defects }: Beside, name: string, work: () => Promise<unk
     await work();
     defects.delete(name);
   } catch (error) {
-    if (isForeseen(error)) return;
+    if (isOperational(error)) return;
     if (!defects.has(name)) log.error(`${name} failed`, { error });
     defects.set(name, haltAfter(error).why);
   }

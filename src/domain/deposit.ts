@@ -8,7 +8,8 @@ export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as
  *
  * - `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes. It may have a {@link NotCreditedReason} already,
  *   which is one node's word: it ends by that of a quorum.
- * - `final`: arrived for good. Book it for its user; where it has none, nobody is credited until an operator has decided whose it is.
+ * - `final`: arrived for good. Book it where it has a user: it has none where the address was nobody's when it came, or a restored record
+ *   lost whose that was.
  * - `dropped`: was pending on a fork that is gone, or by the word of one node that a quorum denies; it is pending again should its slot
  *   be found to hold it.
  * - `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}.
@@ -69,7 +70,7 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/** What a token account held, in base units. `owner` and `program` are null where an early ledger does not tell them. */
+/** What a token account held, in base units. `program` is null where an early ledger does not tell it, `owner` in a failed transaction only. */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;

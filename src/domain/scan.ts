@@ -93,16 +93,6 @@ export type ScanStatus = ScanPosition &
     | { readonly state: (typeof UNTOLD)[number] }
   );
 
-const STATES: readonly unknown[] = [...GOING_ON, ...STANDING_STILL, ...UNTOLD, 'paused', 'gap'];
-
-/** Whether a report says how the scan stands: a signal may carry anything. */
-export function isScanStatus(report: unknown): report is ScanStatus {
-  if (typeof report !== 'object' || report === null || !('state' in report)) return false;
-  const since = 'since' in report ? report.since : null;
-  const isTime = typeof since === 'string' && !Number.isNaN(Date.parse(since));
-  return STATES.includes(report.state) && (since === null || isTime);
-}
-
 /** Since when it stands still, ISO-8601; null where it goes on, or no status is known. */
 export function sinceOf(status: ScanStatus): string | null {
   return 'since' in status ? status.since : null;

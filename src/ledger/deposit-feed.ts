@@ -5,6 +5,7 @@ import type { Database, Tables } from './database.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
+import type { Locked } from './locked.ts';
 import { depositNews } from './news.ts';
 import { writeEvents } from './outbox.ts';
 
@@ -15,6 +16,9 @@ export interface DepositEvent {
   readonly at: Date;
   readonly deposit: DepositRow;
 }
+
+/** A transaction that alone writes deposits; see {@link lockFeed}. */
+export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
 
 /** Everything that became of deposits, in the order in which it was committed. */
 export class DepositFeed {
@@ -81,13 +85,14 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
  * Whoever writes deposits does it alone, from here to the end of the transaction: so no event is committed before one of a lower
  * sequence, and none of two writers finds a deposit of the other missing.
  */
-export async function lockFeed(trx: Transaction<Tables>): Promise<void> {
+export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
+  return trx as FeedTransaction;
 }
 
-/** Adds an event for each deposit as it is now, in the order of `deposits`. Needs {@link lockFeed}. */
+/** Adds an event for each deposit as it is now, in the order of `deposits`. */
 export async function appendEvents(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
 ): Promise<void> {
   if (deposits.length === 0) return;

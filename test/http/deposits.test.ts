@@ -28,9 +28,8 @@ afterAll(() => service?.close());
 async function block(...inflows: readonly Inflow[]): Promise<void> {
   const { ledger } = service;
   const blocks = chain(tip, inflows);
-  const findings = blocks.map(({ finding }) => finding);
   const watchVersion = await ledger.watched.version();
-  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => findings });
+  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => blocks });
   tip = blocks[0]?.header ?? tip;
 }
 

@@ -1,6 +1,6 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { BlockFinding, BlockHeader } from '../../src/domain/deposit.ts';
+import type { BlockHeader } from '../../src/domain/deposit.ts';
 import type { Verdict } from '../../src/domain/witness.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import type { Database } from '../../src/ledger/database.ts';
@@ -76,7 +76,7 @@ export async function confirmAll(ledger: Ledger): Promise<void> {
 }
 
 /** For what is matched with the newest watch set. */
-export function mustNotRematch(added: readonly WatchedWallet[]): readonly BlockFinding[] {
+export function mustNotRematch(added: readonly WatchedWallet[]): never {
   throw new Error(`nobody had added anything, but: ${added.map(({ address }) => address).join(', ')}`);
 }
 

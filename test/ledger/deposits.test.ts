@@ -140,8 +140,7 @@ describe('a deposit', () => {
   it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
-    await lockFeed(slow);
-    await addDeposits(slow, [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
+    await addDeposits(await lockFeed(slow), [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();
     expect(given.address).toBe(BEN);

@@ -136,7 +136,7 @@ describe('staged ranges', () => {
   it('are matched with the newest watch set when they are staged', async () => {
     await imported(use.ledger, ANN);
     const late = { from: 101n, to: 102n, blocks: chain(START, [], []), watchVersion: 0n };
-    const found = range(0, 2).map(({ finding }) => finding);
+    const found = range(0, 2);
     expect(await use.ledger.stagedRanges.stage({ ...late, rematch: () => found })).toBe('staged');
     expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({ rows: [{ amount: 2n ** 63n }] });

@@ -193,13 +193,13 @@ class Scanner {
 
   #matched(blocks: readonly Block[]) {
     const [known, watchVersion] = [this.#known, this.#version];
+    const foundBy = (wallets: ReadonlySet<string>) =>
+      blocks.map((block) => ({ header: block.header, finding: findingOf(block, wallets) }));
     return {
-      blocks: blocks.map((block) => ({ header: block.header, finding: findingOf(block, known) })),
+      blocks: foundBy(known),
       watchVersion,
-      rematch: (added: readonly { address: string }[]) => {
-        const all = new Set([...known, ...added.map((wallet) => wallet.address)]);
-        return blocks.map((block) => findingOf(block, all));
-      },
+      rematch: (added: readonly { address: string }[]) =>
+        foundBy(new Set([...known, ...added.map((wallet) => wallet.address)])),
     };
   }
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { BlockFinding } from '../../src/domain/deposit.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import { Scan } from '../../src/ledger/scan.ts';
 import type { Matched, WatchedWallet } from '../../src/ledger/watched.ts';
@@ -112,14 +111,15 @@ describe('the scan', () => {
 });
 
 describe('an address that comes in while blocks are scanned', () => {
-  const [block] = chain(START, []);
-  const found = (added: readonly WatchedWallet[]): BlockFinding[] => [
-    { ...NOTHING, inflows: added.map(({ address: wallet }) => inflow(wallet)) },
-  ];
+  const blocks = chain(START, []);
+  const found = (added: readonly WatchedWallet[]): MatchedBlock[] =>
+    chain(
+      START,
+      added.map(({ address }) => inflow(address)),
+    );
 
   async function commitMatchedWith(watchVersion: bigint, rematch: Matched<MatchedBlock>['rematch'] = found) {
-    if (block === undefined) throw new Error('one block');
-    return use.other.scan.commit({ expected: START, blocks: [block], watchVersion, rematch });
+    return use.other.scan.commit({ expected: START, blocks, watchVersion, rematch });
   }
 
   it('is looked for in what was matched without it', async () => {

@@ -51,7 +51,7 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
  * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  return [...countsOf(await pool.most((node) => listBy(node, from, to))).keys()];
+  return [...countsOf(await pool.most((node) => allListedBy(node, from, to))).keys()];
 }
 
 /**
@@ -73,26 +73,38 @@ export async function firstListed(
   return { slots: [...counts.keys()], shared, untold };
 }
 
-/**
- * Asks for window after window until one holds a block. Each is wider than the one before until the node takes that no more: how many
- * slots it lists at once is its provider's to say.
- */
+async function allListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  const slots: bigint[] = [];
+  for await (const window of windowsOf(node, from, to)) slots.push(...window);
+  return slots;
+}
+
 async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  for await (const window of windowsOf(node, from, to)) if (window.length > 0) return window;
+  return [];
+}
+
+/**
+ * What a node lists in window after window. Each is wider than the one before until the node takes that no more: how many slots it lists
+ * at once is its provider's to say.
+ */
+async function* windowsOf(node: SolanaNode, from: bigint, to: bigint): AsyncGenerator<readonly bigint[]> {
   let [width, widest] = [WINDOW, WIDEST];
   for (let next = from; next <= to; ) {
-    try {
-      const end = lower(to, next + width - 1n);
-      const slots = await listBy(node, next, end);
-      if (slots.length > 0) return slots;
-      next = end + 1n;
-      width = lower(2n * width, widest);
-    } catch (error) {
-      if (!mayBeTooWide(error, width)) throw error;
+    const end = lower(to, next + width - 1n);
+    const slots = await listBy(node, next, end).catch((error: unknown) => {
+      if (mayBeTooWide(error, width)) return null;
+      throw error;
+    });
+    if (slots === null) {
       width /= 2n;
       widest = width;
+      continue;
     }
+    yield slots;
+    next = end + 1n;
+    width = lower(2n * width, widest);
   }
-  return [];
 }
 
 /** A node that has listed the narrower one before, and fails now, does not list so many. */

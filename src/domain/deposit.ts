@@ -3,8 +3,9 @@ export type WatchKind = 'deposit' | 'hot';
 
 /**
  * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes; `final`: book it; `dropped`:
- * was pending on a fork that is gone, or by the word of one node that a quorum denies; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending
- * one may have a reason already, which is one node's word: it ends by that of a quorum.
+ * was pending on a fork that is gone, or by the word of one node that a quorum denies, and is pending again should its slot be found
+ * to hold it; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending one may have a reason
+ * already, which is one node's word: it ends by that of a quorum.
  */
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
 
@@ -101,7 +102,7 @@ export interface Movement {
   readonly amount: bigint;
 }
 
-/** What arrived; `reason` is null where it is to be credited. Key: (signature, blockhash, account, asset). */
+/** What arrived; `reason` is null where it is to be credited. Key: (signature, slot, account, asset), see `depositKey`. */
 export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }

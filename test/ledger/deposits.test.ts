@@ -107,6 +107,29 @@ describe('a deposit', () => {
     });
   });
 
+  it('keeps its place in the list, whatever becomes of it and whatever comes meanwhile', async () => {
+    await imported(use.ledger, ANN);
+    const blocks = chain(
+      START,
+      [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount)),
+      [inflow(ANN, 6n)],
+    );
+    await commit(use.ledger, blocks.slice(0, 1));
+    const first = await use.ledger.deposits.list({ limit: 2 });
+    const [row] = await use.ledger.deposits.unconfirmed(1);
+    if (row === undefined) throw new Error('a deposit that waits');
+    await use.ledger.rejections.reject({ row, who: 'ops', why: 'why', deniedBy: ['first', 'second'] });
+    await confirmAll(use.ledger);
+    await commit(use.ledger, blocks.slice(1), blocks[0]?.header);
+    const second = await use.ledger.deposits.list({ limit: 2, cursor: first.nextCursor ?? '' });
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    const last = await use.ledger.deposits.list({ limit: 2, cursor: second.nextCursor ?? '' });
+    const amounts = [first, second, last].map(({ rows }) => rows.map(({ amount }) => amount));
+    expect(amounts).toEqual([[5n, 4n], [3n, 2n], [1n]]);
+    expect([last.rows[0]?.state, last.nextCursor]).toEqual(['pending', null]);
+  });
+
   it('to an address that nobody has is on record, and nobody gets the address any more', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));

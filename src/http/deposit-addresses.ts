@@ -6,6 +6,8 @@ import type { ExplorerSettings } from '../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
+import { finalizedTip } from '../solana/scan/frontier.ts';
+import { TtlCache } from '../solana/ttl-cache.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
@@ -23,6 +25,7 @@ export interface DepositAddressDeps extends BalanceDeps {
 
 const tags = ['deposits'];
 const LOW_WATER = 100;
+const TIP_SHARED_MS = 1_000;
 /** What an entry of a manifest takes in JSON that is written for people, with some to spare. */
 const ENTRY_BYTES = 160;
 
@@ -70,7 +73,8 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
     const { lowWater, manifestKey } = addresses;
     const pool = new AddressPool(ledger, lowWater);
-    writeRoutes(app, pool, { manifestKey, cluster: explorer.cluster });
+    assignRoute(app, pool, tipOf(deps));
+    importRoute(app, pool, { manifestKey, cluster: explorer.cluster });
     releaseRoute(app, pool);
     readRoutes(app, deps);
   };
@@ -78,7 +82,14 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
 
 type App = Parameters<FastifyPluginAsyncZod>[0];
 
-function writeRoutes(app: App, pool: AddressPool, trust: ManifestTrust): void {
+/** The newest slot that a quorum has finalized, shared for a second; null where this API knows no nodes. */
+function tipOf({ chain }: BalanceDeps): (() => Promise<bigint>) | null {
+  if (chain === undefined) return null;
+  const shared = new TtlCache<bigint>(TIP_SHARED_MS);
+  return () => shared.get('', async () => finalizedTip((await chain()).pool));
+}
+
+function assignRoute(app: App, pool: AddressPool, tip: (() => Promise<bigint>) | null): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses',
@@ -89,8 +100,11 @@ function writeRoutes(app: App, pool: AddressPool, trust: ManifestTrust): void {
       body: z.strictObject({ userRef }),
       response: { 200: AddressBody, ...problems },
     },
-    handler: async ({ body }) => present(await pool.assign(body.userRef), []),
+    handler: async ({ body }) => present(await pool.assign(body.userRef, tip), []),
   });
+}
+
+function importRoute(app: App, pool: AddressPool, trust: ManifestTrust): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses/import',

@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Alerts } from './alerts.ts';
-import type { DepositAddresses, DepositAddressRow, NewAddress } from './deposit-addresses.ts';
+import type { DepositAddressRow, NewAddress } from './deposit-addresses.ts';
+import type { Ledger } from './ledger.ts';
 
 /** What an import came to. `low` is the alert that too few are free even now; null where enough are. */
 export interface Imported {
@@ -19,24 +19,27 @@ export interface Released {
 
 /** Addresses on their way into the pool and out of it, with an alert on how many are left. */
 export class AddressPool {
-  readonly #addresses: DepositAddresses;
-  readonly #alerts: Alerts;
+  readonly #addresses: Ledger['addresses'];
+  readonly #alerts: Ledger['alerts'];
+  readonly #scan: Ledger['scan'];
   readonly #lowWater: number;
 
   /** Fewer free addresses than `lowWater` raise `addresses_low`. */
-  constructor(
-    { addresses, alerts }: { readonly addresses: DepositAddresses; readonly alerts: Alerts },
-    lowWater: number,
-  ) {
+  constructor({ addresses, alerts, scan }: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>, lowWater: number) {
     this.#addresses = addresses;
     this.#alerts = alerts;
+    this.#scan = scan;
     this.#lowWater = lowWater;
   }
 
-  /** The user's address, which is watched before it is answered. See `DepositAddresses.assign` for what it throws. */
-  async assign(userRef: string): Promise<DepositAddressRow> {
+  /**
+   * The user's address, which is watched before it is answered. A new one is the user's from `finalizedTip` on, whether a scan runs or
+   * not; where that is null, from the newest slot that a scan has seen on. Throws as that and `DepositAddresses.assign` do.
+   */
+  async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);
     if (known !== undefined) return known;
+    if (finalizedTip !== null) await this.#scan.seen(await finalizedTip());
     try {
       return await this.#addresses.assign(userRef);
     } finally {

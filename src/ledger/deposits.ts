@@ -37,7 +37,10 @@ export class Deposits {
     return { rows: rows.map(({ row }) => row), nextCursor };
   }
 
-  /** Finalized ones that no quorum has confirmed, but for some, the first first. */
+  /**
+   * Finalized ones that no quorum has confirmed, but for some: first those that may be credited, however much comes that is not to be;
+   * of either the oldest first.
+   */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
     return this.#unconfirmed().where('deposit.id', '<>', others).limit(limit).execute();
@@ -55,6 +58,7 @@ export class Deposits {
     return selectDeposits(this.#db)
       .where('deposit.state', '=', 'pending')
       .where('deposit.finalizedAt', 'is not', null)
+      .orderBy(sql`(deposit.reason is not null)`)
       .orderBy('deposit.id');
   }
 

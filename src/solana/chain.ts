@@ -88,16 +88,23 @@ export class Chain {
     throw new NodeFault(second.node, `getMultipleAccounts: is at slot ${second.slot}, ${node} at ${slot}`);
   }
 
-  /** Lamports that an account of `size` data bytes must hold; read from the chain, kept for ten minutes. */
+  /**
+   * Lamports that an account of `size` data bytes must hold, as a quorum tells, kept for ten minutes: payments are refused, and deposits
+   * not credited, for it. Throws NoHealthyNode.
+   */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
-      this.pool.read((node) => rpc.getMinimumBalanceForRentExemption(node, size)),
+      this.#agreed(`what an account of ${size} bytes must hold`, (node) =>
+        rpc.getMinimumBalanceForRentExemption(node, size),
+      ),
     );
   }
 
-  /** The present epoch: transfer fees of Token-2022 depend on it. */
+  /** The present epoch, as a quorum tells: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
-    return this.#epoch.get('', async () => (await this.pool.read(rpc.getEpochInfo)).epoch);
+    return this.#epoch.get('', () =>
+      this.#agreed('which epoch it is', async (node) => (await rpc.getEpochInfo(node)).epoch),
+    );
   }
 
   /**
@@ -180,6 +187,12 @@ export class Chain {
         sighting.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : sighting;
       return { node, sightings: result.value.map(said) };
     });
+  }
+
+  async #agreed(what: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
+    const agreed = await this.pool.agreed(ask, (one, other) => one === other);
+    if (agreed !== null) return agreed.answer;
+    throw new DomainError('NoHealthyNode', `no quorum of nodes tells alike ${what}`);
   }
 
   #batcherBeside(witness: string): Batcher<ShownAccount> {

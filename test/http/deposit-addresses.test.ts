@@ -63,6 +63,24 @@ describe('the pool', () => {
     expect((await desk.call('GET', `${ROOT}/${one.body.address}`)).body).toEqual(one.body);
   });
 
+  test('gives an address from the newest final slot on, though no scan has come so far', async () => {
+    desk.localnet.controls.produceSlots(200);
+    const tip = BigInt(desk.localnet.controls.chain.at('finalized').slot);
+    expect((await desk.ledger.scan.cursor())?.slot).toBeLessThan(tip);
+    await assign('user-3');
+    const row = await desk.ledger.addresses.byUser('user-3');
+    expect(row?.assignedAfter).toBe(tip);
+  });
+
+  test('gives nobody a new address while no quorum of nodes tells how far the chain is', async () => {
+    desk.localnet.controls.setFault(0, 'getEpochInfo', { kind: 'http', status: 503 });
+    const other = await desk.also({ chain: desk.chain });
+    const assignThere = (userRef: string) => desk.call('POST', ROOT, { userRef }, other);
+    const { status, body } = await assignThere('user-4');
+    expect([status, body.code]).toEqual([503, 'NoHealthyNode']);
+    expect((await assignThere('user-1')).status).toBe(200);
+  });
+
   test('two calls at once for one user give one address', async () => {
     await importing(10, 5);
     const answers = await Promise.all(Array.from({ length: 6 }, () => assign('at-once')));

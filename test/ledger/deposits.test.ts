@@ -64,6 +64,19 @@ describe('a deposit', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
+  it('that may be credited is to be asked about before dust that came earlier, the oldest first', async () => {
+    await imported(use.ledger, ANN);
+    const dust = [1n, 2n, 3n].map((amount) =>
+      inflow(ANN, amount, { signature: `dust-${amount}`, reason: 'below_minimum' }),
+    );
+    const good = [8n, 9n].map((amount) => inflow(ANN, amount, { signature: `good-${amount}` }));
+    await commit(use.ledger, chain(START, dust, good));
+    const amounts = async (limit: number) =>
+      (await use.ledger.deposits.unconfirmed(limit)).map(({ amount }) => amount);
+    expect(await amounts(2)).toEqual([8n, 9n]);
+    expect(await amounts(9)).toEqual([8n, 9n, 1n, 2n, 3n]);
+  });
+
   it('is one of many that a transaction made, one for each account and asset', async () => {
     await imported(use.ledger, ANN, BEN);
     const same = { signature: 'batch' };

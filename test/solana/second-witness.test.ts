@@ -76,3 +76,23 @@ describe('with three nodes', () => {
     expect(await secondOutcome(new Chain(pool), reported(0n), signature)).toBeNull();
   });
 });
+
+describe('one node of three is not believed alone', () => {
+  const RENT = 'getMinimumBalanceForRentExemption';
+  const CHEAP_OR_DEAR = [0, 1_000_000_000_000];
+
+  it.each(CHEAP_OR_DEAR)('that an account must hold %i lamports', async (lamports) => {
+    const honest = await new Chain(pool).rentMinimum(0);
+    localnet.controls.setFault(0, RENT, { kind: 'result', result: lamports });
+    expect(await new Chain(pool).rentMinimum(0)).toBe(honest);
+    localnet.controls.setFault(1, RENT, { kind: 'http', status: 500 });
+    await expect(new Chain(pool).rentMinimum(0)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+  });
+
+  it('which epoch it is', async () => {
+    const honest = await new Chain(pool).epoch();
+    const result = { absoluteSlot: 9, blockHeight: 9, epoch: 9_000, slotIndex: 0, slotsInEpoch: 432_000 };
+    localnet.controls.setFault(0, 'getEpochInfo', { kind: 'result', result });
+    expect(await new Chain(pool).epoch()).toBe(honest);
+  });
+});

@@ -69,6 +69,7 @@ export interface FollowOptions extends DepositFilter, PollOptions {
 
 interface Feed {
   readonly events: readonly DepositEvent[];
+  /** How far the API looked; the `after` of the call where nothing follows, and only there. */
   readonly next: string;
 }
 
@@ -104,8 +105,9 @@ export class DepositCalls {
       const ask = () => this.#feed({ ...filter, after: next }, signal);
       const feed = await (follow ? untilAnswered(ask, { signal, onSilence, pollMs }) : ask());
       yield* feed.events;
+      const isAtEnd = feed.next === next;
       next = feed.next;
-      if (feed.events.length > 0) continue;
+      if (!isAtEnd) continue;
       if (!follow) return;
       await delay(pollMs, signal);
     }

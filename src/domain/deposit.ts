@@ -114,7 +114,7 @@ export interface Movement {
   readonly amount: bigint;
 }
 
-/** What arrived; `reason` is null where it is to be credited. Key: (signature, blockhash, account, asset). */
+/** What arrived; `reason` is null where it is to be credited. Key: (signature, slot, account, asset), see `depositKey`. */
 export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }

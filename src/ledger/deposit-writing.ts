@@ -66,6 +66,13 @@ export async function changeDeposits(
     .updateTable('deposit')
     .from(givenRows('deposit', rows))
     .set((row) => ({
+      // The hash that an announced one had is one node's word.
+      blockhash: row
+        .case()
+        .when('deposit.finalizedAt', 'is', null)
+        .then(row.ref('given.blockhash'))
+        .else(row.ref('deposit.blockhash'))
+        .end(),
       amount: row.ref('given.amount'),
       wallet: row.ref('given.wallet'),
       state: row.ref('given.state'),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { announcedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
@@ -102,12 +102,14 @@ export class Deposits {
       const feed = await lockFeed(trx);
       const known = await trx
         .selectFrom('deposit')
-        .select(['signature', 'slot', 'blockhash', 'account', 'asset'])
+        .select(['signature', 'slot', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
-      const names = new Set(known.map(announcedKey));
-      const fresh = notices.filter((one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)));
-      await appendEvents(feed, await addDeposits(feed, fresh, { finalized: false }));
+      const onRecord = new Set(known.map(depositKey));
+      const fresh = notices
+        .filter((one) => one.slot > (cursor ?? one.slot) && !onRecord.has(depositKey(one)))
+        .map((one) => [depositKey(one), one] as const);
+      await appendEvents(feed, await addDeposits(feed, [...new Map(fresh).values()], { finalized: false }));
     });
   }
 }

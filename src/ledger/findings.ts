@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
-import { finalizedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { inWords } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
@@ -83,8 +83,8 @@ async function recordArrivals(
   const { added, changed, mismatches } = mergeArrivals(known, arrivals);
   await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
   for (const mismatch of mismatches) await raiseAlert(trx, alarmOf(mismatch));
-  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(finalizedKey));
-  return arrivals.filter((arrival) => !before.has(finalizedKey(arrival)));
+  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
+  return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
 }
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {

@@ -196,6 +196,21 @@ test('a feed goes on after each page, asks on through a silence, and tells of it
   expect(server.seen.at(-1)?.url).toBe('/v1/deposits?limit=200&userRef=u&after=5');
 });
 
+test('a feed goes on where the API looked at many events, and found none', async () => {
+  const looks = [
+    { events: [], next: '100' },
+    { events: [{ sequence: '150' }], next: '200' },
+    { events: [], next: '200' },
+  ];
+  const { server, sluice } = await clientOf(looks.map((body) => ({ status: 200, body })));
+  const seen: string[] = [];
+  for await (const { sequence } of sluice.deposits.events({ follow: false })) seen.push(sequence);
+  expect(seen).toEqual(['150']);
+  expect(server.seen.map(({ url }) => url)).toEqual(
+    ['0', '100', '200'].map((after) => `/v1/deposits?limit=200&after=${after}`),
+  );
+});
+
 test('a feed that is not followed fails when the API is away', async () => {
   const { sluice } = await clientOf(Array<Step>(5).fill(unavailable));
   const feed = sluice.deposits.events({ follow: false });

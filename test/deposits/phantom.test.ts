@@ -26,7 +26,7 @@ async function onlyOf(wallet: string): Promise<DepositRow> {
 }
 
 async function kindsOf(wallet: string): Promise<readonly string[]> {
-  const events = await room.ledger.depositFeed.events(0n, 1_000, { address: wallet });
+  const { events } = await room.ledger.depositFeed.events(0n, 1_000, { address: wallet });
   return events.map(({ kind }) => kind);
 }
 

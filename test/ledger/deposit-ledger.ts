@@ -4,6 +4,7 @@ import type { BlockHeader } from '../../src/domain/deposit.ts';
 import type { Verdict } from '../../src/domain/witness.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import type { Database } from '../../src/ledger/database.ts';
+import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import type { Confirmation } from '../../src/ledger/deposit-writing.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { CommitResult } from '../../src/ledger/scan.ts';
@@ -73,6 +74,14 @@ export function shown(row: Confirmation['row'], verdict: Partial<Verdict> = {}):
 export async function confirmAll(ledger: Ledger): Promise<void> {
   const rows = await ledger.deposits.unconfirmed(100);
   await ledger.deposits.confirm(rows.map((row) => shown(row)));
+}
+
+/** The deposit of a record that has one. */
+export async function onlyDeposit({ deposits }: Pick<Ledger, 'deposits'>): Promise<DepositRow> {
+  const { rows } = await deposits.list({ limit: 2 });
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} deposits`);
+  return row;
 }
 
 /** For what is matched with the newest watch set. */

@@ -51,8 +51,9 @@ export type {
   WithdrawalTerms,
 } from './types.ts';
 
-export { type ReceivedWebhook, verifyWebhook, type WebhookEvent } from './verify-webhook.ts';
+export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
 export type { CallOptions, PollOptions } from './waiting.ts';
+export type { ToldAlert, ToldDeposit, ToldWithdrawal, WebhookEvent } from './webhook-events.ts';
 export type {
   DeliveryState,
   Webhook,

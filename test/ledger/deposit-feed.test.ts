@@ -130,7 +130,7 @@ async function pay(
   payments: readonly { readonly wallet: string; readonly asset: string }[],
 ): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
-  await lockFeed(trx);
+  const feed = await lockFeed(trx);
   const arrivals = payments.map(({ wallet, asset }) => {
     paid += 1;
     return {
@@ -140,7 +140,7 @@ async function pay(
       time: null,
     };
   });
-  await appendEvents(trx, await addDeposits(trx, arrivals));
+  await appendEvents(feed, await addDeposits(feed, arrivals));
   return async () => {
     await trx.commit().execute();
   };

@@ -21,10 +21,10 @@ it('the migration makes one of what was announced and finalized apart, and no ev
   await sql`drop index deposit_by_asset`.execute(db);
   const at = (slot: bigint, blockhash: string) => ({ ...inflow(ANN), slot, blockhash, time: null });
   await db.transaction().execute(async (trx) => {
-    await lockFeed(trx);
+    const feed = await lockFeed(trx);
     const announced = [at(101n, 'x'), at(101n, 'y'), at(102n, 'x'), at(102n, 'y')];
-    await appendEvents(trx, await addDeposits(trx, announced, { finalized: false }));
-    await appendEvents(trx, await addDeposits(trx, [at(101n, 'b101')]));
+    await appendEvents(feed, await addDeposits(feed, announced, { finalized: false }));
+    await appendEvents(feed, await addDeposits(feed, [at(101n, 'b101')]));
   });
   await oneDeposit.up(db as unknown as Kysely<unknown>);
   await confirmAll(use.ledger);

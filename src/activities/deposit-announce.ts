@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { highest } from '../domain/extremes.ts';
 import { NodeFault } from '../solana/rpc/errors.ts';
 import { getBlocks } from '../solana/rpc/methods.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
@@ -35,7 +36,7 @@ export class DepositAnnouncer {
     if (cursor === null) return;
     const tip = await confirmedTip(pool);
     const oldest = tip - NEWEST_SLOTS;
-    const from = (cursor.slot > oldest ? cursor.slot : oldest) + 1n;
+    const from = highest([cursor.slot, oldest]) + 1n;
     for (const slot of this.#read) if (slot < from) this.#read.delete(slot);
     if (from > tip) return;
     const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));

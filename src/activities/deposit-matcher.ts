@@ -2,6 +2,7 @@ import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
+import { lowest } from '../domain/extremes.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched, RecordView } from '../ledger/watched.ts';
@@ -108,7 +109,7 @@ export class DepositMatcher {
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
-      watchVersion: versions.reduce((low, version) => (version < low ? version : low), watch.version),
+      watchVersion: lowest([watch.version, ...versions]),
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
         const again = blocks.map((block) => this.#search(block, watch.set));

@@ -4,6 +4,7 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type Reaction, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
 import { parseJson } from '../../src/solana/rpc/json.ts';
+import { getEpochInfo } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { u64 } from '../../src/solana/rpc/schemas.ts';
 import { rpcCalls } from './rpc-calls.ts';
@@ -157,6 +158,21 @@ describe('reading from several nodes', () => {
     await Promise.all(wallets.map(() => chain.rentMinimum(0)));
     // What an account must hold is asked of a quorum.
     expect(rpcCalls(pool) - before).toBe(6);
+  });
+
+  it('blames no node for questions that wait in a queue of our own', async () => {
+    const limited = await openNodePool(localnet.rpcUrls, { requestsPerSecond: 3, timeoutMs: 2_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => limited.all((node) => getEpochInfo(node, 'finalized'))),
+    );
+    const demoted = limited.report().map((report) => report.demoted);
+    await limited.close();
+    const missed = answers
+      .flat()
+      .flatMap(({ result }) => (result.status === 'rejected' ? result.reason : []));
+    expect(missed.length).toBeGreaterThan(0);
+    for (const fault of missed) expect(fault).toMatchObject({ code: 'NodeFault', asked: false });
+    expect(demoted.every((why) => why === null)).toBe(true);
   });
 
   it('tells what each node said to a send, and never throws', async () => {

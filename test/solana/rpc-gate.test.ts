@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Gate } from '../../src/solana/rpc/gate.ts';
+import { Gate, TurnMissed } from '../../src/solana/rpc/gate.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,7 +38,7 @@ it('lets go of what waited too long, and never runs it', async () => {
   const late = vi.fn(async () => 'late');
   const waiting = gate.pass(deadline.signal, late);
   deadline.abort(new Error('too late'));
-  await expect(waiting).rejects.toThrow('too late');
+  await expect(waiting).rejects.toThrow(TurnMissed);
   release();
   await first;
   expect(await gate.pass(patience, async () => 'next')).toBe('next');

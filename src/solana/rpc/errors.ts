@@ -89,6 +89,8 @@ export interface FaultDetails {
   readonly status?: number;
   /** How long the node is to be left alone, by its own word or for an answer of a length that no honest one gives. */
   readonly retryAfterMs?: number | null;
+  /** False where our own limits kept the question back: that says nothing of the node. Default true. */
+  readonly asked?: boolean;
   readonly cause?: unknown;
 }
 
@@ -97,19 +99,21 @@ export class NodeFault extends DomainError {
   readonly node: string;
   readonly why: string;
   readonly retryAfterMs: number | null;
+  readonly asked: boolean;
 
   constructor(node: string, why: string, { cause, ...details }: FaultDetails = {}) {
     super('NodeFault', `${node} ${why}`, { node, ...details }, cause);
     this.node = node;
     this.why = why;
     this.retryAfterMs = details.retryAfterMs ?? null;
+    this.asked = details.asked ?? true;
   }
 }
 
 /** The reaction to anything that `SolanaNode.call` throws. Transport faults and unreadable answers demote the node. */
 export function reactionTo(error: unknown): Reaction {
   if (error instanceof RpcError) return error.reaction;
-  if (error instanceof NodeFault) return 'demote';
+  if (error instanceof NodeFault) return error.asked ? 'demote' : 'later';
   return 'fatal';
 }
 

@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { messageOf } from '../../domain/errors.ts';
 
 /** How much a node is asked: at most so many requests at once, and so many that start within any second. */
 export interface GateOptions {
@@ -11,6 +12,15 @@ export type Lane = 'question' | 'send';
 
 const SECOND_MS = 1_000;
 
+/** Our own limits kept a request back for so long that it was given up: nobody was asked. */
+export class TurnMissed extends Error {
+  override readonly name = 'TurnMissed';
+
+  constructor(cause: unknown) {
+    super(`was not asked: too much else waits within its limits (${messageOf(cause)})`, { cause });
+  }
+}
+
 /** Keeps the requests to one node within its limits; the others wait for their turn. */
 export class Gate {
   readonly #node: Room;
@@ -21,12 +31,16 @@ export class Gate {
     this.#sends = new Room({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) });
   }
 
-  /** Runs `request` when it is its turn. Rejects with the signal's reason when that is aborted before, and then never runs it. */
+  /** Runs `request` when it is its turn. Throws {@link TurnMissed} when the signal is aborted before, and then never runs it. */
   pass<T>(signal: AbortSignal, request: () => Promise<T>, lane: Lane = 'question'): Promise<T> {
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(signal.reason as Error);
+      const abort = (): void => reject(new TurnMissed(signal.reason));
       signal.addEventListener('abort', abort, { once: true });
-      const enter = () => this.#node.enter(signal, request);
+      const begin = (): Promise<T> => {
+        signal.removeEventListener('abort', abort);
+        return request();
+      };
+      const enter = () => this.#node.enter(signal, begin);
       const turn = lane === 'send' ? this.#sends.enter(signal, enter) : enter();
       void turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
     });
@@ -45,9 +59,9 @@ class Room {
 
   enter<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     return this.#atOnce(async () => {
-      signal.throwIfAborted();
+      if (signal.aborted) throw new TurnMissed(signal.reason);
       await this.#ticket(signal);
-      signal.throwIfAborted();
+      if (signal.aborted) throw new TurnMissed(signal.reason);
       return run();
     });
   }

@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import { boundsOf, type MethodBounds } from './bounds.ts';
 import { envelope, isWholeResult } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
+import { TurnMissed } from './gate.ts';
 import { parseJson } from './json.ts';
+
 import { HttpRefusal, OversizedAnswer, Wire, type WireOptions } from './wire.ts';
 
 /** Bounds of the requests to a node, and its name. */
@@ -143,6 +145,7 @@ export class SolanaNode {
 
 /** What an error of the wire says of when to ask again. A node that is too long where anybody can make its answer so is not left alone. */
 function refusalOf(error: unknown, { maxBytes }: MethodBounds): FaultDetails {
+  if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
   const isBeyond = error instanceof OversizedAnswer && error.maxBytes === maxBytes;
   return isBeyond ? { retryAfterMs: OVERSIZED_ALONE_MS } : {};

@@ -6,7 +6,7 @@ import { Gate } from './gate.ts';
 
 /** Bounds of the requests to one node. */
 export interface WireOptions {
-  /** From the question to the last byte of the answer, the wait for its turn included. Default 10,000. */
+  /** From the question to the last byte of the answer; and so long may a question wait for its turn before that. Default 10,000. */
   readonly timeoutMs?: number;
   /** Largest answer to any question, unpacked. Default 64 MiB. */
   readonly maxBytes?: number;
@@ -65,13 +65,14 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, {@link OversizedAnswer}, or the error of the
-   * transport.
+   * Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` where it
+   * was never asked, or the error of the transport.
    */
   post(body: string, bounds: MethodBounds): Promise<Buffer> {
-    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const turn = AbortSignal.timeout(this.#timeoutMs);
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
-    return this.#gate.pass(signal, () => this.#exchange(body, maxBytes, signal), bounds.lane);
+    const exchange = () => this.#exchange(body, maxBytes, AbortSignal.timeout(this.#timeoutMs));
+    return this.#gate.pass(turn, exchange, bounds.lane);
   }
 
   /** Drops every connection, and what is still asked on it. */

@@ -32,7 +32,7 @@ export interface UnwitnessedOutflow {
 
 const KEY = sql`(outflow.slot, outflow.signature, outflow.account, outflow.asset)`;
 /** Whoever lands an attempt hears of its end as soon as the scan reads its block; later than this many slots nobody counts on that. */
-const ENDS_WITHIN_SLOTS = 150n;
+const ENDS_WITHIN_SLOTS = 300n;
 const NOT_AWAITED = sql<bigint>`(select slot from scan_cursor) - ${ENDS_WITHIN_SLOTS}::bigint`;
 
 /** What left the wallets of ours. It counts from the block on that shows it; one that a quorum denies is struck out. */

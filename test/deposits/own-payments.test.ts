@@ -96,7 +96,7 @@ describe('a payment of ours that has landed', () => {
     expect(await outflowsOf(paid.signature)).toMatchObject([PROVED]);
 
     const held = await payer.pay('SOL');
-    room.localnet.controls.skipSlots(150);
+    room.localnet.controls.skipSlots(300);
     room.finalize();
     await scan();
     expect(await witness()).toBe(QUORUM);

@@ -1,7 +1,10 @@
+import { base64 } from '@scure/base';
 import pLimit from 'p-limit';
 import { leftBy } from '../domain/moves.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { OutflowRow } from '../ledger/outflows.ts';
+import type { LandedPayment, OutflowRow } from '../ledger/outflows.ts';
+import { decodeMessage } from '../solana/message.ts';
+import { sourceOf } from '../solana/payment-source.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { transactionIn } from '../solana/scan/denial.ts';
@@ -20,7 +23,8 @@ const REMEMBERED = 10_000;
 
 /**
  * The second witness of what left our wallets, as the confirmer is of what came: a quorum of nodes, each asked for the transaction
- * itself. What nobody can tell now counts as the block's node showed it, and is asked for again.
+ * itself. What nobody can tell now counts as the block's node showed it, and is asked for again. A payment of ours that has landed is
+ * proved already: nobody is asked for what it was signed to take.
  */
 export class OutflowWitness {
   readonly #deps: OutflowDeps;
@@ -30,14 +34,19 @@ export class OutflowWitness {
     this.#deps = deps;
   }
 
-  /** Asks about every outflow that no quorum has shown yet and that was not asked for just now. */
+  /** Judges every outflow that no quorum has shown yet and that was not asked for just now. */
   async witness(): Promise<void> {
     const { outflows } = this.#deps.ledger;
-    for (let rows = await outflows.unwitnessed(PAGE); rows.length > 0; ) {
-      await pLimit(AT_ONCE).map(byTransaction(rows), (group) =>
+    for (let due = await outflows.unwitnessed(PAGE); due.length > 0; ) {
+      const asked: OutflowRow[] = [];
+      for (const { row, payment } of due) {
+        if (payment === null || !isTakenBy(payment, row)) asked.push(row);
+        else await outflows.witness({ row, amount: row.amount, by: [payment.name] });
+      }
+      await pLimit(AT_ONCE).map(byTransaction(asked), (group) =>
         this.#asked.get(nameOf(group), () => this.#judge(group)),
       );
-      rows = await outflows.unwitnessed(PAGE, rows.at(-1));
+      due = await outflows.unwitnessed(PAGE, due.at(-1)?.row);
     }
   }
 
@@ -45,26 +54,28 @@ export class OutflowWitness {
     const { ledger, pool } = this.#deps;
     const agreed = await pool.agreed((node) => amountsShownBy(node, rows), isSameTold);
     const { answer: amounts = null, nodes: by = [] } = agreed ?? {};
-    if (amounts === null) return;
-    for (const [index, row] of rows.entries())
-      await ledger.outflows.witness({ row, amount: amounts[index] ?? 0n, by });
+    for (const [row, amount] of amounts ?? []) await ledger.outflows.witness({ row, amount, by });
   }
 }
 
-/** What left by one transaction, as one node shows it; null where it cannot tell. */
-async function amountsShownBy(
-  node: SolanaNode,
-  rows: readonly OutflowRow[],
-): Promise<readonly bigint[] | null> {
-  const [said] = rows;
-  if (said === undefined) return [];
-  const shown = await transactionIn(node, said);
-  if (shown === 'untold') return null;
-  return rows.map((row) => (shown === 'absent' ? 0n : leftBy(shown, row)));
+/** True where the payment, which took just that amount of that asset, can have taken it from nowhere else. */
+function isTakenBy({ message }: LandedPayment, { account, asset }: OutflowRow): boolean {
+  return sourceOf(decodeMessage(base64.decode(message)), asset) === account;
 }
 
-function isSameTold(one: readonly bigint[] | null, other: readonly bigint[] | null): boolean {
-  return one !== null && other !== null && one.every((amount, index) => amount === other[index]);
+/** What left by one transaction, as one node shows it; null where it cannot tell. */
+type Told = ReadonlyMap<OutflowRow, bigint> | null;
+
+async function amountsShownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<Told> {
+  const [said] = rows;
+  if (said === undefined) return new Map();
+  const shown = await transactionIn(node, said);
+  if (shown === 'untold') return null;
+  return new Map(rows.map((row) => [row, shown === 'absent' ? 0n : leftBy(shown, row)]));
+}
+
+function isSameTold(one: Told, other: Told): boolean {
+  return one !== null && other !== null && [...one].every(([row, amount]) => other.get(row) === amount);
 }
 
 function byTransaction(rows: readonly OutflowRow[]): readonly (readonly OutflowRow[])[] {

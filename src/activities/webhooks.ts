@@ -6,6 +6,7 @@ import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withLinks } from '../webhooks/links.ts';
 import { OwnFault } from '../webhooks/own-fault.ts';
+import { Places } from '../webhooks/places.ts';
 import type { Answer, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
 import { notYet } from './failures.ts';
@@ -14,6 +15,8 @@ export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
   readonly explorer: ExplorerSettings;
+  /** Of this process: an endpoint has a share of them, see {@link Places}. */
+  readonly triesAtOnce: number;
 }
 
 /** What came of one try. `unsent`: by our own fault, so that it is none of the receiver's tries. */
@@ -43,44 +46,59 @@ export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) 
 
 /** The tries themselves. A repeated one sends the same event id. */
 export function createWebhookActivities(deps: WebhookDeps) {
-  const { webhooks, deliveries, alerts } = deps.ledger;
-
+  const places = new Places(deps.triesAtOnce);
   return {
     /**
      * Tries once; throws where it must be tried again. Does nothing for one that is over. Only what the receiver does, or its URL, is
-     * one of its tries, and the last of them makes a dead letter: what we cannot do ourselves is alarmed, and tried until we can.
+     * one of its tries, and the last of them makes a dead letter: what we cannot do ourselves is alarmed, and tried until we can. Where
+     * as many events as may be are on their way to the endpoint nothing is tried, and none of its tries used up.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<void> {
-      const due = await deliveries.due(key);
-      if (due === null) return;
-      if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
-      const outcome = await tell(deps, key.endpoint, due);
-      if (outcome.kind === 'unsent') throw await unsent(key, outcome.why);
-      await alerts.close(UNSENT, key.endpoint);
-      if (outcome.kind === 'heard') return deliveries.delivered(key);
-      if (outcome.kind === 'missed') return missed(key, patience, outcome);
-      await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
-      await deliveries.giveUp(key, 'the receiver answered 410 Gone');
+      const turn = places.take(key.endpoint);
+      if (turn.kind === 'full')
+        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
+      try {
+        await tryOnce(deps, key, patience);
+      } finally {
+        turn.leave();
+      }
     },
   };
+}
 
-  async function unsent({ endpoint, event }: DeliveryKey, why: string): Promise<Error> {
-    const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
-    await alerts.raise({ kind: UNSENT, subject: endpoint, message, details: { event } });
-    return notYet('WebhookNotSent', why, OWN_RETRY_MS);
-  }
+async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<void> {
+  const { webhooks, deliveries, alerts } = deps.ledger;
+  const due = await deliveries.due(key);
+  if (due === null) return;
+  if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
+  const outcome = await tell(deps, key.endpoint, due);
+  if (outcome.kind === 'unsent') return unsent(deps, key, outcome.why);
+  await alerts.close(UNSENT, key.endpoint);
+  if (outcome.kind === 'heard') return deliveries.delivered(key);
+  if (outcome.kind === 'missed') return missed(deps, key, patience, outcome);
+  await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
+  await deliveries.giveUp(key, 'the receiver answered 410 Gone');
+}
 
-  async function missed(
-    key: DeliveryKey,
-    patience: Patience,
-    { why, retryAfterMs }: Extract<Outcome, { kind: 'missed' }>,
-  ): Promise<void> {
-    const tries = await deliveries.failed(key, why);
-    if (tries === null) return;
-    if (tries >= patience.attempts) return deliveries.giveUp(key);
-    const asked = retryAfterMs === null ? null : Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
-    throw notYet('WebhookNotDelivered', why, asked ?? waitAfter(tries, patience));
-  }
+async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, why: string): Promise<never> {
+  const { endpoint: subject, event } = key;
+  const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
+  await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
+  throw notYet('WebhookNotSent', why, OWN_RETRY_MS);
+}
+
+async function missed(
+  { ledger: { deliveries } }: WebhookDeps,
+  key: DeliveryKey,
+  patience: Patience,
+  { why, retryAfterMs }: Extract<Outcome, { kind: 'missed' }>,
+): Promise<void> {
+  const tries = await deliveries.failed(key, why);
+  if (tries === null) return;
+  if (tries >= patience.attempts) return deliveries.giveUp(key);
+  // Nobody may ask for a sooner try: all of them would be used up in no time.
+  const asked = Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+  throw notYet('WebhookNotDelivered', why, Math.max(asked, waitAfter(tries, patience)));
 }
 
 /** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */

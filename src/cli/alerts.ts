@@ -5,10 +5,11 @@ import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { RECORD_SOURCE, withRecord } from './record.ts';
+import { ownWord, positions } from './word.ts';
 
 const SHOWN = 200;
 
-/** `sluice alerts`: what people must know: open pauses, then alerts, newest first; `sluice alerts close` ends one. */
+/** `sluice alerts`: what people must know: open pauses, then alerts, newest first; `seen` and `close` below it end some. */
 export function registerAlerts(program: Command): void {
   const alerts = program
     .command('alerts')
@@ -26,6 +27,23 @@ export function registerAlerts(program: Command): void {
         const text = [...pauses.map(renderPause), ...alerts].join('\n');
         output.result({ pauses: pauses.map(toJson), alerts: rows.map(toJson) }, text);
         return EXIT.ok;
+      }),
+    );
+  registerEnds(alerts);
+}
+
+function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true | undefined }>): void {
+  alerts
+    .command('seen')
+    .description(`close alerts that you have looked into, and that nothing else ends ${RECORD_SOURCE}`)
+    .argument('<positions>', 'what `sluice alerts` begins their lines with, such as 17,18', positions)
+    .argument('<why>', 'what came of it, for whoever asks later')
+    .action((seen, why) =>
+      run(alerts.opts(), async (output) => {
+        const closed = await withRecord((ledger) => ledger.alerts.endSeen(seen, ownWord(why)));
+        const text = closed.length === 0 ? 'none of these is open' : closed.map(renderAlert).join('\n');
+        output.result({ alerts: closed.map(toJson) }, text);
+        return closed.length === 0 ? EXIT.refused : EXIT.ok;
       }),
     );
   alerts

@@ -1,10 +1,9 @@
-import { userInfo } from 'node:os';
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { Word } from '../domain/word.ts';
+import type { Command } from '@commander-js/extra-typings';
 import type { PauseRow } from '../ledger/pauses.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { RECORD_SOURCE, withRecord } from './record.ts';
+import { ownWord, positions } from './word.ts';
 
 /** `sluice pause WHY` and `sluice resume WHY`, in the name of the user of this machine. */
 export function registerPause(program: Command): void {
@@ -15,7 +14,7 @@ export function registerPause(program: Command): void {
     .option(...JSON_OPTION)
     .action((why, options) =>
       run(options, async (output) => {
-        const pauses = await withRecord((ledger) => ledger.pauses.begin(word(why)));
+        const pauses = await withRecord((ledger) => ledger.pauses.begin(ownWord(why)));
         output.result({ pauses: pauses.map(toJson) }, ['paused', ...pauses.map(renderPause)].join('\n'));
         return EXIT.ok;
       }),
@@ -28,24 +27,14 @@ export function registerPause(program: Command): void {
     .option(...JSON_OPTION)
     .action((why, options) =>
       run(options, async (output) => {
-        const pauses = await withRecord((ledger) => ledger.pauses.end({ ...word(why), seen: options.seen }));
+        const pauses = await withRecord((ledger) =>
+          ledger.pauses.end({ ...ownWord(why), seen: options.seen }),
+        );
         const head = pauses.length === 0 ? 'nothing was paused' : 'ended';
         output.result({ pauses: pauses.map(toJson) }, [head, ...pauses.map(renderPause)].join('\n'));
         return EXIT.ok;
       }),
     );
-}
-
-function positions(text: string): readonly bigint[] {
-  const all = text.split(',').map((one) => one.trim());
-  if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
-    throw new InvalidArgumentError('whole numbers with commas between them');
-  return all.map(BigInt);
-}
-
-function word(why: string): Word {
-  if (why.trim() === '') throw new UsageError('say why');
-  return { who: userInfo().username, why: why.trim() };
 }
 
 function toJson({ cause, reason, who, since }: PauseRow): object {

@@ -1,5 +1,11 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { DeliveryState, WebhookDelivery, WebhookStanding, WebhookTopic } from '../client/client.ts';
+import type {
+  DeliveryState,
+  WebhookDelivery,
+  WebhookStanding,
+  WebhookTopic,
+  WebhookWithSecret,
+} from '../client/client.ts';
 import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
 import { inColumns } from './columns.ts';
 import { connect } from './connection.ts';
@@ -38,7 +44,7 @@ function registerEndpoints(webhooks: Parent): void {
     .action((url, events, _options, command) =>
       run(command.optsWithGlobals(), async (output) => {
         const made = await connect().webhooks.put(url, topicsOf(events));
-        output.result(made, `${made.id}\n${made.secret ?? 'changed; its secret is as before'}`);
+        output.result(made, renderAdded(made));
         return EXIT.ok;
       }),
     );
@@ -126,6 +132,12 @@ async function listDeliveries(id: string, state: DeliveryState, output: Output):
   const none = state === 'dead' ? 'no dead letters' : `nothing ${state}`;
   output.result(page, page.deliveries.length === 0 ? none : renderDeliveries(page.deliveries));
   return EXIT.ok;
+}
+
+function renderAdded({ id, secret, disabledBecause }: WebhookWithSecret): string {
+  const off =
+    disabledBecause === null ? [] : [`it is off (${disabledBecause}) until \`sluice webhooks enable\``];
+  return [id, secret ?? 'changed; its secret is as before', ...off].join('\n');
 }
 
 function render(list: readonly WebhookStanding[]): string {

@@ -1,19 +1,11 @@
-import type { WebhookEventType } from '../domain/webhook.ts';
 import { SluiceError } from './errors.ts';
-
-/** What a webhook is told. `data` depends on `type`; amounts are base units as decimal strings. */
-export interface WebhookEvent {
-  readonly type: WebhookEventType;
-  /** When it happened, ISO-8601. */
-  readonly timestamp: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+import type { WebhookEvent } from './webhook-events.ts';
 
 export interface ReceivedWebhook {
   /** Header names in lower case, as Node gives them, or a `Headers`. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body as it came, before any parsing. */
-  readonly body: string;
+  /** The body as it came, before any parsing: its bytes, or the text that they are in UTF-8. */
+  readonly body: string | Uint8Array;
 }
 
 const TOLERANCE_SECONDS = 300;
@@ -23,7 +15,9 @@ const PREFIX = 'whsec_';
  * Checks a request by the secret of the webhook, and gives its event with the id by which a repeated one is known: an event may come
  * more than once. Standard Webhooks; works wherever WebCrypto does.
  *
+ * @param secret as it was shown, `whsec_…`. While two are valid either will do: each request is signed by both
  * @throws SluiceError `WebhookRefused` (answer 401) for a signature that does not match, and for a request that is older or newer than 5 minutes
+ * @throws TypeError for a secret that is none
  */
 export async function verifyWebhook(
   { headers, body }: ReceivedWebhook,
@@ -37,11 +31,12 @@ export async function verifyWebhook(
   ];
   const age = /^\d{1,12}$/.test(timestamp) ? Date.now() / 1_000 - Number(timestamp) : Number.NaN;
   if (!(Math.abs(age) <= TOLERANCE_SECONDS)) refuse('the timestamp is not of the last 5 minutes');
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   const key = await keyOf(secret);
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   for (const [version, signature = ''] of signatures.split(' ').map((one) => one.split(',', 2)))
     if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signed)))
-      return { id, ...(JSON.parse(body) as WebhookEvent) };
+      return { ...(JSON.parse(text) as WebhookEvent), id };
   return refuse('no signature matches');
 }
 
@@ -52,6 +47,7 @@ function headerOf(headers: ReceivedWebhook['headers'], name: string): string | n
 
 function keyOf(secret: string) {
   const bytes = bytesOf(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+  if (bytes.length === 0) throw new TypeError(`the secret of a webhook is ${PREFIX} and base64`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 

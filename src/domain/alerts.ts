@@ -60,6 +60,17 @@ export const ALERT_KINDS = [
 
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
+/**
+ * What has happened, and nothing undoes: open until people say that they have looked into it. Every other alert ends with its cause, or
+ * by the order that settles it.
+ */
+export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
+  'workflow_failed',
+  'deposit_mismatch',
+  'deposit_missed',
+  'deposit_unowned',
+];
+
 /** The subject of an alert about no single thing. */
 export const WHOLE = 'sluice';
 

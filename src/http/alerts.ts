@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { ALERT_KINDS } from '../domain/alerts.ts';
+import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { ProblemBody, pageQuery, time, u64 } from './schemas.ts';
+import { ProblemBody, pageQuery, position, time, u64, why } from './schemas.ts';
 
 const AlertBody = z
   .object({
-    position: u64.meta({ description: 'Names it to `POST /v1/resume`' }),
+    position: u64.meta({ description: 'Names it to `POST /v1/resume` and `POST /v1/alerts/seen`' }),
     kind: z.enum(ALERT_KINDS),
     subject: z.string(),
     message: z.string(),
@@ -23,6 +23,8 @@ const AlertPageBody = z
   .object({ alerts: z.array(AlertBody).readonly(), nextCursor: z.string().nullable() })
   .meta({ id: 'AlertPage' });
 
+const ClosedBody = z.object({ alerts: z.array(AlertBody).readonly() });
+
 const AlertQuery = z.strictObject({
   open: z
     .enum(['true', 'false'])
@@ -32,7 +34,12 @@ const AlertQuery = z.strictObject({
   ...pageQuery,
 });
 
-/** `GET /v1/alerts`: the one list of what people must know. */
+const SeenBody = z.strictObject({
+  seen: z.array(position).min(1).max(10_000).meta({ description: 'Positions of the alerts' }),
+  why,
+});
+
+/** `GET /v1/alerts`: the one list of what people must know; `POST /v1/alerts/seen`, in the name of the API key. */
 export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
@@ -47,6 +54,21 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
       handler: async (request) => {
         const { rows, nextCursor } = await ledger.alerts.list(request.query);
         return { alerts: rows.map(presentAlert), nextCursor };
+      },
+    });
+    app.route({
+      method: 'POST',
+      url: '/v1/alerts/seen',
+      schema: {
+        tags: ['operations'],
+        summary: 'Close alerts that were looked into, and that nothing else ends',
+        description: `Those of kind ${ENDED_BY_A_LOOK.join(', ')}; 400 names the others, and then none is closed. Answers those that it closed, with \`closedBy\` and \`closedWhy\` in their details.`,
+        body: SeenBody,
+        response: { 200: ClosedBody, '4xx': ProblemBody, '5xx': ProblemBody },
+      },
+      handler: async ({ caller: who, body: { seen, why } }) => {
+        const closed = await ledger.alerts.endSeen(seen, { who, why });
+        return { alerts: closed.map(presentAlert) };
       },
     });
   };

@@ -6,7 +6,9 @@ import {
   sql,
   type Transaction,
 } from 'kysely';
-import { ALERT_KINDS, type Alarm, type AlertKind } from '../domain/alerts.ts';
+import { ALERT_KINDS, type Alarm, type AlertKind, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Word } from '../domain/word.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { alertNews } from './news.ts';
 import { writeEvent } from './outbox.ts';
@@ -39,7 +41,25 @@ export class Alerts {
       const closed = await closeAlerts(trx, (row) =>
         row.and([row('kind', '=', kind), row('subject', '=', subject)]),
       );
-      return closed > 0;
+      return closed.length > 0;
+    });
+  }
+
+  /**
+   * Closes the open ones at these positions, which somebody has looked into: their details say who, and what came of it, as `closedBy` and
+   * `closedWhy`. Answers them. Throws InvalidRequest where one of them ends otherwise; then none is closed.
+   */
+  async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      const positions = seen.map(String);
+      const others = await trx
+        .selectFrom('alert')
+        .select(['position', 'kind'])
+        .where('position', '=', anyPosition(positions))
+        .where('kind', 'not in', ENDED_BY_A_LOOK)
+        .execute();
+      if (others.length > 0) throw endsOtherwise(others);
+      return closeAlerts(trx, (row) => row('position', '=', anyPosition(positions)), word);
     });
   }
 
@@ -131,18 +151,30 @@ export async function keepOnlyAlerts(
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
 
-/** Closes those that are open and `match`; answers how many. */
+/** Closes those that are open and `match`, on somebody's word where it is given, and answers them. */
 export async function closeAlerts(
   trx: Transaction<Tables>,
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
-): Promise<number> {
+  word?: Word,
+): Promise<readonly AlertRow[]> {
+  const said = JSON.stringify(word === undefined ? {} : { closedBy: word.who, closedWhy: word.why });
   const closed = await trx
     .updateTable('alert')
-    .set({ closedAt: sql<Date>`now()` })
+    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${said}::jsonb` })
     .where('closedAt', 'is', null)
     .where(match)
     .returningAll()
     .execute();
   for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
-  return closed.length;
+  return closed;
+}
+
+function anyPosition(positions: readonly string[]) {
+  return sql<bigint>`any(${positions}::bigint[])`;
+}
+
+function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
+  const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
+  const message = `these end with their cause, or by the order that settles it: ${named}`;
+  return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

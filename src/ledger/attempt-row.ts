@@ -1,11 +1,14 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import type { Database, Tables } from './database.ts';
+import type { AttemptState, Database, Tables } from './database.ts';
 
 /** One transaction for a withdrawal, from before it is signed to its end. `message` and `raw` are base64, `messageHash` hex of SHA-256. */
 export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
 
-/** The first first. */
+/** An attempt in one of these has not ended. */
+export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+
+/** Oldest first. */
 export async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
   return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
 }

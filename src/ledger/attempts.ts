@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
-import { type AttemptRow, attemptsOf, illegal, readAttempt } from './attempt-row.ts';
-import { type AttemptState, type Database, type Tables, violates } from './database.ts';
+import { type AttemptRow, attemptsOf, illegal, LIVE, readAttempt } from './attempt-row.ts';
+import { type Database, type Tables, violates } from './database.ts';
 import { GENERATION } from './doubt.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {
@@ -48,8 +48,6 @@ export interface AttemptOutcome {
   /** Base units that reached the destination, for `landed`. */
   readonly amountReceived?: bigint;
 }
-
-const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 
 /** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
 export class Attempts {
@@ -136,7 +134,7 @@ export class Attempts {
     });
   }
 
-  /** All attempts of a withdrawal, the first first. */
+  /** All attempts of a withdrawal, oldest first. */
   async of(withdrawalId: string): Promise<readonly AttemptRow[]> {
     return attemptsOf(this.#db, withdrawalId);
   }

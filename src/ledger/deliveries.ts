@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
-import { closeAlerts, raiseAlert } from './alerts.ts';
+import { raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
+import { replayDead } from './dead-letters.ts';
 import { readStandings, type Standing } from './delivery-standing.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
@@ -31,7 +32,10 @@ export interface DeliveryFilter extends PageRequest {
 const HANDED_AT_ONCE = 500;
 /** No statement may come near the time-out, nor hold its locks for long. */
 const MOST_AT_ONCE = 2_000;
-/** No workflow that lives lets so much time pass between two tries. */
+/**
+ * A line of which nothing was heard for so long has lost its workflow, or waits behind others of a slow endpoint: then one signal more
+ * does no harm. The longest wait between two tries is an hour.
+ */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
 /** How far each endpoint has heard each event. */
@@ -172,50 +176,9 @@ export class Deliveries {
     });
   }
 
-  /** Dead ones wait again: all of the endpoint, which closes the alert, or one event. Answers how many. */
-  async replay(endpoint: string, eventId?: string): Promise<number> {
-    if (eventId === undefined)
-      await this.#db
-        .transaction()
-        .execute((trx) =>
-          closeAlerts(trx, (row) =>
-            row.and([row('kind', '=', 'webhook_dead_letter'), row('subject', '=', endpoint)]),
-          ),
-        );
-    let replayed = 0;
-    for (let after = 0n; ; ) {
-      const dead = await this.#deadOf(endpoint, after, eventId);
-      const last = dead.at(-1);
-      if (last === undefined) return replayed;
-      replayed += await this.#revive(endpoint, dead);
-      after = last;
-    }
-  }
-
-  async #deadOf(endpoint: string, after: bigint, eventId: string | undefined): Promise<readonly bigint[]> {
-    let query = this.#db
-      .selectFrom('webhookDelivery')
-      .select('sequence')
-      .where('endpoint', '=', endpoint)
-      .where('state', '=', 'dead')
-      .where('sequence', '>', after);
-    if (eventId !== undefined)
-      query = query.where((row) =>
-        row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
-      );
-    const rows = await query.orderBy('sequence').limit(MOST_AT_ONCE).execute();
-    return rows.map(({ sequence }) => sequence);
-  }
-
-  async #revive(endpoint: string, sequences: readonly bigint[]): Promise<number> {
-    const revived = await this.#db
-      .updateTable('webhookDelivery')
-      .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
-      .where('endpoint', '=', endpoint)
-      .where('sequence', 'in', sequences)
-      .where('state', '=', 'dead')
-      .executeTakeFirst();
-    return Number(revived.numUpdatedRows);
+  /** Dead ones wait again: all of the endpoint, or one event. Answers how many; where none is left, the alert is closed. */
+  replay(endpoint: string, eventId?: string): Promise<number> {
+    return replayDead(this.#db, endpoint, eventId);
   }
 
   /** Deletes all of the endpoint, some at a time, so that none of them is locked for long. */

@@ -172,7 +172,7 @@ interface OutflowTable {
   amount: bigint;
   /** No quorum has shown it yet. */
   witnessDue: Generated<boolean>;
-  /** The names of the nodes that do. */
+  /** The names of the nodes that do, or the payment of ours that it is. */
   witnessedBy: string | null;
 }
 

@@ -1,18 +1,39 @@
 import { type Selectable, sql } from 'kysely';
 import { raiseAlert } from './alerts.ts';
+import { LIVE } from './attempt-row.ts';
 import type { Database, Tables } from './database.ts';
 
 /** What left an account of a wallet of ours, by the word of the node that showed the block, or by that of a quorum. */
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
-/** What a quorum shows in the place of an outflow on record; `amount` 0: nothing left. */
+/** What a quorum shows in the place of an outflow on record; `amount` 0: nothing left. `by`: who says so. */
 export interface WitnessedOutflow {
   readonly row: OutflowRow;
   readonly amount: bigint;
   readonly by: readonly string[];
 }
 
-const KEY = sql`(slot, signature, account, asset)`;
+/** An attempt of ours that has landed, by the word of two nodes. */
+export interface LandedPayment {
+  /** For people. */
+  readonly name: string;
+  /** As it was signed, base64. */
+  readonly message: string;
+}
+
+/**
+ * An outflow that no quorum has shown yet. `payment`: the attempt on record that has landed under that signature in that slot and was
+ * planned to take just that amount of that asset from that wallet; null where there is none.
+ */
+export interface UnwitnessedOutflow {
+  readonly row: OutflowRow;
+  readonly payment: LandedPayment | null;
+}
+
+const KEY = sql`(outflow.slot, outflow.signature, outflow.account, outflow.asset)`;
+/** Whoever lands an attempt hears of its end as soon as the scan reads its block; later than this many slots nobody counts on that. */
+const ENDS_WITHIN_SLOTS = 300n;
+const NOT_AWAITED = sql<bigint>`(select slot from scan_cursor) - ${ENDS_WITHIN_SLOTS}::bigint`;
 
 /** What left the wallets of ours. It counts from the block on that shows it; one that a quorum denies is struck out. */
 export class Outflows {
@@ -22,14 +43,53 @@ export class Outflows {
     this.#db = db;
   }
 
-  /** Those that no quorum has shown yet, those behind `after`, the oldest first. */
-  async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly OutflowRow[]> {
-    let query = this.#db.selectFrom('outflow').selectAll().where('witnessDue', '=', true);
+  /**
+   * Those that no quorum has shown yet, those behind `after`, the oldest first. One of an attempt that is under way is left out for a
+   * while: how that ends tells of it, too.
+   */
+  async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
+    let query = this.#db
+      .selectFrom('outflow')
+      .leftJoin('attempt', (join) =>
+        join
+          .onRef('attempt.signature', '=', 'outflow.signature')
+          .onRef('attempt.wallet', '=', 'outflow.wallet'),
+      )
+      .leftJoin('reservation as planned', (join) =>
+        join
+          .onRef('planned.withdrawalId', '=', 'attempt.withdrawalId')
+          .onRef('planned.wallet', '=', 'attempt.wallet')
+          .onRef('planned.asset', '=', 'outflow.asset')
+          .onRef('planned.amount', '=', 'outflow.amount')
+          .on('planned.state', '=', 'landed')
+          .on('attempt.state', '=', 'landed')
+          .onRef('attempt.slot', '=', 'outflow.slot'),
+      )
+      .selectAll('outflow')
+      .select(['planned.withdrawalId', 'attempt.n', 'attempt.message'])
+      .where('outflow.witnessDue', '=', true)
+      .where((row) =>
+        row.or([
+          row('attempt.state', 'is', null),
+          row('attempt.state', 'not in', LIVE),
+          row('outflow.slot', '<=', NOT_AWAITED),
+        ]),
+      );
     if (after !== undefined) {
       const { slot, signature, account, asset } = after;
       query = query.where(sql<boolean>`${KEY} > (${slot}::bigint, ${signature}, ${account}, ${asset})`);
     }
-    return query.orderBy(['slot', 'signature', 'account', 'asset']).limit(limit).execute();
+    const rows = await query
+      .orderBy('outflow.slot')
+      .orderBy('outflow.signature')
+      .orderBy('outflow.account')
+      .orderBy('outflow.asset')
+      .limit(limit)
+      .execute();
+    return rows.map(({ withdrawalId, n, message, ...row }) => ({
+      row,
+      payment: withdrawalId === null || message === null ? null : { name: `${withdrawalId}/${n}`, message },
+    }));
   }
 
   /**

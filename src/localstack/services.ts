@@ -57,7 +57,7 @@ export function workerProcess(
 }
 
 /** The API process, ready when it answers. */
-export function apiProcess(context: ServiceContext, apiUrl: string): ManagedProcess {
+export function apiProcess(context: Pick<ServiceContext, 'env' | 'logDir'>, apiUrl: string): ManagedProcess {
   return new ManagedProcess({
     name: 'api',
     ...nodeProgram(new URL('../server.ts', import.meta.url)),

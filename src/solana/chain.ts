@@ -133,9 +133,17 @@ export class Chain {
     return answer.map((entry) => entry.prioritizationFee);
   }
 
-  /** Lamports that the chain takes for the one signature of such a message (base64), without priority; asked once a minute. */
+  /**
+   * Lamports that the chain takes for the one signature of such a message (base64), without priority, as a quorum tells them; asked once
+   * a minute. Throws NoHealthyNode where no quorum agrees.
+   */
   baseFee(message: string, priority: bigint): Promise<bigint> {
-    return this.#baseFee.get('', () => this.pool.read((node) => readBaseFee(node, message, priority)));
+    return this.#baseFee.get('', async () => {
+      const ask = (node: SolanaNode) => readBaseFee(node, message, priority);
+      const agreed = await this.pool.agreed(ask, (one, other) => one === other);
+      if (agreed !== null) return agreed.answer;
+      throw new DomainError('NoHealthyNode', 'no quorum of nodes tells the same fee for a signature');
+    });
   }
 
   /** The nodes whose finalized banks take a blockhash now; one that does not say is not among them. */

@@ -1,13 +1,20 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * True for an IP address of the public Internet: a globally routed unicast address, and none by which a translator or tunnel reaches
- * another one (NAT64, 6to4, Teredo). An IPv4-mapped IPv6 address is judged as the IPv4 address that it is.
+ * Host services of clouds that answer inside a virtual machine at an address of the public ranges: Azure's agent of the host. Those of
+ * the others are link-local, unique-local or carrier-grade NAT.
+ */
+const OF_CLOUDS: ReadonlySet<string> = new Set(['168.63.129.16']);
+
+/**
+ * True for an IP address of the public Internet: a globally routed unicast address of neither special-purpose registry of IANA, and none
+ * by which a translator or tunnel reaches another one (NAT64, 6to4, Teredo), or a cloud its own machines. An IPv4-mapped IPv6 address
+ * is judged as the IPv4 address that it is.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const read = ipaddr.process(address);
-  if (read.range() !== 'unicast') return false;
+  if (read.range() !== 'unicast' || OF_CLOUDS.has(read.toString())) return false;
   // All that is global so far is 2000::/3; ::a.b.c.d and whatever else is outside of it is not.
   return read.kind() === 'ipv4' || (read.toByteArray()[0] ?? 0) >> 5 === 1;
 }

@@ -21,7 +21,7 @@ export interface SenderOptions {
 
 export interface Answer {
   readonly status: number;
-  /** What the receiver asks for by Retry-After, in seconds; null where it does not. */
+  /** How long the receiver asks to be left alone, by its Retry-After in seconds; null where it does not. */
   readonly retryAfterMs: number | null;
   /** What the receiver's clock says; null where it does not tell. */
   readonly date: Date | null;
@@ -46,6 +46,7 @@ export class WebhookSender {
   constructor(options: SenderOptions = {}) {
     const { allowPrivate = false, timeoutMs = TIMEOUT_MS, resolve = resolveBySystem } = options;
     const { mayReach = allowPrivate ? () => true : isPublicAddress } = options;
+    const inTime = withinTime(oneAtATime(resolve), timeoutMs * RESOLVED_WITHIN);
     this.#allowPrivate = allowPrivate;
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
@@ -54,9 +55,7 @@ export class WebhookSender {
       autoSelectFamily: true,
       connect: {
         lookup: (hostname, _options, done) =>
-          callbackify(() => judged(hostname, inTime(resolve, timeoutMs * RESOLVED_WITHIN), mayReach))(
-            (error, found) => done(error, found),
-          ),
+          callbackify(() => judged(hostname, inTime, mayReach))((error, found) => done(error, found)),
       },
     });
   }
@@ -114,8 +113,21 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
   return systemLookup(hostname, { all: true });
 }
 
+/**
+ * Whoever asks for a name that is being asked for has that answer. A resolver is asked in one of two threads, and one that is silent
+ * of one name would have both: no other endpoint, and no Solana node, would be found any more.
+ */
+function oneAtATime(resolve: Resolve): Resolve {
+  const asked = new Map<string, ReturnType<Resolve>>();
+  return (hostname) => {
+    const answer = asked.get(hostname) ?? resolve(hostname).finally(() => asked.delete(hostname));
+    asked.set(hostname, answer);
+    return answer;
+  };
+}
+
 /** The resolver, or the fault that it is silent: it cannot be asked to stop. */
-function inTime(resolve: Resolve, withinMs: number): Resolve {
+function withinTime(resolve: Resolve, withinMs: number): Resolve {
   return async (hostname) => {
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<never>((_, reject) => {

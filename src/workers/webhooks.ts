@@ -17,8 +17,8 @@ const LONGEST_RETRY_MS = 3_600_000;
 const TRIES_AT_ONCE = 100;
 
 /**
- * Hands the outbox to its workflows, and tells the endpoints. It shares no slot and no database connection with payments: receivers
- * that let everybody wait hold up each other and nothing else.
+ * Hands the outbox to its workflows, and tells the endpoints. It shares no slot and no database connection with payments, and no
+ * endpoint has more than a third of its slots: a receiver that lets everybody wait holds up itself and nobody else.
  */
 export async function webhookWorker(
   config: Config<'chain'>,
@@ -47,7 +47,12 @@ export async function webhookWorker(
   );
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
-    activities: createWebhookActivities({ ledger, sender, explorer: { explorerUrl, cluster, rpcUrls } }),
+    activities: createWebhookActivities({
+      ledger,
+      sender,
+      explorer: { explorerUrl, cluster, rpcUrls },
+      triesAtOnce: TRIES_AT_ONCE,
+    }),
     maxConcurrentActivityTaskExecutions: TRIES_AT_ONCE,
   });
 }

@@ -48,6 +48,18 @@ describe('the commands for operations, without an API', () => {
     expect(await sluice('alerts', '--all')).toMatchObject({ json: { alerts: [{ subject: 'order-1' }] } });
   });
 
+  it('close alerts of what has happened, in the name of the user who looked into them', async () => {
+    const alarm = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
+    const { position } = await ledger.alerts.raise({ ...alarm, subject: 'sig' });
+    expect((await sluice('alerts', 'seen', `${position}`, ' ')).code).toBe(2);
+    expect((await sluice('alerts', 'seen', 'all', 'node b is out')).code).toBe(2);
+    expect(await sluice('alerts', 'seen', `${position}`, 'node b is out')).toMatchObject({
+      json: { alerts: [{ details: { closedBy: userInfo().username, closedWhy: 'node b is out' } }] },
+      code: 0,
+    });
+    expect((await sluice('alerts', 'seen', `${position}`, 'node b is out')).code).toBe(3);
+  });
+
   it('resume with the alerts that were looked at', async () => {
     await ledger.pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
     const refused = await sluice('resume', 'done');

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifyWebhook } from '../../src/client/client.ts';
 import { signedHeaders } from '../../src/webhooks/signature.ts';
 
@@ -12,6 +13,7 @@ const body = JSON.stringify({
   timestamp: '2026-01-01T00:00:00.000Z',
   data: { a: 'ü' },
 });
+const DOCUMENTATION = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 
 describe('verifyWebhook', () => {
@@ -29,6 +31,37 @@ describe('verifyWebhook', () => {
   it('reads the headers of fetch as well', async () => {
     const headers = new Headers(signedHeaders('evt_1', new Date(), body, [secret]));
     expect(await verifyWebhook({ headers, body }, secret)).toMatchObject({ id: 'evt_1', data: { a: 'ü' } });
+  });
+
+  it('reads the bytes of a body as well', async () => {
+    const headers = signedHeaders('evt_1', new Date(), body, [secret]);
+    const bytes = new TextEncoder().encode(body);
+    expect(await verifyWebhook({ headers, body: bytes }, secret)).toMatchObject({ data: { a: 'ü' } });
+  });
+
+  it('knows the event by the id that is signed, whatever the body says', async () => {
+    const text = JSON.stringify({ id: 'evt_of_the_body', type: 'deposit.final' });
+    const headers = signedHeaders('evt_1', new Date(), text, [secret]);
+    expect(await verifyWebhook({ headers, body: text }, secret)).toMatchObject({ id: 'evt_1' });
+  });
+
+  it.each(['', 'whsec_', 'not base64!'])(
+    'says of a secret that is none that it is none: "%s"',
+    async (none) => {
+      await expect(verifyWebhook({ headers: good(), body }, none)).rejects.toThrow(TypeError);
+    },
+  );
+
+  it('takes the example of the documentation, as the reference library signs it', async () => {
+    const example = (name: string) => new RegExp(`^${name} +(.+)$`, 'm').exec(DOCUMENTATION)?.[1] ?? '';
+    const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
+    const headers = Object.fromEntries(names.map((name) => [name, example(name)]));
+    const [text, key] = [example('body'), example('secret')];
+    const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    expect(new Webhook(key).sign(example('webhook-id'), at, text)).toBe(headers['webhook-signature']);
+    vi.useFakeTimers({ toFake: ['Date'], now: at });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await verifyWebhook({ headers, body: text }, key)).toMatchObject({ data: { userRef: 'Zoë' } });
   });
 
   const good = () => signedHeaders('evt_1', new Date(), body, [secret]);

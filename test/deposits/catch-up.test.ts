@@ -95,6 +95,26 @@ describe('a scan that is far behind', () => {
     await room.chainLength();
   });
 
+  it.each([700, 3_000])(
+    'is planned for as far ahead although no node lists more than %i slots at once',
+    async (slots) => {
+      await room.scanAll(room.scanner());
+      const wallet = await room.newDepositAddress();
+      const amounts = await payments(wallet, 12);
+      const { controls } = room.localnet;
+      controls.skipSlots(6_000);
+      room.finalize(12);
+      for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'list-limit', slots });
+      const one = worker();
+      const ranges = await one.plan();
+      expect(ranges.at(-1)?.to).toBe(controls.chain.at('finalized').slot.toString());
+      for (const range of ranges) await one.read(range);
+      expect((await one.join()).status?.cursor?.slot).toBe(ranges.at(-1)?.to);
+      expect(await amountsOf(wallet)).toEqual(amounts);
+      await room.chainLength();
+    },
+  );
+
   it('stages again what a worker that died had begun, and finds an address that came in meanwhile', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

@@ -1,4 +1,10 @@
-import { getAssociatedTokenAddressSync, TOKEN_PROGRAM_ID } from '@solana/spl-token';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createInitializeAccount3Instruction,
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+  TOKEN_PROGRAM_ID,
+} from '@solana/spl-token';
 import {
   AddressLookupTableProgram,
   Keypair,
@@ -19,6 +25,8 @@ import { readBlock, readTransactionsAt } from '../../src/solana/scan/block.ts';
 import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
 import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { Bench } from '../localnet/support.ts';
+
+const ACCOUNT_BYTES = 165;
 
 /** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
 export class Exchange {
@@ -61,6 +69,45 @@ export class Exchange {
   /** The stranger who pays the fees, and holds SOL and tokens. */
   get stranger(): Keypair {
     return this.bench.payer;
+  }
+
+  /** A mint whose tokens are credited. */
+  get mint(): string {
+    return this.bench.localnet.mint.address;
+  }
+
+  /** A transfer out of the stranger's token account, checked. */
+  give(
+    asset: string,
+    to: PublicKey,
+    amount: bigint,
+    program: PublicKey = TOKEN_PROGRAM_ID,
+  ): TransactionInstruction {
+    const owner = this.stranger.publicKey;
+    const source = ataOf(asset, owner, program);
+    return createTransferCheckedInstruction(source, new PublicKey(asset), to, owner, amount, 6, [], program);
+  }
+
+  /** Opens an associated token account, which the stranger pays for. */
+  openAta(asset: string, owner: PublicKey, program: PublicKey = TOKEN_PROGRAM_ID): TransactionInstruction {
+    const payer = this.stranger.publicKey;
+    const account = ataOf(asset, owner, program);
+    const key = new PublicKey(asset);
+    return createAssociatedTokenAccountIdempotentInstruction(payer, account, owner, key, program);
+  }
+
+  /** Opens a token account at an address of its own. */
+  openAuxiliary(account: Keypair, owner: PublicKey): TransactionInstruction[] {
+    return [
+      SystemProgram.createAccount({
+        fromPubkey: this.stranger.publicKey,
+        newAccountPubkey: account.publicKey,
+        lamports: 3_000_000,
+        space: ACCOUNT_BYTES,
+        programId: TOKEN_PROGRAM_ID,
+      }),
+      createInitializeAccount3Instruction(account.publicKey, new PublicKey(this.mint), owner),
+    ];
   }
 
   /** A version-0 transaction of the stranger in a block of its own, which becomes final; its slot. */
@@ -177,4 +224,21 @@ export function pay(from: Keypair, to: PublicKey, lamports: bigint): Transaction
 
 export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN_PROGRAM_ID): PublicKey {
   return getAssociatedTokenAddressSync(new PublicKey(mint), owner, true, program);
+}
+
+/** What {@link Exchange.inflows} shows of SOL that arrived. */
+export function sol(key: PublicKey, amount: bigint, reason: string | null = null) {
+  const wallet = key.toBase58();
+  return { account: wallet, wallet, asset: 'SOL', amount, reason };
+}
+
+/** What {@link Exchange.inflows} shows of tokens that arrived. */
+export function token(
+  wallet: PublicKey,
+  asset: string,
+  amount: bigint,
+  reason: string | null = null,
+  account: PublicKey = ataOf(asset, wallet),
+) {
+  return { account: account.toBase58(), wallet: wallet.toBase58(), asset, amount, reason };
 }

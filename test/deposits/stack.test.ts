@@ -7,7 +7,7 @@ import { rpc } from '../../src/localstack/rpc.ts';
 import { ensureDepositScan } from '../../src/platform/schedules.ts';
 import { pauseScan, scanStatus } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { reaches, until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack(100);
@@ -59,6 +59,16 @@ describe('the deposit scan of a running stack', () => {
     expect(await credited(address)).toEqual([2_000_000n]);
     await until(async () => (await status()).state === 'tail');
     expect((await status()).cursor).not.toBeNull();
+  });
+
+  it('takes what a withdrawal paid for proved by its landing', async () => {
+    const terms = { id: 'seen-leaving', asset: 'SOL', amount: '2000000', destination: newWallet() };
+    await use.sluice.withdraw({ ...terms, acceptEmptyWallet: true });
+    const { attempts } = await reaches(use.sluice, terms.id, 'finalized');
+    const [signature = ''] = attempts.flatMap((attempt) => attempt.signature ?? []);
+    const seen = ledger.db.selectFrom('outflow').selectAll().where('signature', '=', signature);
+    await until(async () => (await seen.where('witnessDue', '=', false).execute()).length > 0);
+    expect(await seen.execute()).toMatchObject([{ asset: 'SOL', witnessedBy: `${terms.id}/1` }]);
   });
 
   it('goes on in another worker when the scanner is killed', async () => {

@@ -8,6 +8,10 @@ import type {
   SequencedCoverage,
   Sighting,
 } from '../../src/domain/attempt.ts';
+import { judgeAttempt } from '../../src/domain/judge.ts';
+
+/** Of a property on random evidence, most of which proves nothing. */
+export const RUNS = { numRuns: 20_000 };
 
 /** An attempt whose L is 1150 by both counts. */
 export const ATTEMPT: AttemptFacts = {
@@ -164,3 +168,12 @@ export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   displacement: fc.option(anyDisplacement, { freq: 2 }),
   coverage: fc.option(anyCoverage, { freq: 9 }),
 });
+
+/** What the evidence says of the attempt, in one word. */
+export function kindOf(evidence: Evidence, attempt: AttemptFacts = ATTEMPT): string {
+  return judgeAttempt(attempt, evidence).kind;
+}
+
+export function mentions(evidence: Evidence, test: (answer: Sighting) => boolean): boolean {
+  return evidence.statuses.some((status) => test(status.answer));
+}

@@ -34,6 +34,29 @@ describe('the operations routes', () => {
     expect((await call('GET', '/v1/alerts?open=perhaps')).statusCode).toBe(400);
   });
 
+  it('close alerts that were looked into in the name of the API key, and no others', async () => {
+    const { alerts } = service.ledger;
+    const ours = await alerts.raise({ kind: 'deposit_missed', subject: 'sig', message: 'it was not there' });
+    const other = await alerts.raise({ kind: 'node_silent', subject: 'c', message: 'c is silent' });
+    const look = (...seen: readonly bigint[]) =>
+      call('POST', '/v1/alerts/seen', { seen: seen.map(String), why: 'node b is out' });
+    const refused = await look(ours.position, other.position);
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json()).toMatchObject({ field: 'seen', detail: expect.stringContaining('node_silent') });
+    const { alerts: closed } = (await look(ours.position)).json();
+    expect(closed).toMatchObject([
+      {
+        subject: 'sig',
+        details: { closedBy: 'tests', closedWhy: 'node b is out' },
+        closedAt: expect.any(String),
+      },
+    ]);
+    expect((await look(ours.position)).json()).toEqual({ alerts: [] });
+    for (const body of [{ seen: [], why: 'x' }, { seen: ['1'] }, { seen: ['x'], why: 'x' }])
+      expect((await call('POST', '/v1/alerts/seen', body)).statusCode).toBe(400);
+    await alerts.close('node_silent', 'c');
+  });
+
   it('count open alerts by kind, and none as 0', async () => {
     const metrics = new Registry();
     const show = meterAlerts(metrics, () => service.ledger.alerts.openByKind());

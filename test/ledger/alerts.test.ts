@@ -57,6 +57,50 @@ describe('an alert', () => {
   });
 });
 
+describe('an alert of what has happened', () => {
+  const MISMATCH = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
+  const LOOKED = { who: 'ops', why: 'node b is thrown out' };
+
+  it('ends when somebody has looked into it, with his word, and is raised anew when it happens again', async () => {
+    const { alerts } = use.ledger;
+    const subject = newId('sig');
+    const { position } = await alerts.raise({ ...MISMATCH, subject, details: { asset: 'SOL' } });
+    expect(await alerts.endSeen([position], LOOKED)).toMatchObject([
+      {
+        position,
+        closedAt: expect.any(Date),
+        details: { asset: 'SOL', closedBy: 'ops', closedWhy: 'node b is thrown out' },
+      },
+    ]);
+    expect(await alerts.endSeen([position], LOOKED)).toEqual([]);
+    expect(await alerts.raise({ ...MISMATCH, subject })).toMatchObject({ count: 1, details: {} });
+  });
+
+  it('is named by its position, and leaves those that were not named', async () => {
+    const { alerts } = use.ledger;
+    const [seen, unseen] = [newId('sig'), newId('sig')];
+    const { position } = await alerts.raise({ ...MISMATCH, subject: seen });
+    await alerts.raise({ ...MISMATCH, subject: unseen });
+    await alerts.endSeen([position, 999_999n], LOOKED);
+    expect(await alerts.close('deposit_mismatch', seen)).toBe(false);
+    expect(await alerts.close('deposit_mismatch', unseen)).toBe(true);
+  });
+
+  it('is not closed together with one that its cause or its order ends', async () => {
+    const { alerts } = use.ledger;
+    const subject = newId('sig');
+    const ours = await alerts.raise({ ...MISMATCH, subject });
+    const other = await alerts.raise({ ...ALARM, subject });
+    const positions = [ours.position, other.position];
+    await expect(alerts.endSeen(positions, LOOKED)).rejects.toMatchObject({
+      code: 'InvalidRequest',
+      message: expect.stringContaining(`${other.position} (unknown_spend)`),
+    });
+    expect(await alerts.close('deposit_mismatch', subject)).toBe(true);
+    expect(await alerts.close('unknown_spend', subject)).toBe(true);
+  });
+});
+
 describe('a pause', () => {
   it('lets nothing be prepared until it is ended, and says why', async () => {
     const id = await reserved();

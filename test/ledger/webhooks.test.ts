@@ -28,6 +28,11 @@ async function nextOf(endpoint: string, entity: string): Promise<DeliveryKey> {
   return key;
 }
 
+async function isAlarmed(endpoint: string): Promise<boolean> {
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
+  return rows.some(({ kind, subject }) => kind === 'webhook_dead_letter' && subject === endpoint);
+}
+
 /** Moves what the database keeps of times into the past. */
 async function hoursPass(hours: number): Promise<void> {
   const past = sql`make_interval(hours => ${hours})`;
@@ -135,11 +140,35 @@ describe('the deliveries', () => {
     expect(open).toMatchObject([{ kind: 'webhook_dead_letter', count: 2 }]);
     expect(await deliveries.replay(row.id, rows[0]?.id)).toBe(1);
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/y' }]);
+    expect(await isAlarmed(row.id)).toBe(true);
     expect(await deliveries.replay(row.id)).toBe(1);
-    expect(
-      (await alerts.list({ open: true, limit: 9 })).rows.filter(({ subject }) => subject === row.id),
-    ).toEqual([]);
+    expect(await isAlarmed(row.id)).toBe(false);
     expect(await deliveries.replay(row.id)).toBe(0);
+  });
+
+  it('that are replayed one by one close their alert with the last one', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['deposit.*']);
+    await told('deposit/x');
+    const key = await nextOf(row.id, 'deposit/x');
+    await deliveries.giveUp(key);
+    expect(await isAlarmed(row.id)).toBe(true);
+    expect(await deliveries.replay(row.id, key.event)).toBe(1);
+    expect(await isAlarmed(row.id)).toBe(false);
+  });
+
+  it('that die while others are replayed are alarmed', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const { row } = await webhooks.put(url(), ['deposit.*']);
+    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    const [one, other] = [await nextOf(row.id, 'deposit/x'), await nextOf(row.id, 'deposit/y')];
+    for (let again = 0; again < 10; again += 1) {
+      await deliveries.giveUp(one);
+      await Promise.all([deliveries.replay(row.id, one.event), deliveries.giveUp(other)]);
+      expect(await isAlarmed(row.id)).toBe(true);
+      await deliveries.replay(row.id);
+      expect(await isAlarmed(row.id)).toBe(false);
+    }
   });
 
   it('are given up and deleted at the same time, and neither breaks the other', async () => {

@@ -16,44 +16,11 @@ import { decodeMessage } from '../../src/solana/message.ts';
 import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/priority-fee.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';
+import { anyTransfer, PRICE_CAP, SIGNER, wallet } from './any-transfer.ts';
 
-const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
-const SIGNER = wallet(1);
 const OTHER = wallet(9);
-const PRICE_CAP = 10_000_000n;
 const BOUNDS: SigningBounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
-const someWallet = fc.integer({ min: 20, max: 200 }).map(wallet);
-const token = fc
-  .record({
-    mint: someWallet,
-    program: fc.constantFrom(TOKEN_PROGRAM, TOKEN_2022_PROGRAM),
-    decimals: fc.integer({ min: 0, max: 18 }),
-    createAta: fc.boolean(),
-    fee: fc.option(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })),
-  })
-  .map(({ fee, ...rest }) => ({
-    ...rest,
-    expectedFee: rest.program === TOKEN_2022_PROGRAM ? fee : null,
-    hookAccounts: [],
-  }));
-const spec: fc.Arbitrary<TransferSpec> = fc
-  .record({
-    amount: fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
-    destination: someWallet,
-    memo: fc.option(fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' })),
-    token: fc.option(token),
-    computeUnitLimit: fc.integer({ min: 1, max: 1_400_000 }),
-    computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: PRICE_CAP }),
-    blockhash: someWallet,
-    lifetime: fc.constantFrom({}, { nonceAccount: wallet(8) }),
-  })
-  .map(({ lifetime, ...rest }) => ({
-    ...rest,
-    ...lifetime,
-    source: SIGNER,
-    asset: rest.token?.mint ?? 'SOL',
-  }));
 
 function requestFor(transfer: TransferSpec): SigningRequest {
   const fee = priorityLamports(transfer.computeUnitLimit, transfer.computeUnitPriceMicroLamports);
@@ -78,7 +45,7 @@ const refuses = (message: Uint8Array, request: SigningRequest, bounds = BOUNDS):
 describe('what may be signed', () => {
   it('accepts every transfer that was composed for the request', () => {
     fc.assert(
-      fc.property(spec, (transfer) => {
+      fc.property(anyTransfer, (transfer) => {
         const { message } = composeTransfer(transfer);
         checkMessage(message, requestFor(transfer), BOUNDS);
         const decoded = decodeMessage(message);
@@ -118,7 +85,7 @@ describe('what may be signed', () => {
 
   it.each(Object.entries(changes))('refuses %s', (_name, change) => {
     fc.assert(
-      fc.property(spec, (transfer) =>
+      fc.property(anyTransfer, (transfer) =>
         refuses(composeTransfer(change(transfer)).message, requestFor(transfer)),
       ),
       { numRuns: 40 },
@@ -127,7 +94,7 @@ describe('what may be signed', () => {
 
   it('refuses every message with one byte changed, but for the blockhash and lower limits', () => {
     fc.assert(
-      fc.property(spec, fc.nat(), fc.integer({ min: 1, max: 255 }), (transfer, at, mask) => {
+      fc.property(anyTransfer, fc.nat(), fc.integer({ min: 1, max: 255 }), (transfer, at, mask) => {
         const { message } = composeTransfer(transfer);
         const changed = Uint8Array.from(message);
         changed[at % message.length] = (changed[at % message.length] ?? 0) ^ mask;

@@ -90,6 +90,19 @@ describe('a blockhash to sign with', () => {
   }
 });
 
+it('the base fee is what a quorum tells, never what one node does', async () => {
+  const tell = (node: number, value: number) => {
+    const result = { context: { slot: tip().slot }, value };
+    localnet.controls.setFault(node, 'getFeeForMessage', { kind: 'result', result });
+  };
+  tell(0, 900_077);
+  tell(1, 5_077);
+  await expect(chain.baseFee('', 77n)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+  localnet.controls.clearFaults();
+  for (const node of [0, 1]) tell(node, 5_077);
+  expect(await chain.baseFee('', 77n)).toBe(5_000n);
+});
+
 describe('nodes from before Agave 1.9', () => {
   beforeEach(() => {
     for (const method of ['getLatestBlockhash', 'isBlockhashValid', 'getFeeForMessage'])

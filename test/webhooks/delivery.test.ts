@@ -99,7 +99,12 @@ function stepsWithPause(): DeliverySteps {
 let failsBefore: () => void = () => undefined;
 
 function tryingWithFailures(): WebhookActivities {
-  const activities = createWebhookActivities({ ledger: service.ledger, sender, explorer: EXPLORER });
+  const activities = createWebhookActivities({
+    ledger: service.ledger,
+    sender,
+    explorer: EXPLORER,
+    triesAtOnce: 100,
+  });
   return {
     async deliver(...given) {
       failsBefore();
@@ -285,6 +290,7 @@ describe('an event that no try delivers', () => {
       ledger: service.ledger,
       sender: new WebhookSender(),
       explorer: EXPLORER,
+      triesAtOnce: 100,
     });
     const steps = createDeliverySteps(service.ledger);
     await happens('deposit/private', 'final');

@@ -45,6 +45,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
         ledger: { deliveries, alerts, webhooks: given.webhooks ?? use.ledger.webhooks },
         sender: given.sender ?? sender,
         explorer: EXPLORER,
+        triesAtOnce: 100,
       }).deliver(key, { firstRetryMs: 20, longestRetryMs: 50, attempts: 1 });
   }
 

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { faultOfUrl, isPublicAddress } from '../../src/webhooks/public-address.ts';
 
@@ -40,9 +41,60 @@ const OTHERS = [
   ['nothing', ''],
 ] as const;
 
+/** Every block of IANA's IPv4 and IPv6 Special-Purpose Address Registries (2024-10), whether it says of it that it is globally reachable or not. */
+const SPECIAL_BLOCKS = `
+  0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29 192.0.0.8/32
+  192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.88.99.2/32
+  192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 255.255.255.255/32
+  ::1/128 ::/128 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001::/32 2001:1::1/128 2001:1::2/128
+  2001:1::3/128 2001:2::/48 2001:3::/32 2001:4:112::/48 2001:10::/28 2001:20::/28 2001:30::/28 2001:db8::/32 2002::/16
+  2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7 fe80::/10
+  `
+  .trim()
+  .split(/\s+/);
+
+/** Where clouds tell a machine about itself, and give it keys. */
+const OF_CLOUDS = [
+  ['AWS, Google, Azure, Oracle and most others', '169.254.169.254'],
+  ['AWS containers', '169.254.170.2'],
+  ['AWS pods', '169.254.170.23'],
+  ['AWS', 'fd00:ec2::254'],
+  ['AWS pods', 'fd00:ec2::23'],
+  ['Google', 'fd20:ce::254'],
+  ['Oracle', 'fd00:c1::a9fe:a9fe'],
+  ['Oracle, formerly', '192.0.0.192'],
+  ['OpenStack', 'fe80::a9fe:a9fe'],
+  ['Scaleway', '169.254.42.42'],
+  ['Scaleway', 'fd00:42::42'],
+  ['Tencent', '169.254.0.23'],
+  ['Alibaba', '100.100.100.200'],
+  ['Azure, the agent of the host', '168.63.129.16'],
+  ['the same as IPv6', '::ffff:168.63.129.16'],
+] as const;
+
+/** The first and the last address of a block. */
+function endsOf(block: string): readonly [string, string] {
+  const [address, prefix] = ipaddr.parseCIDR(block);
+  const bytes = address.toByteArray();
+  const last = bytes.map((byte, n) => byte | (0xff >> Math.min(8, Math.max(0, prefix - 8 * n))));
+  return [address.toString(), ipaddr.fromByteArray(last).toString()];
+}
+
 describe('an address of the public Internet', () => {
   it.each(PUBLIC)('%s is one', (address) => expect(isPublicAddress(address)).toBe(true));
   it.each(OTHERS)('%s %s is none', (_kind, address) => expect(isPublicAddress(address)).toBe(false));
+  it.each(OF_CLOUDS)('that of %s, %s, is none', (_cloud, address) =>
+    expect(isPublicAddress(address)).toBe(false),
+  );
+
+  it.each(SPECIAL_BLOCKS)('none of %s is one', (block) => {
+    for (const address of endsOf(block))
+      expect([address, isPublicAddress(address)]).toEqual([address, false]);
+  });
+
+  it('each is one right beside Azure', () => {
+    for (const address of ['168.63.129.15', '168.63.129.17']) expect(isPublicAddress(address)).toBe(true);
+  });
 });
 
 describe('the URL of a webhook', () => {
@@ -64,6 +116,7 @@ describe('the URL of a webhook', () => {
     ['127.0.0.1', 'https://2130706433/'],
     ['::ffff:7f00:1', 'https://[::ffff:127.0.0.1]/'],
     ['169.254.169.254', 'https://169.254.169.254/latest/meta-data'],
+    ['168.63.129.16', 'https://168.63.129.16:32526/vmSettings'],
   ])('for %s, %s is refused', (named, url) => expect(faultOfUrl(url, false)).toContain(named));
 
   it('may be private and plain where that is allowed, but nothing else', () => {

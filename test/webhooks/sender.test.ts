@@ -128,6 +128,29 @@ describe('a webhook that cannot be sent', () => {
   });
 });
 
+describe('the resolver', () => {
+  it('is asked once for a name at a time, so that one that is silent of it has threads left for others', async () => {
+    const { port } = await receiver();
+    const asked: string[] = [];
+    let tell: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => (tell = resolve));
+    const made = sender({
+      resolve: async (hostname) => {
+        asked.push(hostname);
+        if (hostname === 'slow.example') await told;
+        return [{ address: '127.0.0.1', family: 4 }];
+      },
+    });
+    const post = (name: string) => made.post(`http://${name}.example:${port}/`, {}, '{}');
+    const slow = Promise.all(Array.from({ length: 20 }, () => post('slow')));
+    expect(await post('quick')).toMatchObject({ status: 204 });
+    expect(asked.filter((name) => name === 'slow.example')).toHaveLength(1);
+    tell();
+    expect((await slow).map(({ status }) => status)).toEqual(Array(20).fill(204));
+    expect(asked.toSorted()).toEqual(['quick.example', 'slow.example']);
+  });
+});
+
 describe('a webhook reaches no private address', () => {
   it.each([
     '127.0.0.1',

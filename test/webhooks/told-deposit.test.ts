@@ -29,7 +29,7 @@ it('the deposit of a webhook is that of the API, with the sequence of the event'
     const line = { endpoint: row.id, entity: `deposit/${depositId(onRecord)}` };
     const key = await createDeliverySteps(ledger).nextDelivery(line);
     if (key === null) throw new Error('nothing waits');
-    const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER });
+    const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER, triesAtOnce: 100 });
     await activities.deliver(key, { firstRetryMs: 20, longestRetryMs: 50, attempts: 1 });
     const [received] = receiver.received;
     if (received === undefined) throw new Error('nothing came');

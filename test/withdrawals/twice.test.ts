@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
@@ -78,16 +77,9 @@ async function secondApi(): Promise<{ readonly url: string; stop(): Promise<void
     SLUICE_RPC_URLS: stack.rpcUrls.join(','),
     SLUICE_HTTP_PORT: String(port),
   };
-  const { address, namespace } = stack.temporal;
-  const connection = await Connection.connect({ address });
-  const logDir = join(stack.logDir, 'second-api');
-  const api = apiProcess({ connection, namespace, env, logDir }, url);
-  const stop = async (): Promise<void> => {
-    await api.stop();
-    await connection.close();
-  };
+  const api = apiProcess({ env, logDir: join(stack.logDir, 'second-api') }, url);
   await api.start();
-  return { url, stop };
+  return { url, stop: () => api.stop() };
 }
 
 describe('the same id from two API processes at once', () => {

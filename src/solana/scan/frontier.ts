@@ -1,4 +1,5 @@
 import { DomainError, messageOf } from '../../domain/errors.ts';
+import { lowest } from '../../domain/extremes.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -21,6 +22,8 @@ type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[
 const WINDOW = 4_000n;
 const NARROWEST = 500n;
 const WIDEST = 500_000n;
+/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
+export const LOOKED_AHEAD = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
@@ -49,7 +52,7 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
  * answers. Source: solana §2.3.1.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  return [...countsOf(await pool.most((node) => listBy(node, from, to))).keys()];
+  return [...countsOf(await pool.most((node) => allListedBy(node, from, to))).keys()];
 }
 
 /**
@@ -71,26 +74,38 @@ export async function firstListed(
   return { slots: [...counts.keys()], shared, untold };
 }
 
-/**
- * Asks for window after window until one holds a block. Each is wider than the one before until the node takes that no more: how many
- * slots it lists at once is its provider's to say.
- */
+async function allListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  const slots: bigint[] = [];
+  for await (const window of windowsOf(node, from, to)) slots.push(...window);
+  return slots;
+}
+
 async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+  for await (const window of windowsOf(node, from, to)) if (window.length > 0) return window;
+  return [];
+}
+
+/**
+ * What a node lists in window after window. Each is wider than the one before until the node takes that no more: how many slots it lists
+ * at once is its provider's to say.
+ */
+async function* windowsOf(node: SolanaNode, from: bigint, to: bigint): AsyncGenerator<readonly bigint[]> {
   let [width, widest] = [WINDOW, WIDEST];
   for (let next = from; next <= to; ) {
-    try {
-      const end = lower(to, next + width - 1n);
-      const slots = await listBy(node, next, end);
-      if (slots.length > 0) return slots;
-      next = end + 1n;
-      width = lower(2n * width, widest);
-    } catch (error) {
-      if (!mayBeTooWide(error, width)) throw error;
+    const end = lowest([to, next + width - 1n]);
+    const slots = await listBy(node, next, end).catch((error: unknown) => {
+      if (mayBeTooWide(error, width)) return null;
+      throw error;
+    });
+    if (slots === null) {
       width /= 2n;
       widest = width;
+      continue;
     }
+    yield slots;
+    next = end + 1n;
+    width = lowest([2n * width, widest]);
   }
-  return [];
 }
 
 /** A node that has listed the narrower one before, and fails now, does not list so many. */
@@ -110,8 +125,4 @@ function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
     for (const slot of result.status === 'fulfilled' ? result.value : [])
       counts.set(slot, (counts.get(slot) ?? 0) + 1);
   return new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

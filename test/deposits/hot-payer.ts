@@ -1,0 +1,74 @@
+import { base64 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import { Composer } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
+import type { AttemptRow } from '../../src/ledger/attempts.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { newId } from '../ledger/support.ts';
+import type { ScanRoom } from './scan-room.ts';
+
+const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+
+/** A hot wallet in a scan's room, and its withdrawals as a worker takes them over the record to the chain. */
+export class HotPayer {
+  readonly address: string;
+  readonly #room: ScanRoom;
+  readonly #signer: Signer;
+  readonly #composer: Composer;
+
+  private constructor(room: ScanRoom, signer: Signer) {
+    const chain = new Chain(room.pool);
+    this.address = signer.address;
+    this.#room = room;
+    this.#signer = signer;
+    this.#composer = new Composer({
+      chain,
+      fees: new FeePlanner(chain, PRICES),
+      lifetimes: blockhashLifetimes(chain),
+      rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
+      bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
+    });
+  }
+
+  /** It holds SOL and tokens, and the scan has come to where it got them. */
+  static async open(room: ScanRoom): Promise<HotPayer> {
+    const payer = new HotPayer(room, await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
+    await room.ledger.watched.addHot([payer.address]);
+    await room.localnet.airdrop(payer.address, 10_000_000_000n);
+    await room.localnet.mintTo(room.localnet.mint.address, payer.address, 1_000_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    return payer;
+  }
+
+  /** A withdrawal of which an attempt is on record as signed, and in a final block. */
+  async pay(asset: string, destination = newAddress()): Promise<AttemptRow & { readonly signature: string }> {
+    const { ledger, localnet, pool } = this.#room;
+    const terms = { id: newId('paid'), asset, amount: '2000000', destination, acceptEmptyWallet: true };
+    const { row } = await ledger.withdrawals.reserve(terms);
+    const composed = await this.#composer.compose(row, 1, 0n);
+    if (composed.kind !== 'composed') throw new Error(JSON.stringify(composed.reason));
+    await ledger.attempts.prepare(composed.attempt, composed.reservation);
+    const message = base64.decode(composed.attempt.message);
+    const { raw, signature } = assembleTransaction(message, await this.#signer.sign(message));
+    const signed = await ledger.attempts.storeSignature(row.id, 1, signature, raw);
+    await pool.read((node) => sendTransaction(node, raw));
+    this.#room.finalize();
+    if (localnet.controls.chain.ledger.record(signature) === undefined) throw new Error('it is in no block');
+    return { ...signed, signature };
+  }
+
+  /** Records how an attempt ended, as its watcher does: in the slot that its block really has. */
+  async settle(
+    { withdrawalId, signature }: { readonly withdrawalId: string; readonly signature: string },
+    state: 'landed' | 'failed' | 'dead' = 'landed',
+  ): Promise<void> {
+    const slot = BigInt(this.#room.localnet.controls.chain.ledger.record(signature)?.slot ?? 0);
+    await this.#room.ledger.attempts.settle(withdrawalId, 1, { state, slot, proof: {} });
+  }
+}

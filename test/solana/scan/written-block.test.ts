@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { readBlock } from '../../../src/solana/scan/block.ts';
+
+const [KEY, MINT, SIGNATURE] = ['x'.repeat(44), 'm'.repeat(44), 's'.repeat(88)] as const;
+
+describe('is read', () => {
+  const one = (meta: object, version?: unknown) =>
+    Buffer.from(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        result: {
+          blockhash: 'b',
+          previousBlockhash: 'a',
+          parentSlot: '6',
+          blockHeight: '5',
+          blockTime: '1700000000',
+          transactions: [
+            {
+              transaction: { signatures: [SIGNATURE], accountKeys: [{ pubkey: KEY, signer: true }] },
+              meta: { err: null, fee: '5000', preBalances: ['7'], postBalances: [2], ...meta },
+              ...(version === undefined ? {} : { version }),
+            },
+          ],
+        },
+      }),
+    );
+  const none = { preTokenBalances: [], postTokenBalances: [] };
+
+  it('a number as text, and no status or version at all', () => {
+    expect(readBlock(one(none), 7n)).toEqual({
+      header: {
+        slot: 7n,
+        blockhash: 'b',
+        previousBlockhash: 'a',
+        parentSlot: 6n,
+        height: 5n,
+        time: 1_700_000_000n,
+      },
+      transactions: [
+        {
+          signature: SIGNATURE,
+          version: 'legacy',
+          error: null,
+          feeLamports: 5_000n,
+          accounts: [{ address: KEY, signer: true, before: 7n, after: 2n }],
+          tokens: [],
+        },
+      ],
+    });
+  });
+
+  it.each(['null', '-1', '9000000000000000', '"now"', undefined])(
+    'a block without a time has none, not now: %s (FY scanner)',
+    (time) => {
+      const told = JSON.stringify({ blockTime: '1700000000' }).slice(1, -1);
+      const text = one(none).toString();
+      const without =
+        time === undefined ? text.replace(`${told},`, '') : text.replace(told, `"blockTime":${time}`);
+      expect(without).not.toBe(text);
+      expect(readBlock(Buffer.from(without), 7n).header.time).toBeNull();
+    },
+  );
+
+  it.each([
+    [{ err: null, status: { Err: 'AccountInUse' } }, 'AccountInUse'],
+    [{ err: null, status: {} }, 'status is not Ok'],
+    [{ err: 'AccountInUse', status: { Ok: null } }, 'AccountInUse'],
+    [{ err: 'AccountInUse', preBalances: [], postBalances: [] }, 'AccountInUse'],
+    [{ err: { InstructionError: [0, { Custom: 1 }] } }, '{"InstructionError":[0,{"Custom":1}]}'],
+  ])('a transaction with %j as one that failed', (meta, error) => {
+    expect(readBlock(one(meta), 7n).transactions[0]?.error).toBe(error);
+  });
+
+  it('one that failed, whatever accounts it names twice or lacks: nothing arrived by it', () => {
+    const balance = { accountIndex: 9, mint: MINT, uiTokenAmount: { amount: '1' } };
+    const twice = { accountIndex: 0, mint: MINT, uiTokenAmount: { amount: '1' } };
+    const lists = { preTokenBalances: [balance], postTokenBalances: [twice, twice] };
+    const failed = one({ ...none, ...lists, err: 'AccountInUse', preBalances: [7, 7], postBalances: [2, 2] });
+    const named = failed.toString().replace(/("accountKeys":\[)(.*?)\]/, '$1$2,$2]');
+    expect(readBlock(Buffer.from(named), 7n).transactions).toMatchObject([{ error: 'AccountInUse' }]);
+  });
+});

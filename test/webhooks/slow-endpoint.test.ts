@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createDeliverySteps } from '../../src/activities/webhooks.ts';
+import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { type OutboxEvent, writeEvents } from '../../src/ledger/outbox.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { Closers } from '../../src/platform/shutdown.ts';
+import { webhookWorker } from '../../src/workers/webhooks.ts';
+import { openService, type Service } from '../http/service.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+/** A worker makes 100 tries at once, each of which may last 15 s. More things wait for the endpoint that hangs, with thousands of events. */
+const THINGS = 250;
+const EVENTS_OF_EACH = 8;
+const OTHERS = 20;
+
+let service: Service;
+let connection: NativeConnection;
+let hanging: Receiver;
+let quick: Receiver;
+let running: Promise<unknown>;
+let workers: readonly Worker[];
+const closers = new Closers();
+
+/** Requests that the hanging endpoint has and does not answer, and the most that it ever had. */
+const open = { now: 0, most: 0 };
+
+beforeAll(async () => {
+  service = await openService();
+  connection = await NativeConnection.connect({ address: service.address });
+  hanging = await startReceiver((response) => {
+    open.now += 1;
+    open.most = Math.max(open.most, open.now);
+    response.on('close', () => (open.now -= 1));
+  });
+  quick = await startReceiver();
+  const config = readConfig(
+    {
+      DATABASE_URL: service.databaseUrl,
+      TEMPORAL_ADDRESS: service.address,
+      TEMPORAL_NAMESPACE: service.namespace,
+      SLUICE_RPC_URLS: 'http://127.0.0.1:1',
+      SLUICE_HOT_WALLET: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
+      SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true',
+    },
+    'chain',
+  );
+  const ofWorkflows = await Worker.create({
+    connection,
+    namespace: service.namespace,
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    activities: createDeliverySteps(service.ledger),
+  });
+  workers = [ofWorkflows, await webhookWorker(config, connection, closers)];
+  running = Promise.all(workers.map((worker) => worker.run()));
+});
+afterAll(async () => {
+  await hanging?.close();
+  await quick?.close();
+  for (const worker of workers ?? []) worker.shutdown();
+  await running;
+  await closers.close();
+  await connection?.close();
+  await service?.close();
+});
+
+function happen(events: readonly OutboxEvent[]): Promise<void> {
+  return service.ledger.db.transaction().execute((trx) => writeEvents(trx, events));
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(50);
+}
+
+it('an endpoint that lets everybody wait holds up itself and no other, however much waits for it', async () => {
+  const { webhooks, deliveries } = service.ledger;
+  const slow = await webhooks.put(`http://127.0.0.1:${hanging.port}/`, ['withdrawal.*']);
+  const other = await webhooks.put(`http://127.0.0.1:${quick.port}/`, ['deposit.*']);
+  const numbers = Array.from({ length: THINGS }, (_, n) => n);
+  for (let event = 0; event < EVENTS_OF_EACH; event += 1)
+    await happen(
+      numbers.map((n) => ({ type: 'withdrawal.finalized', entity: `withdrawal/${n}`, data: { n } })),
+    );
+  await until(() => open.now >= 30);
+  const untold = async () => (await deliveries.unhanded()).length;
+  while ((await untold()) > 0) await sleep(50);
+
+  await happen(
+    numbers.slice(0, OTHERS).flatMap((n) =>
+      (['deposit.pending', 'deposit.final'] as const).map((type) => ({
+        type,
+        entity: `deposit/${n}`,
+        data: { n },
+      })),
+    ),
+  );
+  await until(() => quick.received.length >= 2 * OTHERS);
+
+  const told = quick.received.map(({ body }) => JSON.parse(body) as { type: string; data: { n: number } });
+  for (const n of numbers.slice(0, OTHERS))
+    expect(told.filter(({ data }) => data.n === n).map(({ type }) => type)).toEqual([
+      'deposit.pending',
+      'deposit.final',
+    ]);
+  // A request that was given up may be seen to end after the next one has come.
+  expect(open.most).toBeLessThanOrEqual(66);
+  const standings = await deliveries.standings();
+  expect(standings.get(slow.row.id)).toMatchObject({ waiting: THINGS * EVENTS_OF_EACH, dead: 0 });
+  expect(standings.get(other.row.id)).toBeUndefined();
+}, 400_000);

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NativeConnection } from '@temporalio/worker';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { freePort } from '../../src/localstack/ports.ts';
+import { apiProcess } from '../../src/localstack/services.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { Closers } from '../../src/platform/shutdown.ts';
+import type { Chain } from '../../src/solana/chain.ts';
+import { getEpochInfo } from '../../src/solana/rpc/methods.ts';
+import { chainWorkers, type Decorate } from '../../src/workers/chain.ts';
+import { authorization, openService, type Service } from '../http/service.ts';
+import { resultOf, type ScriptedNode, startScriptedNode } from '../solana/rpc-scripted-node.ts';
+import { testEnvironment } from '../support/stack.ts';
+
+/** Requests that a node may be asked in a second. */
+const LIMIT = 4;
+/** Timers of three turns, each of which may be over a little early. */
+const EARLY_MS = 20;
+
+/** What is not a number. */
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  getGenesisHash: newAddress(),
+  getEpochInfo: { epoch: 1, absoluteSlot: 9, blockHeight: 8 },
+};
+
+let service: Service;
+let node: ScriptedNode;
+/** When each question came to the node. */
+let arrivals: { readonly method: string; readonly at: number }[] = [];
+
+beforeAll(async () => {
+  service = await openService();
+  node = await startScriptedNode((asked) => {
+    const { method } = asked;
+    arrivals.push({ method, at: performance.now() });
+    return resultOf(asked, JSON.stringify(ANSWERS[method] ?? 9));
+  });
+});
+beforeEach(() => {
+  arrivals = [];
+});
+afterAll(async () => {
+  await node?.close();
+  await service?.close();
+});
+
+function settings(): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: service.databaseUrl,
+    TEMPORAL_ADDRESS: service.address,
+    TEMPORAL_NAMESPACE: service.namespace,
+    SLUICE_RPC_URLS: node.url,
+    SLUICE_RPC_REQUESTS_PER_SECOND: String(LIMIT),
+  };
+}
+
+/** The chain as a worker is wired to it. The worker is not made: its rooms are enough. */
+function chainOf(connection: NativeConnection, closers: Closers): Promise<Chain> {
+  const config = readConfig({ ...settings(), SLUICE_HOT_WALLET: newAddress() }, 'chain');
+  return new Promise((resolve, reject) => {
+    const decorate: Decorate = ({ chain }) => {
+      resolve(chain);
+      throw new Error('no worker is made');
+    };
+    chainWorkers(config, connection, closers, new AbortController().signal, decorate).catch(reject);
+  });
+}
+
+/**
+ * Each of these, all sent after `began`, has waited for its turn. A slow machine makes them later, and never one of them too early.
+ */
+function expectTurns(asked: typeof arrivals, began: number): void {
+  expect(asked.length).toBeGreaterThan(2 * LIMIT);
+  for (const [index, { at }] of asked.entries())
+    expect(at - began, `request ${index}`).toBeGreaterThanOrEqual(
+      1_000 * Math.floor(index / LIMIT) - EARLY_MS,
+    );
+}
+
+/** Does this, then closes what it has opened. */
+async function withClosers(work: (closers: Closers) => Promise<void>): Promise<void> {
+  const closers = new Closers();
+  try {
+    await work(closers);
+  } finally {
+    await closers.close();
+  }
+}
+
+it(
+  'a chain worker asks a node no more often than is set',
+  () =>
+    withClosers(async (closers) => {
+      const connection = await NativeConnection.connect({ address: service.address });
+      closers.add('Temporal', () => connection.close());
+      const { pool } = await chainOf(connection, closers);
+      const ask = () => pool.read((one) => getEpochInfo(one, 'finalized'));
+      const began = performance.now();
+      await Promise.all(Array.from({ length: 3 * LIMIT }, ask));
+      const asked = arrivals.filter(({ method }) => method === 'getEpochInfo');
+      expectTurns(asked, began);
+    }),
+  120_000,
+);
+
+it(
+  'the API asks a node no more often than is set',
+  () =>
+    withClosers(async (closers) => {
+      const logDir = mkdtempSync(join(tmpdir(), 'sluice-rate-'));
+      closers.add('logs', async () => rmSync(logDir, { recursive: true, force: true }));
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}`;
+      const env = { ...testEnvironment(), ...settings(), SLUICE_HTTP_PORT: String(port) };
+      const api = apiProcess({ env, logDir }, url);
+      closers.add('API', () => api.stop());
+      await api.start();
+      const address = newAddress();
+      await service.ledger.addresses.import([{ address, path: 'm/rate' }]);
+      expect(arrivals, 'before the first question of a client').toEqual([]);
+      const began = performance.now();
+      const answer = await fetch(`${url}/v1/deposit-addresses/${address}`, { headers: { authorization } });
+      expect(answer.status).toBe(200);
+      expectTurns(arrivals, began);
+    }),
+  120_000,
+);

@@ -5,6 +5,7 @@ import { findingOf } from '../src/domain/credits.ts';
 import { isDomainError } from '../src/domain/errors.ts';
 import { CLAIMS, EARLY, SAME } from './claims.ts';
 import { differencesFrom, EVERYBODY } from './differences.ts';
+import { filledIn } from './early.ts';
 import { factsOfFiles, type RecordForm } from './facts.ts';
 import { answersIn, type Reading, readRecorded } from './recorded.ts';
 import { type ScanReport, scanRecorded } from './scan.ts';
@@ -45,7 +46,7 @@ export async function checkRecorded(directory: string): Promise<ConformanceRepor
     try {
       const answers = await answersIn(directory, name, form);
       const early = EARLY.includes(name);
-      const reading = readRecorded(name, answers, early);
+      const reading = readRecorded(name, early ? answers.map(filledIn) : answers);
       readings.set(name, reading);
       const [bytes] = answers;
       const tells = !early && facts.encoding !== 'base64';
@@ -106,7 +107,7 @@ function scanOf(bytes: Buffer, { header, transactions }: Reading, tells: boolean
   return header === null ? null : scanRecorded(bytes, { header, transactions }, tells);
 }
 
-/** Leniency hides what a node leaves out, so that only files that need it may have it. */
+/** What is filled in hides what a node leaves out, so that only files that need it may have it. */
 function needlesslyEarly(name: string, answers: readonly Buffer[]): readonly string[] {
   try {
     readRecorded(name, answers);

@@ -1,11 +1,12 @@
 import { findingOfTransaction, type Ours } from '../src/domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, TokenChange } from '../src/domain/deposit.ts';
+import { UNTOLD_OWNER } from './early.ts';
 import type { Facts, TransactionFacts } from './facts.ts';
 import type { Reading } from './recorded.ts';
 
-/** Everybody's wallet is watched, so every change of any account is found. */
+/** Everybody's wallet is watched, so every change of any account is found whose owner is told. */
 export const EVERYBODY: Ours = {
-  kindOf: () => 'deposit',
+  kindOf: (address) => (address === UNTOLD_OWNER ? undefined : 'deposit'),
   ataOf: (wallet, mint) => `${wallet} ${mint}`,
   asset: () => undefined,
   isAttempt: () => false,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { parseJson } from '../src/solana/rpc/json.ts';
 import { readBlock } from '../src/solana/scan/block.ts';
-import { type ReadOptions, readTransaction } from '../src/solana/scan/transaction.ts';
+import { readTransaction } from '../src/solana/scan/transaction.ts';
 import type { RecordForm } from './facts.ts';
 
 /** What our own reading makes of one recorded file. `header` is null for a file of transactions. */
@@ -14,6 +14,8 @@ export interface Reading {
   readonly header: BlockHeader | null;
   readonly transactions: readonly ScannedTransaction[];
 }
+
+const READ = { node: 'the file' };
 
 /** The JSON-RPC answers in a recorded file, as a node would have sent them. */
 export async function answersIn(
@@ -26,16 +28,14 @@ export async function answersIn(
 }
 
 /**
- * Reads the answers of a file as the scan does, and throws as it does; `early` for a file of `EARLY`, which the scan refuses.
+ * Reads the answers of a file as the scan does, and throws as it does.
  * Recorded answers name no slot of their own: a block is taken for the one of the slot after its parent's.
  */
-export function readRecorded(name: string, answers: readonly Buffer[], early = false): Reading {
-  const options = { node: 'the file', early };
-  if (name.startsWith('transactions/'))
-    return { header: null, transactions: answers.map((bytes) => transactionOf(bytes, options)) };
+export function readRecorded(name: string, answers: readonly Buffer[]): Reading {
+  if (name.startsWith('transactions/')) return { header: null, transactions: answers.map(transactionOf) };
   const [only, ...others] = answers;
   if (only === undefined || others.length > 0) throw new Error(`${name} holds ${answers.length} blocks`);
-  return readBlock(only, parentSlotOf(only) + 1n, options);
+  return readBlock(only, parentSlotOf(only) + 1n, READ);
 }
 
 function answersOf(bytes: Buffer, form: RecordForm): readonly Buffer[] {
@@ -48,9 +48,9 @@ function answersOf(bytes: Buffer, form: RecordForm): readonly Buffer[] {
     .map((answer) => Buffer.from(stringify(answer) ?? ''));
 }
 
-function transactionOf(bytes: Buffer, options: ReadOptions): ScannedTransaction {
+function transactionOf(bytes: Buffer): ScannedTransaction {
   const { result } = z.object({ result: z.unknown() }).parse(parseJson(bytes.toString('utf8')));
-  return readTransaction(result, options);
+  return readTransaction(result, READ);
 }
 
 function parentSlotOf(bytes: Buffer): bigint {

@@ -1,13 +1,14 @@
+import { BASE58_DIGITS } from '../../src/domain/address.ts';
 import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import type { Chance } from './block.ts';
 
-const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const CHARACTERS = 44;
 
 /** Text of an address's form and length, made sooner than that of 32 bytes. */
 export function walletText(chance: Chance): string {
   let text = '';
-  for (let index = 0; index < CHARACTERS; index += 1) text += ALPHABET[chance.below(ALPHABET.length)];
+  for (let index = 0; index < CHARACTERS; index += 1)
+    text += BASE58_DIGITS[chance.below(BASE58_DIGITS.length)];
   return text;
 }
 

@@ -1,8 +1,9 @@
 import type { BlockHeader } from '../../src/domain/deposit.ts';
-import type { Arrival, ChainBlock } from './arrivals.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
+import type { ChainBlock } from './chain.ts';
 
 interface Scanned {
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly ChainArrival[];
   readonly blocks: readonly ChainBlock[];
   readonly headers: readonly BlockHeader[];
   readonly cursor: { readonly slot: bigint; readonly blockhash: string } | null;

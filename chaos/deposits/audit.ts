@@ -1,8 +1,9 @@
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader, NotCreditedReason } from '../../src/domain/deposit.ts';
-import type { Arrival, ChainBlock } from './arrivals.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 import { chainFindings } from './audit-chain.ts';
 import { feedFindings } from './audit-feed.ts';
+import type { ChainBlock } from './chain.ts';
 
 /** A leg that was paid: where it must have arrived. */
 export interface Paid {
@@ -22,7 +23,7 @@ export interface Terms {
 export interface DepositEvidence {
   /** What the payers made to be credited. */
   readonly paid: readonly Paid[];
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly ChainArrival[];
   readonly blocks: readonly ChainBlock[];
   /** The assets that are listed. */
   readonly assets: ReadonlyMap<string, Terms>;
@@ -80,7 +81,7 @@ export function auditDeposits(evidence: DepositEvidence): {
 }
 
 interface Verdict {
-  readonly arrival: Arrival;
+  readonly arrival: ChainArrival;
   /** Why it must not be credited; null where it must. */
   readonly reason: NotCreditedReason | null;
   /** Credits of the exact amount. */
@@ -88,7 +89,7 @@ interface Verdict {
   readonly fault: string | null;
 }
 
-function judge(arrival: Arrival, evidence: DepositEvidence): Verdict {
+function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
   const reason = reasonOf(arrival, evidence);
   const rows = evidence.deposits.filter((row) => row.state !== 'dropped' && isOf(row, arrival));
   const userRef = evidence.paid.find(({ wallet }) => wallet === arrival.wallet)?.userRef ?? null;
@@ -110,7 +111,7 @@ function judge(arrival: Arrival, evidence: DepositEvidence): Verdict {
 
 /** Source: docs/deposits.md "Why something is not credited", as far as a run makes such things. */
 function reasonOf(
-  { wallet, account, asset, amount }: Arrival,
+  { wallet, account, asset, amount }: ChainArrival,
   evidence: DepositEvidence,
 ): NotCreditedReason | null {
   if (account !== evidence.accountOf(wallet, asset)) return 'not_associated_account';
@@ -119,11 +120,11 @@ function reasonOf(
   return amount < terms.minimum ? 'below_minimum' : null;
 }
 
-function isOf(row: Deposit, { signature, account, asset }: Arrival): boolean {
+function isOf(row: Deposit, { signature, account, asset }: ChainArrival): boolean {
   return row.signature === signature && row.account === account && row.asset === asset;
 }
 
-function isExact(row: Deposit, { amount, wallet, slot, blockhash }: Arrival): boolean {
+function isExact(row: Deposit, { amount, wallet, slot, blockhash }: ChainArrival): boolean {
   return (
     row.amount === amount.toString() &&
     row.wallet === wallet &&

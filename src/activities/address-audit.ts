@@ -17,7 +17,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { beating } from './beating.ts';
 import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
-import { isForeseen } from './scan-alarms.ts';
+import { defectInWords, isOperational } from './scan-alarms.ts';
 import type { Shown } from './testimonies.ts';
 
 export interface AuditDeps extends HistoryDeps {
@@ -45,11 +45,13 @@ export function createAddressAudit(deps: AuditDeps) {
         const addresses = all
           ? await ledger.gaps.unaudited(slotsOf(order), after, ADDRESSES_OF_A_PAGE)
           : [order.address];
-        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, (one) => auditOrTell(deps, one, order));
+        const parts = await pLimit(ADDRESSES_AT_ONCE).map(addresses, async (address) => {
+          return { address, report: await auditOrTell(deps, address, order) };
+        });
         if (all && order.record !== undefined)
-          await ledger.gaps.noteAudited(slotsOf(order), auditedOf(addresses, parts), order.record);
+          await ledger.gaps.noteAudited(slotsOf(order), auditedOf(parts), order.record);
         const next = all && addresses.length === ADDRESSES_OF_A_PAGE ? (addresses.at(-1) ?? null) : null;
-        return { ...allOf(parts), next };
+        return { ...allOf(parts.map(({ report }) => report)), next };
       });
     },
 
@@ -74,12 +76,15 @@ function slotsOf({ from, to }: Pick<AuditOrder, 'from' | 'to'>): Slots {
   return { from: BigInt(from), to: BigInt(to) };
 }
 
-function auditedOf(addresses: readonly string[], parts: readonly AuditReport[]): AuditedWallets {
-  const isDone = (index: number): boolean => parts[index]?.unread === 0;
-  return {
-    audited: addresses.filter((_, index) => isDone(index)),
-    unread: addresses.filter((_, index) => !isDone(index)),
-  };
+function auditedOf(
+  parts: readonly { readonly address: string; readonly report: AuditReport }[],
+): AuditedWallets {
+  const [audited, unread] = [parts.filter(isWhole), parts.filter((part) => !isWhole(part))];
+  return { audited: audited.map(({ address }) => address), unread: unread.map(({ address }) => address) };
+}
+
+function isWhole({ report }: { readonly report: AuditReport }): boolean {
+  return report.unread === 0;
 }
 
 /** {@link auditOne}, and where nodes do not show all of it the alert that says so. */
@@ -101,16 +106,15 @@ async function auditOrTell(deps: AuditDeps, address: string, order: AuditOrder):
 }
 
 /**
- * Whatever fails for one address leaves that one unread, and no other. But what the next try goes on with is thrown: a list that is not
- * read to its end, a database that is away.
+ * A failure of one address marks only that one unread. Rethrown are errors after which the whole page should be retried: a list that is
+ * not read to its end, a database that is away, a cancellation.
  */
 function leftUnread(error: unknown): PartialReport {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     throw error;
-  if (isForeseen(error)) return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
+  if (isOperational(error)) return { ...NOTHING_AUDITED, unread: 1, why: messageOf(error) };
   log.error('an audit failed', { error });
-  const why = `that fails for a reason that nobody has foreseen: ${messageOf(error)}`;
-  return { ...NOTHING_AUDITED, unread: 1, why };
+  return { ...NOTHING_AUDITED, unread: 1, why: defectInWords(error) };
 }
 
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<PartialReport> {
@@ -166,8 +170,7 @@ async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): 
     finding,
   }));
   // Only the audited address counts here, and it was known: what came in since is scanned, or audited, by itself.
-  const rematch = () => blocks.map(({ finding }) => finding);
-  const result = await ledger.scan.upsert({ blocks, watchVersion: version, rematch });
+  const result = await ledger.scan.upsert({ blocks, watchVersion: version, rematch: () => blocks });
   if (result === 'committed') return;
   matcher.forget();
   throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');

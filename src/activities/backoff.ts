@@ -26,7 +26,7 @@ export class Backoff<Key> {
       .map(([key]) => key);
   }
 
-  /** Of all `asked`, those that `failed` wait. Where something was asked for again and nothing failed, what failed the others is over: they wait no longer. */
+  /** Keys in `failed` back off. If a retry succeeded and nothing failed, the cause is assumed gone and all back-offs are cleared. */
   note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
     const wasAgain = asked.some((key) => this.#waits.has(key));
     for (const key of asked) {

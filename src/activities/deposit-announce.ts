@@ -1,8 +1,13 @@
 import pLimit from 'p-limit';
+import { highest } from '../domain/extremes.ts';
+import { NodeFault } from '../solana/rpc/errors.ts';
 import { getBlocks } from '../solana/rpc/methods.ts';
+import type { SolanaNode } from '../solana/rpc/node.ts';
 import { confirmedTip } from '../solana/scan/frontier.ts';
 import { type SearchedBlock, showBlock } from '../solana/scan/searched-block.ts';
+import type { WatchSet } from '../solana/scan/watch-set.ts';
 import type { ScannerDeps } from './deposit-scanner.ts';
+import { isOperational } from './scan-alarms.ts';
 
 const AT_ONCE = 4;
 /** A look reads no more than the newest of these: who is behind announces nothing that is final soon anyway. */
@@ -14,39 +19,47 @@ const NEWEST_SLOTS = 150n;
  */
 export class DepositAnnouncer {
   readonly #deps: ScannerDeps;
-  /** Every block up to here was read, on whatever fork it was. */
-  #readTo = 0n;
+  /** The slots above the cursor whose block was read, on whatever fork it was. */
+  readonly #read = new Set<bigint>();
 
   constructor(deps: ScannerDeps) {
     this.#deps = deps;
   }
 
-  /** Announces what came since the last look. A block that nobody shows now is left to the scan. Throws as `NodePool.read` does. */
+  /**
+   * Announces what came since the last look. A block that is not listed or shown now is looked for again, until the cursor passes it.
+   * Throws as `NodePool.read` does; and what is no node's fault, once all that could be read is announced.
+   */
   async announce(): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await ledger.scan.cursor();
     if (cursor === null) return;
     const tip = await confirmedTip(pool);
-    const from = [cursor.slot, this.#readTo, tip - NEWEST_SLOTS].reduce((a, b) => (a > b ? a : b)) + 1n;
+    const oldest = tip - NEWEST_SLOTS;
+    const from = highest([cursor.slot, oldest]) + 1n;
+    for (const slot of this.#read) if (slot < from) this.#read.delete(slot);
     if (from > tip) return;
     const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
+    const unread = listed.filter((slot) => slot >= from && slot <= tip && !this.#read.has(slot));
     const { set } = await matcher.watch();
-    const shown = await pLimit(AT_ONCE).map(
-      listed.filter((slot) => slot >= from && slot <= tip),
-      (slot) => pool.read((node) => showBlock(node, slot, 'confirmed', set)).catch(() => null),
+    const defects: unknown[] = [];
+    const shown = await pLimit(AT_ONCE).map(unread, (slot) =>
+      pool
+        .read((node) => showLinked(node, slot, set))
+        .catch((error: unknown) => {
+          if (!isOperational(error)) defects.push(error);
+          return [];
+        }),
     );
-    const blocks = shown.flatMap((block) => (block === null || !isAfterItsParent(block) ? [] : [block]));
-    const findings = await matcher.findings(blocks);
-    await ledger.deposits.announce(
-      blocks.flatMap(({ header }, index) => {
-        const finding = findings[index];
-        return finding === undefined ? [] : [{ header, finding }];
-      }),
-    );
-    this.#readTo = tip;
+    const blocks = shown.flat();
+    await ledger.deposits.announce(await matcher.findings(blocks));
+    for (const { header } of blocks) this.#read.add(header.slot);
+    if (defects.length > 0) throw defects[0];
   }
 }
 
-function isAfterItsParent({ header: { slot, parentSlot } }: SearchedBlock): boolean {
-  return parentSlot < slot;
+async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet): Promise<SearchedBlock> {
+  const block = await showBlock(node, slot, 'confirmed', set);
+  if (block.header.parentSlot < slot) return block;
+  throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
 }

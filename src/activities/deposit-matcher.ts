@@ -2,6 +2,7 @@ import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
+import { lowest } from '../domain/extremes.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched, RecordView } from '../ledger/watched.ts';
@@ -16,6 +17,8 @@ export interface MatcherOptions {
   readonly maxTransactionVersion: number;
   /** The least deposit of SOL where no operator has said another, in lamports. */
   readonly minimumLamports: () => Promise<bigint>;
+  /** How long the watch set in memory is matched with before the record is asked what came in; a commit always is. Default 1,000. */
+  readonly freshMs?: number;
 }
 
 /** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
@@ -30,7 +33,9 @@ export interface WatchedBlock extends SearchedBlock {
 }
 
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
+type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
+type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'>;
 
 /** What a transaction brought to us. */
 export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
@@ -42,7 +47,7 @@ const FRESH_MS = 1_000;
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh = new TtlCache<Watch>(FRESH_MS, 1);
+  readonly #fresh: TtlCache<Watch>;
   readonly #record: RecordView;
   /** Each is the one before with what came in since, so that a version is never said of another set than it was read for. */
   #current: Promise<Watch> | null = null;
@@ -50,13 +55,14 @@ export class DepositMatcher {
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
     this.#options = options;
+    this.#fresh = new TtlCache(options.freshMs ?? FRESH_MS, 1);
     this.#record = {
       among: (addresses) => ledger.watched.among(addresses),
       recordOf: (signatures) => ledger.walletHistory.recordOf(signatures),
     };
   }
 
-  /** The watch set, at most a second behind the record; the first call reads it whole. */
+  /** The watch set, at most `freshMs` behind the record; the first call reads it whole. */
   watch(): Promise<Watch> {
     return this.#fresh.get('', () => this.#refresh());
   }
@@ -97,41 +103,40 @@ export class DepositMatcher {
    */
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
-    const terms = await this.#terms();
+    const rules = this.#rules(await this.#terms());
     const searches = blocks.map((block) => this.#searchedWith(watch, block));
-    const findings = await find(searches, this.#record, this.#ours(terms));
+    const found = await find(searches, this.#record, rules);
     const versions = searches.map((search) => search.watch.version);
     return {
-      blocks: blocks.map(({ header }, index) => ({ header, finding: findings[index] ?? NOTHING })),
-      watchVersion: versions.reduce((low, version) => (version < low ? version : low), watch.version),
-      rematch: (added, record) => {
+      blocks: found.map(matchedBlock),
+      watchVersion: lowest([watch.version, ...versions]),
+      rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
         const again = blocks.map((block) => this.#search(block, watch.set));
-        return find(again, record, this.#ours(terms));
+        return (await find(again, record, rules)).map(matchedBlock);
       },
     };
   }
 
-  /** What each of these brought to the wallets that are on record now. */
-  async findings(searches: readonly Searched[]): Promise<readonly BlockFinding[]> {
-    if (searches.every(({ candidates }) => candidates.length === 0)) return searches.map(() => NOTHING);
-    return find(searches, this.#record, this.#ours(await this.#terms()));
+  /** Each of these with what it brought to the wallets that are on record now. */
+  async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly Found<Asked>[]> {
+    const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
+    return find(searches, this.#record, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
   /**
    * Judges transactions one by one, all by the terms of now: what each brought to the wallets that are on record when it is judged.
    */
   async judge(): Promise<Judge> {
-    const ours = this.#ours(await this.#terms());
+    const rules = this.#rules(await this.#terms());
     return async (transaction) => {
       const search = { candidates: addressesOf(transaction), transactions: [transaction] };
-      const [finding = NOTHING] = await find([search], this.#record, ours);
-      return finding;
+      return findingOf(search, await oursAmong([search], this.#record, rules));
     };
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
-  #searchedWith(watch: Watch, block: WatchedBlock): Searched & { readonly watch: Watch } {
+  #searchedWith(watch: Watch, block: WatchedBlock): Search & { readonly watch: Watch } {
     return block.watch.set === watch.set ? block : { ...this.#search(block, watch.set), watch };
   }
 
@@ -140,7 +145,7 @@ export class DepositMatcher {
     return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
   }
 
-  #ours(terms: Terms): Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'> {
+  #rules(terms: Terms): Rules {
     const { ownerChangeAllowed } = this.#options;
     return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
@@ -162,24 +167,29 @@ function ataOrNone(wallet: string, mint: string, program: string): string {
   }
 }
 
-/** Settles by the record which candidates are ours, and what the transactions brought them. */
-async function find(
-  searches: readonly Searched[],
+function matchedBlock({ header, finding }: Found<Search>): MatchedBlock {
+  return { header, finding };
+}
+
+/** Each search with what its transactions brought to those of its candidates that are ours by the record. */
+async function find<Asked extends Searched>(
+  searches: readonly Asked[],
   record: RecordView,
-  rules: Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'>,
-): Promise<readonly BlockFinding[]> {
+  rules: Rules,
+): Promise<readonly Found<Asked>[]> {
+  const ours = await oursAmong(searches, record, rules);
+  return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
+}
+
+/** What the record says of all that these searches name. */
+async function oursAmong(searches: readonly Searched[], record: RecordView, rules: Rules): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds = candidates.length === 0 ? new Map<string, WatchKind>() : await record.among(candidates);
-  if (kinds.size === 0) return searches.map(() => NOTHING);
-  const attempts = await record.recordOf(
-    searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
-  );
-  const ours: Ours = {
+  const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
+  const attempts = kinds.size === 0 ? new Map<string, unknown>() : await record.recordOf(signatures);
+  return {
     ...rules,
     kindOf: (address) => kinds.get(address),
     isAttempt: (signature) => attempts.has(signature),
   };
-  return searches.map(({ transactions }) => findingOf({ transactions }, ours));
 }
-
-const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };

@@ -1,5 +1,6 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import { lowest } from '../domain/extremes.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
 import { NO_PACE, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, statusOf } from '../domain/scan-view.ts';
@@ -10,7 +11,7 @@ import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
-import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
@@ -70,7 +71,7 @@ async function unlessStill<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (!isForeseen(error)) log.error('reading ahead failed', { error });
+    if (!isOperational(error)) log.error('reading ahead failed', { error });
     return otherwise(haltAfter(error).why);
   }
 }
@@ -112,7 +113,7 @@ async function rangesAhead(
   cursor: Cursor,
   tip: bigint,
 ): Promise<readonly CatchUpRange[]> {
-  const to = tip < cursor.slot + PLAN_SLOTS ? tip : cursor.slot + PLAN_SLOTS;
+  const to = lowest([tip, cursor.slot + PLAN_SLOTS]);
   const listed = await listedSlots(pool, cursor.slot + 1n, to);
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
   const headers = new HeaderBook(pool);

@@ -1,5 +1,7 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
+import { z } from 'zod';
+import { lowest } from '../domain/extremes.ts';
 import type { RescanOrder } from '../domain/scan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
@@ -11,6 +13,15 @@ import { openBlocks, openReader, type ScannerDeps } from './deposit-scanner.ts';
 const SLOTS_AT_ONCE = 16n;
 const BLOCKS_AT_ONCE = 8;
 const BUDGET_BYTES = 16 * 1024 * 1024;
+
+/** What a try before this one, which ended with its worker, had read last. */
+const beat = z.object({
+  next: z
+    .string()
+    .regex(/^[0-9]{1,20}$/)
+    .transform(BigInt),
+  blocks: z.int().nonnegative(),
+});
 
 /** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
@@ -25,15 +36,15 @@ export function createDepositRescan(deps: ScannerDeps) {
       const range = { from: BigInt(from), to: BigInt(to) };
       await ledger.rescans.begin({ ...range, who, why });
       const cursor = await ledger.scan.cursor();
-      const last = cursor === null || cursor.slot > range.to ? range.to : cursor.slot;
-      const resumed = activityInfo().heartbeatDetails as { next: string; blocks: number } | undefined;
-      let blocks = resumed?.blocks ?? 0;
-      let next = BigInt(resumed?.next ?? from);
+      const last = lowest([range.to, cursor?.slot ?? range.to]);
+      let { next, blocks } = beat.safeParse(activityInfo().heartbeatDetails).data ?? {
+        next: range.from,
+        blocks: 0,
+      };
       const read = async (): Promise<number> => {
         for (; next <= last; next += SLOTS_AT_ONCE) {
           cancellationSignal().throwIfAborted();
-          const end = next + SLOTS_AT_ONCE - 1n;
-          blocks += await readAgain(deps, next, end < last ? end : last);
+          blocks += await readAgain(deps, next, lowest([last, next + SLOTS_AT_ONCE - 1n]));
         }
         return blocks + (await readGaps(deps, range.from, last));
       };

@@ -7,7 +7,7 @@ import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
 import { OutflowWitness } from './outflow-witness.ts';
-import { haltAfter, isForeseen, ScanAlarms } from './scan-alarms.ts';
+import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
@@ -34,8 +34,9 @@ export function createDepositScan(deps: DepositScanDeps) {
   const outflows = new OutflowWitness(deps);
   return {
     /**
-     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers; where it cannot go on it
-     * says so and tries again; while it is paused it does nothing else. Answers how it stands at the end. Any number may run at once: each block is committed by one.
+     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers. Where it
+     * cannot go on it says so and tries again; while it is paused it does nothing else. Any number may run at once: each block is
+     * committed by one. Answers how the scan stands at the end.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();
@@ -64,7 +65,7 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
-/** What is done beside the scan, and why it fails, by its name, where nobody has foreseen that: nothing of it ends the scan. */
+/** What is done beside the scan, and the defect that it fails by, by its name: nothing of it ends the scan. */
 interface Beside {
   readonly deps: DepositScanDeps;
   readonly end: AbortSignal;
@@ -109,7 +110,7 @@ async function attempt(
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
   } catch (error) {
-    if (!isForeseen(error)) log.error('a step of the scan failed', { error });
+    if (!isOperational(error)) log.error('a step of the scan failed', { error });
     const cursor = await cursorOr(deps, last.cursor);
     return { stand: { cursor, tip: last.tip, ...haltAfter(error) }, blocks: 0 };
   }
@@ -187,7 +188,7 @@ async function attend({ defects }: Beside, name: string, work: () => Promise<unk
     await work();
     defects.delete(name);
   } catch (error) {
-    if (isForeseen(error)) return;
+    if (isOperational(error)) return;
     if (!defects.has(name)) log.error(`${name} failed`, { error });
     defects.set(name, haltAfter(error).why);
   }

@@ -105,10 +105,15 @@ async function expectedByHistory(
 }
 
 /**
- * The look that a quorum agreed on as it counts: the first one at a hot wallet takes its baseline and differs in nothing, null where that
- * cannot be taken now. A baseline that explains all moves on: the next look sums up, or lists, only what moved since.
+ * Takes the baseline of a hot wallet from what a quorum agreed on: the first one, and a newer one where the one before explains all, so
+ * that the next look sums up, or lists, only what moved since. A deposit address has none.
+ *
+ * Returns the look as it counts: the first one differs in nothing. Null where that cannot be taken now.
  */
-export async function settled({ ledger }: Pick<ExpectationDeps, 'ledger'>, look: Look): Promise<Look | null> {
+export async function takeBaseline(
+  { ledger }: Pick<ExpectationDeps, 'ledger'>,
+  look: Look,
+): Promise<Look | null> {
   const { wallet, slot, holdings: balances, baseline, differences } = look;
   if (baseline === undefined) return look;
   if (baseline === null) {

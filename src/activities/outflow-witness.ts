@@ -54,9 +54,7 @@ export class OutflowWitness {
     const { ledger, pool } = this.#deps;
     const agreed = await pool.agreed((node) => amountsShownBy(node, rows), isSameTold);
     const { answer: amounts = null, nodes: by = [] } = agreed ?? {};
-    if (amounts === null) return;
-    for (const [index, row] of rows.entries())
-      await ledger.outflows.witness({ row, amount: amounts[index] ?? 0n, by });
+    for (const [row, amount] of amounts ?? []) await ledger.outflows.witness({ row, amount, by });
   }
 }
 
@@ -66,19 +64,18 @@ function isTakenBy({ message }: LandedPayment, { account, asset }: OutflowRow): 
 }
 
 /** What left by one transaction, as one node shows it; null where it cannot tell. */
-async function amountsShownBy(
-  node: SolanaNode,
-  rows: readonly OutflowRow[],
-): Promise<readonly bigint[] | null> {
+type Told = ReadonlyMap<OutflowRow, bigint> | null;
+
+async function amountsShownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<Told> {
   const [said] = rows;
-  if (said === undefined) return [];
+  if (said === undefined) return new Map();
   const shown = await transactionIn(node, said);
   if (shown === 'untold') return null;
-  return rows.map((row) => (shown === 'absent' ? 0n : leftBy(shown, row)));
+  return new Map(rows.map((row) => [row, shown === 'absent' ? 0n : leftBy(shown, row)]));
 }
 
-function isSameTold(one: readonly bigint[] | null, other: readonly bigint[] | null): boolean {
-  return one !== null && other !== null && one.every((amount, index) => amount === other[index]);
+function isSameTold(one: Told, other: Told): boolean {
+  return one !== null && other !== null && [...one].every(([row, amount]) => other.get(row) === amount);
 }
 
 function byTransaction(rows: readonly OutflowRow[]): readonly (readonly OutflowRow[])[] {

@@ -55,8 +55,8 @@ function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
 
 /**
  * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`paused`,
- * `stopped`): a block of a version that this build cannot read is never skipped. What nobody has foreseen is waited for, too: another
- * try, or another worker, may get over it, and the alert of a long wait tells people what it is.
+ * `stopped`): a block of a version that this build cannot read is never skipped. A defect is waited for, too: another try, or another
+ * worker, may get over it, and the alert of a long wait tells people what it is.
  */
 export function haltAfter(error: unknown): Halt {
   if (error instanceof ScanPaused) {
@@ -68,14 +68,18 @@ export function haltAfter(error: unknown): Halt {
     return { state, why: error.message };
   }
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
-  const message = messageOf(error);
   if (isDatabaseAway(error))
-    return { state: 'waiting', why: `the database cannot be written to: ${message}` };
-  const what = `${error instanceof Error ? error.name : 'error'}: ${message}`;
-  return { state: 'waiting', why: `a step fails for a reason that nobody has foreseen: ${what}` };
+    return { state: 'waiting', why: `the database cannot be written to: ${messageOf(error)}` };
+  return { state: 'waiting', why: defectInWords(error) };
+}
+
+/** What people are told of an error that is not {@link isOperational}. */
+export function defectInWords(error: unknown): string {
+  const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
+  return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;
 }
 
 /** True for what a scan meets in its life: people, nodes, the chain or the database keep it from going on. All else is a defect. */
-export function isForeseen(error: unknown): boolean {
+export function isOperational(error: unknown): boolean {
   return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
 }

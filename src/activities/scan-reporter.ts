@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
+import { parseScanStatus } from '../domain/scan-report.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
 /** A signal costs the run about five history events. */
@@ -19,8 +20,7 @@ export class ScanReporter {
   #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor() {
-    const { heartbeatDetails } = this.#context.info;
-    this.resumed = (heartbeatDetails as ScanStatus | null | undefined) ?? null;
+    this.resumed = parseScanStatus(this.#context.info.heartbeatDetails);
     this.#status = this.resumed;
     this.#timer = setInterval(() => this.#context.heartbeat(this.#status), HEARTBEAT_EVERY_MS);
   }

@@ -1,5 +1,5 @@
 import type { BlockFinding, Inflow } from '../domain/deposit.ts';
-import { finalizedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { isAlike } from '../domain/witness.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
@@ -42,8 +42,8 @@ export function arrivalIn(
   { slot, finding }: Shown,
   sought: Inflow & { readonly slot: bigint },
 ): Inflow | null {
-  const key = finalizedKey(sought);
-  return finding.inflows.find((inflow) => finalizedKey({ ...inflow, slot }) === key) ?? null;
+  const key = depositKey(sought);
+  return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
 /** True where both say that the same came and left in the same slot. Nodes may word an error, and forget a time, each as it likes. */

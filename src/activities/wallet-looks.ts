@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { messageOf } from '../domain/errors.ts';
+import { highest } from '../domain/extremes.ts';
 import { agreedOn } from '../domain/reconciliation.ts';
 import type { UnreadWallet } from '../ledger/reconciliations.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { groupsOf, holdingsOf, type WalletAccounts, type WalletHoldings } from '../solana/scan/holdings.ts';
 import { reachedBy } from '../solana/wallet-history.ts';
-import { type ExpectationDeps, heldAgainstRecord, type Look, settled } from './expected-holdings.ts';
+import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-holdings.ts';
 import { derivedAccountsOf } from './listed-history.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
@@ -34,9 +35,12 @@ const PATIENCE_MS = 3_600_000;
 const APART_SLOTS = 128n;
 
 /**
- * What wallets hold, as a quorum of nodes says, held against the record. One node names their token accounts; what is in these, and in
- * each that is derived or on record, is every node's to say. Where those that answer first contradict each other, all are waited for.
- * Throws ScanBehind.
+ * Compares what wallets hold, as a quorum of nodes shows it, with the record.
+ *
+ * One node lists their token accounts; every node is asked what is in these, in each that is derived, and in each on record. Where the
+ * nodes that answer first contradict each other, all are waited for.
+ *
+ * Returns a look for each wallet, or why no quorum shows it. Throws ScanBehind.
  */
 export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promise<Looks> {
   const { named, unread } = await accountsOf(deps, wallets);
@@ -77,7 +81,7 @@ async function agreedBy(
   const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
   const shown = believable(pool.quorum, await shownBy(pool, who, wallets));
-  if (scans) await scanned(deps, shown);
+  if (scans) await waitUntilScanned(deps, shown);
   const expectation = { ...deps, scannedTo };
   const byWallet = grouped(await heldAgainstRecord(expectation, shown));
   const looks: Look[] = [];
@@ -85,7 +89,7 @@ async function agreedBy(
   for (const { wallet } of wallets) {
     const views = byWallet.get(wallet) ?? [];
     const agreed = agreedOn(pool.quorum, views);
-    const look = agreed === null ? null : await settled(deps, agreed);
+    const look = agreed === null ? null : await takeBaseline(deps, agreed);
     if (look !== null) looks.push(look);
     else unread.push({ wallet, why: whyNot(views.length < pool.quorum) });
   }
@@ -132,11 +136,11 @@ function grouped<T extends WalletHoldings>(shown: readonly T[]): ReadonlyMap<str
 }
 
 /** Returns once the cursor has passed every slot at which something was shown: only then the record can say the same. */
-async function scanned(
+async function waitUntilScanned(
   { ledger, patienceMs = PATIENCE_MS }: LookDeps,
   shown: readonly WalletHoldings[],
 ): Promise<void> {
-  const newest = shown.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
+  const newest = highest([0n, ...shown.map(({ slot }) => slot)]);
   for (const until = performance.now() + patienceMs; ; ) {
     const cursor = await ledger.scan.cursor();
     if (cursor !== null && cursor.slot >= newest) return;

@@ -3,7 +3,10 @@ import { isDomainError, messageOf } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import { failureLine } from './last-word.mjs';
 
-/** Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object, `ok: false` in it for a failure. */
+/**
+ * Where a command speaks: people read stdout; with `--json`, progress goes to stderr and stdout ends with one JSON object, `ok: false`
+ * in it for a failure.
+ */
 export interface Output {
   progress(line: string): void;
   result(json: object, text: string): void;

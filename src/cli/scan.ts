@@ -45,7 +45,7 @@ export function registerScan(program: Command): void {
       .description(what)
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
-      .action((why, options) => told(options, (orders) => tell(orders, why)));
+      .action((why, options) => sendOrder(options, (orders) => tell(orders, why)));
   }
   for (const [name, { what, tell }] of Object.entries(RANGES)) {
     scan
@@ -55,11 +55,11 @@ export function registerScan(program: Command): void {
       .argument('<to>', 'last slot')
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
-      .action((from, to, why, options) => told(options, (orders) => tell(orders, from, to, why)));
+      .action((from, to, why, options) => sendOrder(options, (orders) => tell(orders, from, to, why)));
   }
 }
 
-function told(
+function sendOrder(
   options: { readonly json?: boolean | undefined },
   tell: (scan: Scan) => Promise<ScanOverview>,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Warning } from './deposit-addresses.ts';
 import { pathPart, type Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
 
 /** What may be deposited. Amounts are base units as decimal strings. */
 export interface Asset {
@@ -33,17 +34,20 @@ export class AssetCalls {
     this.#transport = transport;
   }
 
-  async list(): Promise<readonly Asset[]> {
-    const { assets } = await this.#transport.call<{ assets: readonly Asset[] }>({
-      method: 'GET',
-      path: '/v1/assets',
-    });
+  async list(options?: CallOptions): Promise<readonly Asset[]> {
+    const { assets } = await this.#transport.call<{ assets: readonly Asset[] }>(
+      {
+        method: 'GET',
+        path: '/v1/assets',
+      },
+      options,
+    );
     return assets;
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  async get(asset: string): Promise<Asset> {
-    return this.#transport.call({ method: 'GET', path: `/v1/assets/${pathPart(asset)}` });
+  async get(asset: string, options?: CallOptions): Promise<Asset> {
+    return this.#transport.call({ method: 'GET', path: `/v1/assets/${pathPart(asset)}` }, options);
   }
 
   /**
@@ -51,7 +55,8 @@ export class AssetCalls {
    *
    * @throws SluiceError `AssetRejected` (422) for what is no mint, or a mint with an extension that no deposit is safe with.
    */
-  async put(asset: string, change: AssetChange = {}): Promise<Asset> {
-    return this.#transport.call({ method: 'PUT', path: `/v1/assets/${pathPart(asset)}`, body: change });
+  async put(asset: string, change: AssetChange = {}, options?: CallOptions): Promise<Asset> {
+    const path = `/v1/assets/${pathPart(asset)}`;
+    return this.#transport.call({ method: 'PUT', path, body: change }, options);
   }
 }

@@ -1,5 +1,6 @@
 import type { AuditDifference, AuditReport } from '../domain/audit.ts';
-import { delay, queryOf, type Transport } from './transport.ts';
+import { queryOf, type Transport } from './transport.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 export type { AuditDifference, AuditReport };
 
@@ -34,24 +35,23 @@ export class AuditCalls {
    *
    * @throws SluiceError `NotFound` (404) for an address that is not ours, `InvalidRequest` (400) for slots that are not scanned yet.
    */
-  start(question: AuditQuestion): Promise<Audit> {
-    return this.#transport.call({ method: 'POST', path: '/v1/audits', body: question });
+  start(question: AuditQuestion, options?: CallOptions): Promise<Audit> {
+    return this.#transport.call({ method: 'POST', path: '/v1/audits', body: question }, options);
   }
 
   /** @throws SluiceError `NotFound` (404) where nobody asked for it, or so long ago that its run is forgotten. */
-  get({ repair = false, ...question }: AuditQuestion, signal?: AbortSignal): Promise<Audit> {
+  get({ repair = false, ...question }: AuditQuestion, options?: CallOptions): Promise<Audit> {
     const path = `/v1/audits${queryOf({ ...question, repair: String(repair) })}`;
-    return this.#transport.call({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) });
+    return this.#transport.call({ method: 'GET', path }, options);
   }
 
-  /** {@link start}, and waits for its end, however long that takes; the reason of `signal` where that ends the wait. */
-  async run(
-    question: AuditQuestion,
-    { signal, pollMs = 1_000 }: { readonly signal?: AbortSignal; readonly pollMs?: number } = {},
-  ): Promise<Audit> {
-    for (let audit = await this.start(question); ; audit = await this.get(question, signal)) {
+  /** {@link start}, and waits for its end, however long that takes and across restarts of the API; only `signal` ends the wait early. */
+  async run(question: AuditQuestion, options: PollOptions = {}): Promise<Audit> {
+    const { signal, onSilence, pollMs = 1_000 } = options;
+    for (let audit = await this.start(question, { signal }); ; ) {
       if (audit.state !== 'running') return audit;
       await delay(pollMs, signal);
+      audit = await untilAnswered(() => this.get(question, { signal }), { signal, onSilence, pollMs });
     }
   }
 }

@@ -3,21 +3,22 @@ import { AssetCalls } from './assets.ts';
 import { AuditCalls } from './audits.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
-import { SluiceError } from './errors.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
 import { ScanCalls } from './scan.ts';
-import { delay, pathPart, queryOf, Transport, type TransportOptions } from './transport.ts';
+import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 import { WebhookCalls } from './webhooks.ts';
 
-export type { Asset, AssetChange } from './assets.ts';
-export type { Audit, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
+export type { Asset, AssetCalls, AssetChange } from './assets.ts';
+export type { Audit, AuditCalls, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
 export type {
   AddressImport,
   AddressManifest,
   AddressRelease,
   DepositAddress,
+  DepositAddressCalls,
   DepositAddressState,
   ImportOptions,
   TokenAccount,
@@ -25,6 +26,7 @@ export type {
 } from './deposit-addresses.ts';
 export type {
   Deposit,
+  DepositCalls,
   DepositEvent,
   DepositFilter,
   DepositPage,
@@ -32,10 +34,11 @@ export type {
   FollowOptions,
   NotCreditedReason,
 } from './deposits.ts';
-export { SluiceError } from './errors.ts';
+export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
-export type { ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { SluiceClientOptions } from './transport.ts';
 export type {
   Attempt,
   ListFilter,
@@ -49,10 +52,12 @@ export type {
 } from './types.ts';
 
 export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
+export type { CallOptions, PollOptions } from './waiting.ts';
 export type { ToldAlert, ToldDeposit, ToldWithdrawal, WebhookEvent } from './webhook-events.ts';
 export type {
   DeliveryState,
   Webhook,
+  WebhookCalls,
   WebhookDelivery,
   WebhookDeliveryPage,
   WebhookEventType,
@@ -61,23 +66,17 @@ export type {
   WebhookWithSecret,
 } from './webhooks.ts';
 
-export type SluiceClientOptions = TransportOptions;
-
-export interface WaitOptions {
-  readonly signal?: AbortSignal;
+/** How {@link SluiceClient.waitForFinal} waits. */
+export interface WaitOptions extends PollOptions {
   /** Called with the first state seen and with each later one that differs in status, reason or attempts. */
   readonly onChange?: (withdrawal: Withdrawal) => void;
-  /** Called when the API falls silent, once until it has answered again; the wait goes on. */
-  readonly onSilence?: (error: SluiceError) => void;
-  /** Time between two looks. @default 500 */
-  readonly pollMs?: number;
 }
 
 const PAGE_SIZE = 100;
 
 /**
  * Typed client of the Sluice API, without dependencies. Every call is idempotent and is repeated by itself
- * when the API cannot be reached or answers that it is not ready.
+ * when the API cannot be reached or answers that it is not ready; the `signal` of its last argument ends it.
  *
  * @example
  * const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:3402', apiKey });
@@ -110,13 +109,13 @@ export class SluiceClient {
    *
    * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field.
    */
-  withdraw(terms: WithdrawalTerms, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms, ...options });
+  withdraw(terms: WithdrawalTerms, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms }, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  async get(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'GET', path: pathOf(id), ...options });
+  async get(id: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'GET', path: pathOf(id) }, options);
   }
 
   /**
@@ -124,24 +123,30 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotFound` (404).
    */
-  async explain(id: string): Promise<Explanation> {
-    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` });
+  async explain(id: string, options?: CallOptions): Promise<Explanation> {
+    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` }, options);
   }
 
   /** The wallets that we pay from, with what they held when their balances were first reconciled. */
-  async hotWallets(): Promise<readonly HotWallet[]> {
-    const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>({
-      method: 'GET',
-      path: '/v1/hot-wallets',
-    });
+  async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
+    const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
+      {
+        method: 'GET',
+        path: '/v1/hot-wallets',
+      },
+      options,
+    );
     return hotWallets;
   }
 
   /** All withdrawals that match, newest first; pages are fetched as they are read. */
-  async *list(filter: ListFilter = {}): AsyncGenerator<WithdrawalSummary, void, undefined> {
+  async *list(
+    filter: ListFilter = {},
+    options?: CallOptions,
+  ): AsyncGenerator<WithdrawalSummary, void, undefined> {
     let cursor: string | null = null;
     do {
-      const page: WithdrawalPage = await this.page(filter, { limit: PAGE_SIZE, cursor });
+      const page: WithdrawalPage = await this.page(filter, { limit: PAGE_SIZE, cursor, ...options });
       yield* page.withdrawals;
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -150,10 +155,11 @@ export class SluiceClient {
   /** One page of the list, of at most `limit` (1-200) withdrawals. */
   page(
     filter: ListFilter = {},
-    options: { readonly limit?: number; readonly cursor?: string | null } = {},
+    options: CallOptions & { readonly limit?: number; readonly cursor?: string | null } = {},
   ): Promise<WithdrawalPage> {
-    const query = queryOf({ limit: options.limit ?? PAGE_SIZE, ...filter, cursor: options.cursor });
-    return this.#transport.call({ method: 'GET', path: `/v1/withdrawals${query}` });
+    const { limit = PAGE_SIZE, cursor, signal } = options;
+    const path = `/v1/withdrawals${queryOf({ limit, ...filter, cursor })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
   }
 
   /**
@@ -161,8 +167,8 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotAwaitingConfirmation` (409).
    */
-  async confirm(id: string): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/confirm` });
+  async confirm(id: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/confirm` }, options);
   }
 
   /**
@@ -170,8 +176,8 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while it may be paid without being on record.
    */
-  async cancel(id: string): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` });
+  async cancel(id: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` }, options);
   }
 
   /**
@@ -179,8 +185,8 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
    */
-  async endAsPaid(id: string, why: string): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } });
+  async endAsPaid(id: string, why: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } }, options);
   }
 
   /**
@@ -190,32 +196,14 @@ export class SluiceClient {
    * @throws SluiceError for answers that no waiting can change, such as `NotFound`; the reason of `signal`.
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
-    const { signal, onChange, onSilence, pollMs = 500 } = options;
-    let shown = '';
-    let silent = false;
-    for (;;) {
-      const seen = await this.#look(id, signal);
-      if (seen instanceof SluiceError) {
-        if (!silent) onSilence?.(seen);
-        silent = true;
-      } else {
-        silent = false;
-        const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
-        if (face !== shown) onChange?.(seen);
-        shown = face;
-        if (isTerminal(seen.status)) return seen;
-      }
+    const { onChange, signal, onSilence, pollMs = 500 } = options;
+    for (let shown = ''; ; ) {
+      const seen = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
+      const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
+      if (face !== shown) onChange?.(seen);
+      shown = face;
+      if (isTerminal(seen.status)) return seen;
       await delay(pollMs, signal);
-    }
-  }
-
-  /** The present state, or why the API cannot give it now. */
-  async #look(id: string, signal: AbortSignal | undefined): Promise<Withdrawal | SluiceError> {
-    try {
-      return await this.get(id, signal === undefined ? {} : { signal });
-    } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return error;
-      throw error;
     }
   }
 }

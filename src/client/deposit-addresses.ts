@@ -1,5 +1,6 @@
 import type { DepositAddressState } from '../domain/deposit.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
 
 export type { DepositAddressState };
 
@@ -9,12 +10,13 @@ export interface Warning {
   readonly message: string;
 }
 
-/** A wallet that we watch for deposits. Slots are decimal strings, times ISO-8601. */
+/** A wallet that is watched for deposits. Slots are decimal strings, times ISO-8601. */
 export interface DepositAddress {
   readonly address: string;
-  /** Of its key, where the keys are. */
+  /** Derivation path of its key, for the place where the keys are. */
   readonly path: string;
   readonly state: DepositAddressState;
+  /** Your id of the user whose it is; null until it is assigned. */
   readonly userRef: string | null;
   /** The slot from which it was audited before it could be given out; null where it was new when it was imported. */
   readonly since: string | null;
@@ -31,9 +33,14 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
-/** How a manifest is taken in; see {@link DepositAddressCalls.import}. */
-export interface ImportOptions {
+/** How a manifest is taken in. */
+export interface ImportOptions extends CallOptions {
+  /** The addresses may have been paid from this slot on, a decimal string: they are audited from there, and given out after that. */
   readonly since?: string;
+  /**
+   * The new ones are watched, and given to nobody before {@link DepositAddressCalls.release}: for those that users were given in a
+   * newer record than the one that was restored. @default false
+   */
   readonly keptBack?: boolean;
 }
 
@@ -79,44 +86,46 @@ export class DepositAddressCalls {
    * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
    * where the record was restored and may have forgotten whose an address is.
    */
-  assign(userRef: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } });
+  assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
-  async get(address: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` });
+  async get(address: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` }, options);
   }
 
   /** @throws SluiceError `NotFound` (404) where the user has none yet. */
-  ofUser(userRef: string): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` });
+  ofUser(userRef: string, options?: CallOptions): Promise<DepositAddress> {
+    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` }, options);
   }
 
   /**
-   * Takes the addresses of a manifest into the pool; the same again changes nothing. With `since`, a slot, they may have been paid
-   * before: they are audited from there, and given out after that. With `keptBack` the new ones are watched, and given to nobody: for
-   * those that users were given in a newer record than the one that was restored.
+   * Takes the addresses of a manifest into the pool; the same again changes nothing.
    *
    * @throws SluiceError `ManifestRejected` (422), which names the field.
    */
-  import(manifest: AddressManifest, options: ImportOptions = {}): Promise<AddressImport> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body: { manifest, ...options } });
+  import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
+    const body = { manifest, ...how };
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body }, { signal });
   }
 
   /**
    * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
    * one after the backup: else two users get the same.
    */
-  release(why: string): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } });
+  release(why: string, options?: CallOptions): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */
-  async tokenAccount(address: string, mint: string): Promise<TokenAccount> {
-    return this.#transport.call({
-      method: 'GET',
-      path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
-    });
+  async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
+    return this.#transport.call(
+      {
+        method: 'GET',
+        path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
+      },
+      options,
+    );
   }
 }

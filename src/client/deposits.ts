@@ -1,6 +1,6 @@
 import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
-import { SluiceError } from './errors.ts';
-import { delay, queryOf, type Transport } from './transport.ts';
+import { pathPart, queryOf, type Transport } from './transport.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 export type { DepositState, NotCreditedReason };
 
@@ -16,22 +16,26 @@ export interface Deposit {
   /** The wallet for SOL, else its token account. */
   readonly account: string;
   readonly wallet: string;
-  /** Whose wallet it is; null where nobody has it. */
+  /** Whose wallet it was when this arrived; null where it was nobody's then: such a deposit may be final, and is no user's to have. */
   readonly userRef: string | null;
   /** `SOL`, or the address of a mint. */
   readonly asset: string;
   /** Base units that arrived. */
   readonly amount: string;
   readonly state: DepositState;
-  /** Why it is not credited; null in every other state. */
+  /** Why it is not credited, or, while it is pending, will not be by one node's word; null where it is, or was, to be credited. */
   readonly reason: NotCreditedReason | null;
   /** Page of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
-/** A deposit came into a state. The sequence counts all events in the order in which they became visible, without a gap. */
+/**
+ * A deposit came into a state. The sequence counts all events in the order in which they became visible, from 1 on; it has a gap where
+ * a filter leaves some out, and where the record was restored.
+ */
 export interface DepositEvent {
   readonly sequence: string;
+  /** The state that it came into: that of `deposit`. */
   readonly kind: DepositState;
   readonly at: string;
   /** As it was then. */
@@ -55,20 +59,17 @@ export interface DepositPage {
   readonly nextCursor: string | null;
 }
 
-export interface FollowOptions extends DepositFilter {
+/** Where {@link DepositCalls.events} begins, what it lets through, and how it waits. */
+export interface FollowOptions extends DepositFilter, PollOptions {
   /** The sequence of the last event that was handled. @default '0', from the first */
   readonly after?: string;
   /** False: ends where there are no more events now. @default true */
   readonly follow?: boolean;
-  readonly signal?: AbortSignal;
-  /** Called when the API falls silent, once until it has answered again; the feed goes on. */
-  readonly onSilence?: (error: SluiceError) => void;
-  /** Time between two looks at the end of the feed. @default 1_000 */
-  readonly pollMs?: number;
 }
 
 interface Feed {
   readonly events: readonly DepositEvent[];
+  /** How far the API looked; the `after` of the call where nothing follows, and only there. */
   readonly next: string;
 }
 
@@ -87,36 +88,42 @@ export class DepositCalls {
    * Store the sequence of the last event in the transaction that books it, and go on from there.
    *
    * @throws SluiceError for answers that no waiting can change; the reason of `signal`.
+   *
+   * @example
+   * for await (const { sequence, kind, deposit } of sluice.deposits.events({ after: lastSequence })) {
+   *   await yourDatabase.transaction(async (tx) => {
+   *     if (kind === 'final' && deposit.userRef !== null)
+   *       await tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id
+   *     else if (kind === 'final') await tx.askWhose(deposit); // it came before the address was anybody's
+   *     await tx.rememberSequence(sequence);
+   *   });
+   * }
    */
   async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
     const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;
-    let next = after;
-    let silent = false;
-    for (;;) {
-      const feed = await this.#look({ ...filter, after: next }, signal);
-      if (feed instanceof SluiceError) {
-        if (!follow) throw feed;
-        if (!silent) onSilence?.(feed);
-        silent = true;
-      } else {
-        silent = false;
-        yield* feed.events;
-        next = feed.next;
-        if (feed.events.length > 0) continue;
-        if (!follow) return;
-      }
+    for (let next = after; ; ) {
+      const ask = () => this.#feed({ ...filter, after: next }, signal);
+      const feed = await (follow ? untilAnswered(ask, { signal, onSilence, pollMs }) : ask());
+      yield* feed.events;
+      const isAtEnd = feed.next === next;
+      next = feed.next;
+      if (!isAtEnd) continue;
+      if (!follow) return;
       await delay(pollMs, signal);
     }
   }
 
   /** All deposits that match as they are now, newest first; pages are fetched as they are read. */
-  async *list(filter: DepositFilter = {}): AsyncGenerator<Deposit, void, undefined> {
+  async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
     let cursor: string | null = null;
     do {
-      const page: DepositPage = await this.#transport.call({
-        method: 'GET',
-        path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
-      });
+      const page: DepositPage = await this.#transport.call(
+        {
+          method: 'GET',
+          path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
+        },
+        options,
+      );
       yield* page.deposits;
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -127,22 +134,19 @@ export class DepositCalls {
    *
    * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
    */
-  reject(id: string, why: string): Promise<Deposit> {
-    const path = `/v1/deposits/${encodeURIComponent(id)}/reject`;
-    return this.#transport.call({ method: 'POST', path, body: { why } });
+  async reject(id: string, why: string, options?: CallOptions): Promise<Deposit> {
+    return this.#transport.call(
+      {
+        method: 'POST',
+        path: `/v1/deposits/${pathPart(id)}/reject`,
+        body: { why },
+      },
+      options,
+    );
   }
 
-  /** What follows, or why the API cannot tell now. */
-  async #look(
-    query: Readonly<Record<string, string>>,
-    signal: AbortSignal | undefined,
-  ): Promise<Feed | SluiceError> {
-    try {
-      const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
-      return await this.#transport.call({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) });
-    } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return error;
-      throw error;
-    }
+  #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Feed> {
+    const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
   }
 }

@@ -1,18 +1,24 @@
+import type { ProblemCode } from '../domain/errors.ts';
 import type { Problem } from './types.ts';
 
 /** HTTP answers after which the same call may succeed; every call of this API is idempotent, so asking again is safe. */
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
+/**
+ * The codes of the API, and the client's own: `Unreachable` where no answer came, `BadAnswer` for one that is none of this API,
+ * `WebhookRefused` of {@link verifyWebhook}. A newer API may have codes that are not among these: `status` says enough of them.
+ */
+export type SluiceErrorCode = ProblemCode | 'Unreachable' | 'BadAnswer' | 'WebhookRefused';
+
 /** A call that the API refused or that did not reach it. `status` is 0 where no HTTP answer came. */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError';
-  /** `TermsConflict`, `NotFound`, ...: the codes of the API; `Unreachable` and `BadAnswer` are the client's own. */
-  readonly code: string;
+  readonly code: SluiceErrorCode;
   readonly status: number;
   readonly problem: Problem | null;
 
   constructor(
-    code: string,
+    code: SluiceErrorCode,
     status: number,
     message: string,
     problem: Problem | null = null,
@@ -41,7 +47,7 @@ export async function errorOf(response: Response): Promise<SluiceError> {
       `HTTP ${response.status} without a problem document`,
     );
   }
-  return new SluiceError(problem.code, response.status, problem.detail, problem);
+  return new SluiceError(problem.code as SluiceErrorCode, response.status, problem.detail, problem);
 }
 
 function parseProblem(text: string): Problem | null {

@@ -1,5 +1,6 @@
 import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 import type { Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
@@ -14,23 +15,23 @@ export class ScanCalls {
     this.#transport = transport;
   }
 
-  status(): Promise<ScanOverview> {
-    return this.#transport.call({ method: 'GET', path: '/v1/scan' });
+  status(options?: CallOptions): Promise<ScanOverview> {
+    return this.#transport.call({ method: 'GET', path: '/v1/scan' }, options);
   }
 
   /** No block is committed until {@link resume}, also where no worker or no Temporal answers. Who, why and since when stay on record. */
-  pause(why: string): Promise<ScanOverview> {
-    return this.#order('pause', { why });
+  pause(why: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('pause', { why }, options);
   }
 
   /** Ends the pause, where there is one. */
-  resume(why: string): Promise<ScanOverview> {
-    return this.#order('resume', { why });
+  resume(why: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('resume', { why }, options);
   }
 
   /** Reads committed blocks again: what was missed is added, nothing is taken back. @throws SluiceError `InvalidRequest` (400) */
-  rescan(range: ScanRange, why: string): Promise<ScanOverview> {
-    return this.#order('rescan', { ...range, why });
+  rescan(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('rescan', { ...range, why }, options);
   }
 
   /**
@@ -38,11 +39,15 @@ export class ScanCalls {
    *
    * @throws SluiceError `NotFound` (404) where exactly this gap is not open.
    */
-  closeGap(range: ScanRange, why: string): Promise<ScanOverview> {
-    return this.#order('close-gap', { ...range, why });
+  closeGap(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('close-gap', { ...range, why }, options);
   }
 
-  #order(order: string, body: Readonly<Record<string, string>>): Promise<ScanOverview> {
-    return this.#transport.call({ method: 'POST', path: `/v1/scan/${order}`, body });
+  #order(
+    order: string,
+    body: Readonly<Record<string, string>>,
+    options?: CallOptions,
+  ): Promise<ScanOverview> {
+    return this.#transport.call({ method: 'POST', path: `/v1/scan/${order}`, body }, options);
   }
 }

@@ -1,6 +1,8 @@
 import { errorOf, SluiceError } from './errors.ts';
+import { type CallOptions, delay } from './waiting.ts';
 
-export interface TransportOptions {
+/** Where the API is, and how it is called. */
+export interface SluiceClientOptions {
   /** Root of the API, as `http://127.0.0.1:3402`. */
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -19,7 +21,6 @@ export interface Call {
   /** Path and query from the root of the API. */
   readonly path: string;
   readonly body?: unknown;
-  readonly signal?: AbortSignal;
 }
 
 const FIRST_DELAY_MS = 200;
@@ -27,9 +28,9 @@ const LONGEST_DELAY_MS = 5_000;
 
 /** Sends calls with key and deadline, and repeats the ones that a later try can heal; all calls of the API are idempotent. */
 export class Transport {
-  readonly #options: TransportOptions;
+  readonly #options: SluiceClientOptions;
 
-  constructor(options: TransportOptions) {
+  constructor(options: SluiceClientOptions) {
     this.#options = options;
   }
 
@@ -38,22 +39,22 @@ export class Transport {
    *
    * @throws SluiceError for every other answer, and for none; the reason of `signal` when it was aborted.
    */
-  async call<T>(call: Call): Promise<T> {
+  async call<T>(call: Call, { signal }: CallOptions = {}): Promise<T> {
     const retries = this.#options.retries ?? 4;
     for (let failures = 0; ; failures += 1) {
-      const outcome = await this.#try<T>(call);
+      const outcome = await this.#try<T>(call, signal);
       if (outcome.ok) return outcome.value;
-      call.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       if (!outcome.error.retryable || failures >= retries) throw outcome.error;
       if (failures === 0) this.#options.onRetry?.(outcome.error);
-      await delay(outcome.retryAfterMs ?? backoff(failures), call.signal);
+      await delay(outcome.retryAfterMs ?? backoff(failures), signal);
     }
   }
 
-  async #try<T>(call: Call): Promise<Outcome<T>> {
+  async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<Outcome<T>> {
     let response: Response;
     try {
-      response = await this.#send(call);
+      response = await this.#send(call, signal);
     } catch (cause) {
       return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
     }
@@ -66,7 +67,7 @@ export class Transport {
     }
   }
 
-  #send(call: Call): Promise<Response> {
+  #send(call: Call, signal: AbortSignal | undefined): Promise<Response> {
     const { baseUrl, apiKey, timeoutMs = 30_000 } = this.#options;
     const deadline = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
@@ -75,7 +76,7 @@ export class Transport {
     return send(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
       method: call.method,
       headers,
-      signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });
   }
@@ -99,22 +100,6 @@ export function queryOf(values: Readonly<Record<string, string | number | null |
     if (value !== undefined && value !== null) query.set(name, String(value));
   }
   return query.size === 0 ? '' : `?${query.toString()}`;
-}
-
-/** Resolves after `ms`, or rejects with the reason of `signal`. */
-export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
 
 function unreachable(baseUrl: string, cause: unknown): SluiceError {

@@ -1,5 +1,6 @@
 import type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
-import type { Transport } from './transport.ts';
+import { pathPart, queryOf, type Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
 
 export type { DeliveryState, WebhookEventType, WebhookTopic };
 
@@ -35,6 +36,7 @@ export interface WebhookDelivery {
   /** Id of the event, the `webhook-id` of each try. */
   readonly event: string;
   readonly type: WebhookEventType;
+  /** What it happened to, as `withdrawal/<id>`. */
   readonly entity: string;
   readonly state: DeliveryState;
   /** Tries that were counted. */
@@ -44,8 +46,10 @@ export interface WebhookDelivery {
   readonly settledAt: string | null;
 }
 
+/** One page of deliveries, newest first. */
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
+  /** Pass it as `cursor` for the next page; null on the last one. */
   readonly nextCursor: string | null;
 }
 
@@ -58,59 +62,66 @@ export class WebhookCalls {
   }
 
   /** Adds an endpoint, or gives the one of that URL these events; only a new one comes with its secret. */
-  put(url: string, events: readonly WebhookTopic[]): Promise<WebhookWithSecret> {
-    return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } });
+  put(url: string, events: readonly WebhookTopic[], options?: CallOptions): Promise<WebhookWithSecret> {
+    return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } }, options);
   }
 
-  async list(): Promise<readonly WebhookStanding[]> {
-    const path = '/v1/webhooks';
-    const answer = await this.#transport.call<{ webhooks: readonly WebhookStanding[] }>({
-      method: 'GET',
-      path,
-    });
+  async list(options?: CallOptions): Promise<readonly WebhookStanding[]> {
+    const answer = await this.#transport.call<{ webhooks: readonly WebhookStanding[] }>(
+      {
+        method: 'GET',
+        path: '/v1/webhooks',
+      },
+      options,
+    );
     return answer.webhooks;
   }
 
   /** Deletes it with all that it was not told; answers what it was. */
-  remove(id: string): Promise<Webhook> {
-    return this.#transport.call({ method: 'DELETE', path: pathOf(id) });
+  async remove(id: string, options?: CallOptions): Promise<Webhook> {
+    return this.#transport.call({ method: 'DELETE', path: pathOf(id) }, options);
   }
 
   /** A new secret; the one before signs along for `keepPreviousHours` (0-168). @default 24 */
-  rotate(id: string, keepPreviousHours = 24): Promise<WebhookWithSecret> {
-    return this.#transport.call({
-      method: 'POST',
-      path: `${pathOf(id)}/rotate`,
-      body: { keepPreviousHours },
-    });
+  async rotate(id: string, keepPreviousHours = 24, options?: CallOptions): Promise<WebhookWithSecret> {
+    return this.#transport.call(
+      {
+        method: 'POST',
+        path: `${pathOf(id)}/rotate`,
+        body: { keepPreviousHours },
+      },
+      options,
+    );
   }
 
   /** Tells it again, from now on. */
-  enable(id: string): Promise<Webhook> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/enable` });
+  async enable(id: string, options?: CallOptions): Promise<Webhook> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/enable` }, options);
   }
 
   /** One page, newest first; dead letters are those in state `dead`. */
-  deliveries(
+  async deliveries(
     id: string,
     filter: { readonly state?: DeliveryState; readonly cursor?: string; readonly limit?: number } = {},
+    options?: CallOptions,
   ): Promise<WebhookDeliveryPage> {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(filter))
-      if (value !== undefined) query.set(name, String(value));
-    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/deliveries?${query.toString()}` });
+    const path = `${pathOf(id)}/deliveries${queryOf(filter)}`;
+    return this.#transport.call({ method: 'GET', path }, options);
   }
 
   /** Has its dead letters tried again, or one event of them. */
-  replay(id: string, event?: string): Promise<{ readonly replayed: number }> {
-    return this.#transport.call({
-      method: 'POST',
-      path: `${pathOf(id)}/replay`,
-      body: event === undefined ? {} : { event },
-    });
+  async replay(id: string, event?: string, options?: CallOptions): Promise<{ readonly replayed: number }> {
+    return this.#transport.call(
+      {
+        method: 'POST',
+        path: `${pathOf(id)}/replay`,
+        body: event === undefined ? {} : { event },
+      },
+      options,
+    );
   }
 }
 
 function pathOf(id: string): string {
-  return `/v1/webhooks/${encodeURIComponent(id)}`;
+  return `/v1/webhooks/${pathPart(id)}`;
 }

@@ -1,8 +1,12 @@
-const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const BASE = BigInt(ALPHABET.length);
+/** The digits of base58, in the order of their values. */
+export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const BASE = BigInt(BASE58_DIGITS.length);
 const ADDRESS_BYTES = 32;
-/** 32 bytes take 32 to 44 characters of base58, and some such texts are of other lengths: see {@link isAddress}. The bound keeps its reading short. */
-export const ADDRESS_TEXT = new RegExp(`^[${ALPHABET}]{${ADDRESS_BYTES},44}$`);
+/**
+ * 32 bytes take 32 to 44 characters of base58, and some such texts are of other lengths: see {@link isAddress}. The bound keeps its
+ * reading short.
+ */
+export const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
 /** True for base58 text of exactly 32 bytes. Whether anybody can hold its key is another question: `solana/addresses.ts`. */
 export function isAddress(text: string): boolean {
@@ -10,7 +14,7 @@ export function isAddress(text: string): boolean {
   const digits = text.replace(/^1*/, '');
   const zeroBytes = text.length - digits.length;
   let value = 0n;
-  for (const digit of digits) value = value * BASE + BigInt(ALPHABET.indexOf(digit));
+  for (const digit of digits) value = value * BASE + BigInt(BASE58_DIGITS.indexOf(digit));
   return zeroBytes + byteLength(value) === ADDRESS_BYTES;
 }
 

@@ -59,7 +59,10 @@ export interface AgreedBlock {
   readonly agreeingNodes: readonly string[];
 }
 
-/** Finalized blocks from `first` to `last`, each linked to its parent by slot, hash and height. Null where the chain of links is not complete. */
+/**
+ * Finalized blocks from `first` to `last`, each linked to its parent by slot, hash and height. Null where the chain of links is not
+ * complete.
+ */
 export interface Coverage {
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;

@@ -1,6 +1,6 @@
 import type { Alarm } from './alerts.ts';
 import type { BlockHeader, Movement } from './deposit.ts';
-import { finalizedKey } from './deposit-key.ts';
+import { depositKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
 
 /**
@@ -85,7 +85,7 @@ export function differencesBetween(
 ): readonly AuditDifference[] {
   const shown = amountsOf(chain);
   const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
-  const all = new Map([...recordBefore, ...chain].map((one) => [finalizedKey(one), one]));
+  const all = new Map([...recordBefore, ...chain].map((one) => [depositKey(one), one]));
   return [...all].flatMap(([key, { signature, slot, account, asset }]) => {
     const [onChain, onRecord] = [shown.get(key) ?? null, before.get(key) ?? null];
     if (onChain === onRecord) return [];
@@ -96,7 +96,7 @@ export function differencesBetween(
 }
 
 function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
-  return new Map(arrivals.map((one) => [finalizedKey(one), one.amount]));
+  return new Map(arrivals.map((one) => [depositKey(one), one.amount]));
 }
 
 /** What people are told of a difference. */

@@ -1,24 +1,14 @@
 import type { BlockHeader, Movement } from './deposit.ts';
 
-type Arrived = Pick<Movement, 'signature' | 'account' | 'asset'>;
-
-/** The name of a finalized deposit. A finalized slot has one block, so that the slot names it even where its hash is not known. */
-export function finalizedKey({
+/**
+ * The name of a deposit, for ever: one row and one public id in every copy of the record. A slot has one finalized block, so that it
+ * names the deposit whichever block of that slot announced it, and where nobody has the block any more.
+ */
+export function depositKey({
   signature,
   slot,
   account,
   asset,
-}: Arrived & Pick<BlockHeader, 'slot'>): string {
+}: Pick<Movement, 'signature' | 'account' | 'asset'> & Pick<BlockHeader, 'slot'>): string {
   return `${signature}/${slot}/${account}/${asset}`;
-}
-
-/**
- * The name of an announced deposit: forks may show one transaction in several blocks of a slot, and one node may show a block at a slot
- * that is not its own.
- */
-export function announcedKey({
-  blockhash,
-  ...arrived
-}: Parameters<typeof finalizedKey>[0] & { readonly blockhash: BlockHeader['blockhash'] | null }): string {
-  return `${finalizedKey(arrived)}/${blockhash}`;
 }

@@ -1,42 +1,55 @@
 /** Why we look for a wallet: a user pays to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
 export type WatchKind = 'deposit' | 'hot';
 
-/**
- * Where a deposit is. `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes; `final`: book it; `dropped`:
- * was pending on a fork that is gone, or by the word of one node that a quorum denies; `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}. A pending
- * one may have a reason already, which is one node's word: it ends by that of a quorum.
- */
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
 
+/**
+ * Where a deposit is.
+ *
+ * - `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes. It may have a {@link NotCreditedReason} already,
+ *   which is one node's word: it ends by that of a quorum.
+ * - `final`: arrived for good. Book it where it has a user: it has none where the address was nobody's when it came, or a restored record
+ *   lost whose that was.
+ * - `dropped`: was pending on a fork that is gone, or by the word of one node that a quorum denies; it is pending again should its slot
+ *   be found to hold it.
+ * - `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}.
+ */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
-/**
- * Where a deposit address is. `auditing`: watched, and what came before is still looked for; `free` -> `assigned` to one user for
- * ever; `used`: something arrived before it was assigned, so that it is never given out; `doubtful`: was not assigned in a record
- * that was restored, so that a user may have it, until an operator knows that none has.
- */
 export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
 
+/**
+ * Where a deposit address is.
+ *
+ * - `auditing`: watched, and what came before is still looked for; then `free` or `used`.
+ * - `free`: may be given out.
+ * - `assigned`: one user's for ever.
+ * - `used`: something arrived before it was assigned, so that it is never given out.
+ * - `doubtful`: nobody had it in a record that was restored, so that a user may have it: kept back until an operator says that none has.
+ */
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
-/** Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits". */
 export const NOT_CREDITED_REASONS = [
-  /** The token account had another owner before the transaction. */
   'owner_changed',
-  /** The token account is not the associated one of the wallet under the mint's own program. */
   'not_associated_account',
-  /** The mint is not among the assets. */
   'unknown_mint',
-  /** The asset takes no deposits now. */
   'deposits_off',
-  /** Less than the least deposit of the asset. */
   'below_minimum',
-  /** We moved it ourselves: an attempt of ours, or a wallet of ours signed and lost that asset. */
   'internal',
-  /** It came to a wallet that we pay from, not to a user's. */
   'hot_wallet',
 ] as const;
 
+/**
+ * Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits".
+ *
+ * - `owner_changed`: the token account had another owner before the transaction.
+ * - `not_associated_account`: the token account is not the associated one of the wallet under the mint's own program.
+ * - `unknown_mint`: the mint is not among the assets.
+ * - `deposits_off`: the asset takes no deposits now.
+ * - `below_minimum`: less than the least deposit of the asset.
+ * - `internal`: we moved it ourselves: an attempt of ours, or a wallet of ours signed and lost that asset.
+ * - `hot_wallet`: it came to a wallet that we pay from, not to a user's.
+ */
 export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
 
 /** A finalized block without its transactions. `time` is Unix seconds, null where the node does not know it. */
@@ -57,7 +70,7 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/** What a token account held, in base units. `owner` and `program` are null where an early ledger does not tell them. */
+/** What a token account held, in base units. `program` is null where an early ledger does not tell it, `owner` in a failed transaction only. */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;
@@ -101,7 +114,7 @@ export interface Movement {
   readonly amount: bigint;
 }
 
-/** What arrived; `reason` is null where it is to be credited. Key: (signature, blockhash, account, asset). */
+/** What arrived; `reason` is null where it is to be credited. Key: (signature, slot, account, asset), see `depositKey`. */
 export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }

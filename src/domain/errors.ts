@@ -71,6 +71,9 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
+/** Every code that an answer of the HTTP API may have: `Internal` is a failure that has none of its own. */
+export type ProblemCode = ErrorCode | 'Internal';
+
 /** The codes that a retry of the same call can never turn into success. */
 export const NON_RETRYABLE_CODES: readonly string[] = Object.entries(ERROR_KINDS)
   .filter(([, kind]) => !kind.retryable)

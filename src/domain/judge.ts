@@ -52,7 +52,8 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
 }
 
 /**
- * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone, never on time.
+ * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone,
+ * never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
  * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these

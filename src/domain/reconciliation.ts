@@ -75,9 +75,10 @@ export interface View {
 }
 
 /**
- * The newest of the views that a quorum of nodes gives alike, null where too few agree: one view for each node. Nodes stand at different
- * slots, at which a wallet holds different amounts; by how much these differ from the record is the same at each, as long as the record
- * lacks what it lacks. So fewer liars than a quorum never have a difference hidden, nor one told that is none.
+ * The newest of the views on which a quorum agrees, null where none does. `views` has one for each node.
+ *
+ * Nodes stand at different slots, where a wallet holds different amounts. What they agree on is how far these are from the record, which
+ * is the same at every slot. A minority of lying nodes can neither hide a difference nor invent one.
  */
 export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V | null {
   const alike = new Map<string, V[]>();

@@ -17,7 +17,7 @@ export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | 
   | Halt
 );
 
-/** Since when it stands still, which one who looks again has been told before; null where it goes on. A pause knows it by itself. */
+/** When the scan stopped. `before`: when an earlier look first saw it stopped; null if it runs. A pause has its own time. */
 export function standsSince(stand: Stand, before: Date | null, now: Date): Date | null {
   if (!('why' in stand)) return null;
   return stand.state === 'paused' ? stand.since : (before ?? now);
@@ -50,7 +50,10 @@ export function positionOf(
   };
 }
 
-/** True where a run has heard of no worker for so long that what it heard says nothing of now. One that catches up hears only of whole ranges. */
+/**
+ * True where a run has heard of no worker for so long that what it heard says nothing of now. One that catches up hears only of whole
+ * ranges.
+ */
 export function isOutdated({ state, at }: ScanStatus, now: Date): boolean {
   return state !== 'catch-up' && at !== null && now.getTime() - Date.parse(at) > OUTDATED_MS;
 }

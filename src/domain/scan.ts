@@ -1,12 +1,12 @@
 import type { Word } from './word.ts';
 
-/** The states in which the scan goes on: it begins, reads blocks as they come, or many at once. */
+/** The states in which the scan goes on. */
 export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
 
-/** It stands still until nodes (`waiting`) or people (`stopped`) help it on. */
+/** It stands still until nodes or people help it on. */
 export const STANDING_STILL = ['waiting', 'stopped'] as const;
 
-/** Nobody tells: no worker answers for it (`silent`), or it has not been started (`absent`). */
+/** No status is known. */
 export const UNTOLD = ['silent', 'absent'] as const;
 
 /** Slots as decimal strings, both ends included. */
@@ -77,29 +77,23 @@ interface Standstill {
 /**
  * How the scan stands, by its `state`. PostgreSQL is the record of the cursor, of pauses and of gaps; what a worker tells of the rest
  * may be some seconds older.
+ *
+ * - `starting`, `tail`, `catch-up`: it goes on: it begins, reads blocks as they come, or many at once from far behind.
+ * - `waiting`: it stands still until nodes help it on; `stopped`: until people do.
+ * - `paused`: somebody said so, and somebody must say when it goes on.
+ * - `gap`: the chain says that the slots of `gap` hold blocks, and no node shows them.
+ * - `silent`: no worker answers for it; `absent`: it has not been started.
  */
 export type ScanStatus = ScanPosition &
   (
     | { readonly state: (typeof GOING_ON)[number] }
     | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
-    /** Somebody said so, and somebody must say when it goes on. */
     | ({ readonly state: 'paused'; readonly who: string } & Standstill)
-    /** The chain says that these slots hold blocks, and no node shows them. */
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
     | { readonly state: (typeof UNTOLD)[number] }
   );
 
-const STATES: readonly unknown[] = [...GOING_ON, ...STANDING_STILL, ...UNTOLD, 'paused', 'gap'];
-
-/** Whether a report says how the scan stands: a signal may carry anything. */
-export function isScanStatus(report: unknown): report is ScanStatus {
-  if (typeof report !== 'object' || report === null || !('state' in report)) return false;
-  const since = 'since' in report ? report.since : null;
-  const isTime = typeof since === 'string' && !Number.isNaN(Date.parse(since));
-  return STATES.includes(report.state) && (since === null || isTime);
-}
-
-/** Since when it stands still, ISO-8601; null where it goes on, or nobody tells. */
+/** Since when it stands still, ISO-8601; null where it goes on, or no status is known. */
 export function sinceOf(status: ScanStatus): string | null {
   return 'since' in status ? status.since : null;
 }

@@ -1,6 +1,5 @@
 import type { WithdrawalStatus } from './withdrawal.ts';
 
-/** Everything that is told. Words are public: never rename or reuse one. */
 export const WEBHOOK_EVENTS = [
   'deposit.pending',
   'deposit.final',
@@ -19,16 +18,20 @@ export const WEBHOOK_EVENTS = [
   'alert.closed',
 ] as const;
 
+/**
+ * Everything that is told. `deposit.` and `withdrawal.` are followed by the state that it has come to, `alert.` by whether it was raised
+ * or closed. Words are public: never rename or reuse one.
+ */
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
-/** What an endpoint may ask for: one event, all of a family, or everything. */
 export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;
 
+/** What an endpoint may ask for: one event (`deposit.final`), all of a family (`deposit.*`), or everything (`*`). */
 export type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
 
-/** Where the delivery of an event to an endpoint is; `dead` is tried no more until it is replayed. */
 export const DELIVERY_STATES = ['waiting', 'delivered', 'dead'] as const;
 
+/** Where the delivery of an event to an endpoint is; `dead` is tried no more until it is replayed. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** How long an event is tried, so that it can enter a history. */

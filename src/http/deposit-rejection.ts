@@ -12,10 +12,12 @@ export interface RejectionDeps {
 }
 
 /**
- * The deposit of that public id, dropped: by now, or before by the same call. Throws NotFound where none waits, NotRejectable where
- * no quorum of nodes denies it at this moment, Unavailable or NoHealthyNode where they cannot be asked.
+ * Drops the deposit of that public id where a quorum of nodes denies it at this moment; once more changes nothing.
+ *
+ * Returns the deposit, dropped. Throws NotFound where none waits, NotRejectable where no quorum denies it, Unavailable or NoHealthyNode
+ * where they cannot be asked.
  */
-export async function rejected(
+export async function rejectDeposit(
   { ledger, chain = noChain }: RejectionDeps,
   id: string,
   word: Pick<Rejection, 'who' | 'why'>,

@@ -6,8 +6,18 @@ import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 import type { DepositEvent as EventRow } from '../ledger/deposit-feed.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import { publicDeposit } from '../ledger/news.ts';
-import { type RejectionDeps, rejected } from './deposit-rejection.ts';
-import { addressParam, pageQuery, position, problems, time, u64, userRef, why } from './schemas.ts';
+import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
+import {
+  addressParam,
+  assetParam,
+  pageQuery,
+  position,
+  problems,
+  time,
+  u64,
+  userRef,
+  why,
+} from './schemas.ts';
 
 export interface DepositDeps extends RejectionDeps {
   readonly explorer: ExplorerSettings;
@@ -42,7 +52,10 @@ const EventBody = z
 const FeedBody = z
   .object({
     events: z.array(EventBody).readonly(),
-    next: u64.meta({ description: 'Pass it as `after` for what follows' }),
+    next: u64.meta({
+      description:
+        'Pass it as `after` for what follows: all up to it was looked at. Nothing follows by now where it is the `after` of this call, and only there',
+    }),
   })
   .meta({ id: 'DepositFeed' });
 
@@ -50,13 +63,19 @@ const PageBody = z
   .object({ deposits: z.array(DepositBody).readonly(), nextCursor: z.string().nullable() })
   .meta({ id: 'DepositPage' }) satisfies z.ZodType<DepositPage>;
 
+const depositIdParam = z
+  .string()
+  .regex(/^dep_[0-9a-f]{32}$/, 'must be the id of a deposit: dep_ and 32 hexadecimal digits');
+
 const DepositQuery = z
   .strictObject({
-    after: position.optional().meta({ description: 'Sequence of the last event that you have; 0 for all' }),
+    after: position.optional().meta({
+      description: '`next` of the look before, or the sequence of the last event that you have; 0 for all',
+    }),
     address: addressParam.optional().meta({ description: 'The wallet' }),
     userRef: userRef.optional(),
-    state: State.optional(),
-    asset: z.string().max(64).optional(),
+    state: State.optional().meta({ description: 'With `after`: the state that the event tells of' }),
+    asset: assetParam.optional().meta({ description: '`SOL`, or the address of a mint' }),
     ...pageQuery,
   })
   .refine(({ after, cursor }) => after === undefined || cursor === undefined, {
@@ -79,12 +98,12 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
         summary: 'Drop a deposit that a quorum of nodes denies',
         description:
           'Only one that is final on chain by the word of one node, and still pending. The nodes are asked now: 409 `NotRejectable` where no quorum of them denies it. Repeated, it answers the same.',
-        params: z.object({ id: z.string().max(64) }),
+        params: z.object({ id: depositIdParam }),
         body: z.strictObject({ why }),
         response: { 200: DepositBody, ...problems },
       },
       handler: async ({ caller: who, params: { id }, body }) =>
-        presentDeposit(await rejected(deps, id, { who, why: body.why }), explorer),
+        presentDeposit(await rejectDeposit(deps, id, { who, why: body.why }), explorer),
     });
     app.route({
       method: 'GET',
@@ -93,7 +112,7 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
         tags: ['deposits'],
         summary: 'What users have paid',
         description:
-          'With `after`: events, oldest first, by a sequence without gaps: no event ever appears below one that you have seen. Without: deposits as they are now, newest first.',
+          'With `after`: events, oldest first, by a sequence without gaps: no event ever appears below one that you have seen. One call looks at so many events at most, so that a filter may let none of them through: go on with `next`. Without: deposits as they are now, newest first.',
         querystring: DepositQuery,
         response: { 200: z.union([FeedBody, PageBody]), ...problems },
       },
@@ -103,9 +122,8 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
           return { deposits: rows.map((row) => presentDeposit(row, explorer)), nextCursor };
         }
         const { limit, cursor: _cursor, ...filter } = query;
-        const events = await ledger.depositFeed.events(after, limit, filter);
-        const next = (events.at(-1)?.sequence ?? after).toString();
-        return { events: events.map((event) => presentEvent(event, explorer)), next };
+        const { events, next } = await ledger.depositFeed.events(after, limit, filter);
+        return { events: events.map((event) => presentEvent(event, explorer)), next: next.toString() };
       },
     });
   };

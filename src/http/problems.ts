@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { DomainError, ERROR_KINDS } from '../domain/errors.ts';
+import { DomainError, ERROR_KINDS, type ProblemCode } from '../domain/errors.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import { temporalFault } from './temporal-faults.ts';
 
@@ -82,7 +82,7 @@ function causeOf({ cause }: Error): string | undefined {
 function send(
   reply: FastifyReply,
   status: number,
-  code: string,
+  code: ProblemCode,
   title: string,
   detail: string,
   context: Readonly<Record<string, unknown>> = {},

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Warning } from '../client/deposit-addresses.ts';
 import type { AttemptEvidence, ShownBlock } from '../client/evidence.ts';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
+import { ADDRESS_TEXT } from '../domain/address.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { CURSOR } from '../ledger/page.ts';
@@ -175,7 +176,7 @@ export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
 /** A slot or sequence that a caller names; PostgreSQL holds 63 bits. */
 export const position = z
   .string()
-  .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number as a decimal string')
+  .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number below 10^18, as a decimal string')
   .transform(BigInt);
 
 /** Why an operator asks for something. */
@@ -188,7 +189,12 @@ export const why = z
   .meta({ description: 'For whoever asks later' });
 
 /** base58 of about 32 bytes; whether we know it is another question. */
-export const addressParam = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
+export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
+
+/** Whether it is among our assets is another question. */
+export const assetParam = z
+  .string()
+  .regex(/^(SOL|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'must be `SOL`, or the base58 address of a mint');
 
 /** Your own name of a user. */
 export const userRef = z
@@ -206,7 +212,11 @@ export const problems = { '4xx': ProblemBody, '5xx': ProblemBody };
 
 /** The part of a query that chooses a page of a list. */
 export const pageQuery = {
-  cursor: z.string().regex(CURSOR).optional().meta({ description: '`nextCursor` of the page before' }),
+  cursor: z
+    .string()
+    .regex(CURSOR, 'must be the `nextCursor` of the page before')
+    .optional()
+    .meta({ description: '`nextCursor` of the page before' }),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 };
 

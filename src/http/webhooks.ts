@@ -6,7 +6,7 @@ import { NOTHING_WAITS } from '../ledger/delivery-standing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FreshSecret, WebhookRow } from '../ledger/webhooks.ts';
 import { faultOfUrl } from '../webhooks/public-address.ts';
-import { ProblemBody } from './schemas.ts';
+import { problems } from './schemas.ts';
 import {
   DeliveriesBody,
   DeliveriesQuery,
@@ -26,7 +26,6 @@ export interface WebhookRouteDeps {
   readonly allowPrivateWebhooks?: boolean;
 }
 
-const problems = { '4xx': ProblemBody, '5xx': ProblemBody };
 const tags = ['webhooks'];
 
 /** `/v1/webhooks`: who is told of events. */

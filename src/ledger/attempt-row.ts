@@ -8,7 +8,7 @@ export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
 /** An attempt in one of these has not ended. */
 export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 
-/** The first first. */
+/** Oldest first. */
 export async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
   return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
 }

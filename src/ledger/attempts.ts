@@ -134,7 +134,7 @@ export class Attempts {
     });
   }
 
-  /** All attempts of a withdrawal, the first first. */
+  /** All attempts of a withdrawal, oldest first. */
   async of(withdrawalId: string): Promise<readonly AttemptRow[]> {
     return attemptsOf(this.#db, withdrawalId);
   }

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Tables } from './database.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
 import { givenRows } from './given-rows.ts';
-import { assertLinked, type Cursor, moveCursor, readCursor } from './scan-cursor.ts';
+import { assertLinked, type LockedCursor, moveCursor, readCursor } from './scan-cursor.ts';
 
 /** A finalized block and what it brought. */
 export interface MatchedBlock {
@@ -21,19 +21,18 @@ export const HEADER = [
   'time',
 ] as const satisfies readonly (keyof BlockHeader)[];
 
-/** Commits blocks after the cursor, which must be locked. Throws IllegalTransition where they are not linked. */
+/** Commits blocks after the cursor; answers where that is then. Throws IllegalTransition where they are not linked. */
 export async function appendBlocks(
   trx: Transaction<Tables>,
-  cursor: Cursor,
+  cursor: LockedCursor,
   blocks: readonly MatchedBlock[],
-): Promise<Cursor> {
+): Promise<LockedCursor> {
   const headers = blocks.map(({ header }) => header);
   assertLinked(cursor, headers);
   await insertHeaders(trx, headers);
   await recordFindings(trx, blocks);
   const { slot, blockhash, height } = headers.at(-1) ?? cursor;
-  await moveCursor(trx, { slot, blockhash, height });
-  return { slot, blockhash, height };
+  return moveCursor(trx, cursor, { slot, blockhash, height });
 }
 
 export async function insertHeaders(
@@ -56,8 +55,8 @@ interface RecordedBlock {
 }
 
 /**
- * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault for one
- * that is not the block at its slot: the headers on record name another, or none.
+ * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault
+ * for one that is not the block at its slot: the headers on record name another, or none.
  */
 export async function namedBlocks(
   trx: Transaction<Tables>,

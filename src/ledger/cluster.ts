@@ -71,9 +71,10 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a record on which nothing was ever asked for, composed, credited, listed or given to a user, with the positions that it had on that chain, so that
-   * the next worker binds it anew, and trusts it after a quarantine: a record that was restored from before its first row looks just like
-   * it. Answers what it was bound to. Throws ClusterInUse where anything was, and in a copy that was written to elsewhere.
+   * Unbinds a record on which nothing was ever asked for, composed, credited, listed or given to a user, with the positions that it had
+   * on that chain, so that the next worker binds it anew, and trusts it after a quarantine: a record that was restored from before its
+   * first row looks just like it. Answers what it was bound to. Throws ClusterInUse where anything was, and in a copy that was written to
+   * elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {

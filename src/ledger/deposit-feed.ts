@@ -5,6 +5,7 @@ import type { Database, Tables } from './database.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
+import type { Locked } from './locked.ts';
 import { depositNews } from './news.ts';
 import { writeEvents } from './outbox.ts';
 
@@ -16,49 +17,83 @@ export interface DepositEvent {
   readonly deposit: DepositRow;
 }
 
+/** A transaction that alone writes deposits; see {@link lockFeed}. */
+export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
+
+/** What a look at the feed found. */
+export interface FeedPage {
+  readonly events: readonly DepositEvent[];
+  /** Everything up to there was looked at, and nothing new ever comes below: go on behind it. It is `after` where nothing follows. */
+  readonly next: bigint;
+}
+
+/** A look at so many takes a fraction of the time that a statement may, whatever the filter. */
+const LOOKED_AT = 100_000n;
+
 /** Everything that became of deposits, in the order in which it was committed. */
 export class DepositFeed {
   readonly #db: Database;
+  readonly #lookedAt: bigint;
 
-  constructor(db: Database) {
+  /** `lookedAt`: how many events one call looks at, at most, for those that its filter lets through. */
+  constructor(db: Database, { lookedAt = LOOKED_AT } = {}) {
     this.#db = db;
+    this.#lookedAt = lookedAt;
   }
 
   /**
-   * The events above `after`, the first first; those alone whose deposit and kind (`state`) the filter lets through. Throws FeedBehind
-   * where no event of that number was ever told by this record, RecordInDoubt while that may be because it was restored.
+   * Of the next events above `after`, the first `limit` whose deposit and kind (`state`) the filter lets through: none, where it lets
+   * none of those through that one call looks at. Throws FeedBehind where no event of that number was ever told by this record,
+   * RecordInDoubt while that may be because it was restored.
    */
-  async events(
-    after: bigint,
-    limit: number,
-    { state, ...which }: DepositFilter = {},
-  ): Promise<readonly DepositEvent[]> {
+  async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
+    const end = await this.#endOfLook(after);
+    if (end === after) return { events: [], next: after };
     let query = filtered(selectDeposits(this.#db), which)
       .innerJoin('depositEvent as event', 'event.depositId', 'deposit.id')
       .select(['event.sequence', 'event.kind', 'event.at'])
       .select(['event.amount as amountThen', 'event.reason as reasonThen'])
-      .where('event.sequence', '>', after);
+      .where('event.sequence', '>', after)
+      .where('event.sequence', '<=', end);
     if (state !== undefined) query = query.where('event.kind', '=', state);
     const rows = await query.orderBy('event.sequence').limit(limit).execute();
-    if (rows.length === 0) await this.#refuseBehind(after);
-    return rows.map(({ sequence, kind, at, amountThen, reasonThen, ...deposit }) => ({
+    const events = rows.map(({ sequence, kind, at, amountThen, reasonThen, ...deposit }) => ({
       sequence,
       kind,
       at,
       deposit: { ...deposit, state: kind, amount: amountThen, reason: reasonThen },
     }));
+    return { events, next: rows[limit - 1]?.sequence ?? end };
   }
 
-  async #refuseBehind(after: bigint): Promise<void> {
-    const { last, doubt } = await this.#db
+  /**
+   * The sequence up to which a look behind `after` goes. It is read before the events: writers count under a lock that they keep to the
+   * end, so that whatever is counted by now is there to be read, and what comes later is counted higher.
+   */
+  async #endOfLook(after: bigint): Promise<bigint> {
+    const { last, doubt, first } = await this.#db
       .selectFrom('depositFeed')
       .select(['lastSequence as last', DOUBT.as('doubt')])
+      .select((feed) =>
+        feed
+          .selectFrom('depositEvent')
+          .select((event) => event.fn.min('sequence').as('first'))
+          .where('sequence', '>', after)
+          .as('first'),
+      )
       .executeTakeFirstOrThrow();
-    if (after <= last) return;
-    const message = `after: the newest event is ${last}, so that ${after} was told by a newer record than this`;
-    const context = { field: 'after', last: last.toString() };
-    throw new DomainError(doubt === null ? 'FeedBehind' : 'RecordInDoubt', message, context);
+    if (after > last) throw behind(after, last, doubt !== null);
+    if (first === null) return after;
+    // Where a record was restored, sequences leap; between two leaps none is left out.
+    const end = first + this.#lookedAt - 1n;
+    return end < last ? end : last;
   }
+}
+
+function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
+  const message = `after: the newest event is ${last}, so that ${after} was told by a newer record than this`;
+  const context = { field: 'after', last: last.toString() };
+  return new DomainError(isInDoubt ? 'RecordInDoubt' : 'FeedBehind', message, context);
 }
 
 /**
@@ -81,13 +116,14 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
  * Whoever writes deposits does it alone, from here to the end of the transaction: so no event is committed before one of a lower
  * sequence, and none of two writers finds a deposit of the other missing.
  */
-export async function lockFeed(trx: Transaction<Tables>): Promise<void> {
+export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
+  return trx as FeedTransaction;
 }
 
-/** Adds an event for each deposit as it is now, in the order of `deposits`. Needs {@link lockFeed}. */
+/** Adds an event for each deposit as it is now, in the order of `deposits`. */
 export async function appendEvents(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
 ): Promise<void> {
   if (deposits.length === 0) return;

@@ -1,5 +1,5 @@
 import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../domain/deposit.ts';
-import { announcedKey, finalizedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { isAlike } from '../domain/witness.ts';
 
 /** An inflow and the finalized block that it came in; `blockhash` null where only its transaction could be had. */
@@ -11,7 +11,6 @@ export interface KnownDeposit {
   readonly id: bigint;
   readonly signature: string;
   readonly slot: bigint;
-  readonly blockhash: string | null;
   readonly account: string;
   readonly wallet: string;
   readonly asset: string;
@@ -43,28 +42,22 @@ export interface Merge {
 }
 
 /**
- * Each arrival is one deposit for ever, however often its block is read. The first judgement on a finalized one stands: terms that
- * changed since change nothing. Whose it is, its amount, and with them its reason, may be put right until a quorum has confirmed it,
- * and never after that. One that was rejected waits for a quorum anew.
+ * Each arrival is one deposit for ever, whatever announced it and however often its block is read. The first judgement on a finalized
+ * one stands: terms that changed since change nothing. Whose it is, its amount, and with them its reason, may be put right until a
+ * quorum has confirmed it, and never after that. One that was rejected waits for a quorum anew.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
-  const finalized = new Map(known.filter(isFinalized).map((row) => [finalizedKey(row), row]));
-  const announced = new Map(known.filter((row) => !isFinalized(row)).map((row) => [announcedKey(row), row]));
+  const onRecord = new Map(known.map((row) => [depositKey(row), row]));
   const added = new Map<string, Arrival>();
   const changed = new Map<bigint, Change>();
   const mismatches: Mismatch[] = [];
   for (const arrival of arrivals) {
-    const before = finalized.get(finalizedKey(arrival));
-    const notice = announced.get(announcedKey(arrival));
-    if (before === undefined && notice === undefined) added.set(finalizedKey(arrival), arrival);
-    else if (before === undefined) {
-      if (notice !== undefined)
-        changed.set(notice.id, {
-          id: notice.id,
-          arrival,
-          isNews: notice.state === 'dropped' || notice.amount !== arrival.amount,
-        });
+    const before = onRecord.get(depositKey(arrival));
+    if (before === undefined) added.set(depositKey(arrival), arrival);
+    else if (before.finalizedAt === null) {
+      const isNews = before.state === 'dropped' || !isAlike(before, arrival);
+      changed.set(before.id, { id: before.id, arrival, isNews });
     } else if (before.state === 'dropped' || (before.state === 'pending' && !isAlike(before, arrival))) {
       mismatches.push({ known: before, arrival });
       changed.set(before.id, { id: before.id, arrival, isNews: true });
@@ -73,8 +66,4 @@ export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly
     }
   }
   return { added: [...added.values()], changed: [...changed.values()], mismatches };
-}
-
-function isFinalized({ finalizedAt }: KnownDeposit): boolean {
-  return finalizedAt !== null;
 }

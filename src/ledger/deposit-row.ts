@@ -1,4 +1,4 @@
-import type { Nullable, Selectable, SelectQueryBuilder } from 'kysely';
+import { type Nullable, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { DepositState } from '../domain/deposit.ts';
 import type { Database, Tables } from './database.ts';
 import { OWNER } from './ownership.ts';
@@ -14,6 +14,12 @@ export interface DepositFilter {
   readonly state?: DepositState | undefined;
   readonly asset?: string | undefined;
 }
+
+/** A pending `deposit` that is not in a finalized block: told by one node, and dropped once the cursor passes its slot without it. */
+export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
+
+/** A pending `deposit` of a finalized block, which no quorum has judged. */
+export const UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is not null)`;
 
 type DepositQuery = SelectQueryBuilder<
   Omit<Tables, 'depositAddress'> & { depositAddress: Nullable<Tables['depositAddress']> },

@@ -4,8 +4,9 @@ import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts'
 import { raiseAlert } from './alerts.ts';
 import type { Tables } from './database.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
-import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, Change } from './deposit-merge.ts';
+import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
 /** A deposit as it is after a write: what an event tells of. */
@@ -31,9 +32,9 @@ const GIVEN = [
   'reason',
 ] as const;
 
-/** Adds deposits of finalized blocks, or announced ones, in their order. Needs the lock of the feed, as all here does. Answers the news. */
+/** Adds deposits of finalized blocks, or announced ones, in their order. Answers the news. */
 export async function addDeposits(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   arrivals: readonly Arrival[],
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
@@ -55,7 +56,7 @@ export async function addDeposits(
 
 /** Answers those that are news. */
 export async function changeDeposits(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   changes: readonly Change[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
@@ -65,6 +66,13 @@ export async function changeDeposits(
     .updateTable('deposit')
     .from(givenRows('deposit', rows))
     .set((row) => ({
+      // The hash that an announced one had is one node's word.
+      blockhash: row
+        .case()
+        .when('deposit.finalizedAt', 'is', null)
+        .then(row.ref('given.blockhash'))
+        .else(row.ref('deposit.blockhash'))
+        .end(),
       amount: row.ref('given.amount'),
       wallet: row.ref('given.wallet'),
       state: row.ref('given.state'),
@@ -80,9 +88,9 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/** A deposit that a quorum has judged, which then is its wallet's; undefined where another one was faster, or it is not on record as it was when they were asked. */
+/** Ends a pending deposit as the quorum showed it. Undefined if it has changed since they were asked. */
 export async function endDeposit(
-  trx: Transaction<Tables>,
+  trx: FeedTransaction,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
 ): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
   const state = told.reason === null ? 'final' : 'not_credited';
@@ -93,8 +101,7 @@ export async function endDeposit(
     .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
     .where('reason', 'is not distinct from', before.reason)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is not', null)
+    .where(UNCONFIRMED)
     .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
   if (ended === undefined) return undefined;
@@ -129,20 +136,18 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
   const passed = await trx
     .selectFrom('deposit')
     .select('id')
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is', null)
+    .where(ANNOUNCED)
     .where('slot', '<=', slot)
     .orderBy('id')
     .execute();
   if (passed.length === 0) return;
-  await lockFeed(trx);
-  const dropped = await trx
+  const feed = await lockFeed(trx);
+  const dropped = await feed
     .updateTable('deposit')
     .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
     .where('id', '=', sql<bigint>`any(${passed.map(({ id }) => id.toString())}::bigint[])`)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is', null)
+    .where(ANNOUNCED)
     .returning(WRITTEN)
     .execute();
-  await appendEvents(trx, inOrder(dropped));
+  await appendEvents(feed, inOrder(dropped));
 }

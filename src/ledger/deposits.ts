@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { announcedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
-import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
@@ -38,8 +38,8 @@ export class Deposits {
   }
 
   /**
-   * Finalized ones that no quorum has confirmed, but for some: first those that may be credited, however much comes that is not to be;
-   * of either the oldest first.
+   * Finalized ones that no quorum has confirmed, without the ids in `except`: first those that may be credited, however much comes that
+   * is not to be; of either the oldest first.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
@@ -56,8 +56,7 @@ export class Deposits {
 
   #unconfirmed() {
     return selectDeposits(this.#db)
-      .where('deposit.state', '=', 'pending')
-      .where('deposit.finalizedAt', 'is not', null)
+      .where(UNCONFIRMED)
       .orderBy(sql`(deposit.reason is not null)`)
       .orderBy('deposit.id');
   }
@@ -70,11 +69,11 @@ export class Deposits {
     if (confirmations.length === 0) return [];
     return this.#db.transaction().execute(async (trx) => {
       await holdUnpaused(trx);
-      await lockFeed(trx);
+      const feed = await lockFeed(trx);
       const all = [];
-      for (const confirmation of confirmations) all.push((await endDeposit(trx, confirmation)) ?? []);
+      for (const confirmation of confirmations) all.push((await endDeposit(feed, confirmation)) ?? []);
       const ended = all.flat();
-      await appendEvents(trx, ended);
+      await appendEvents(feed, ended);
       await raiseUnowned(
         trx,
         ended.map(({ id }) => id),
@@ -100,15 +99,17 @@ export class Deposits {
     await this.#db.transaction().execute(async (trx) => {
       // The cursor must not pass the block before the announcement is there to be dropped.
       const cursor = await holdUnpaused(trx);
-      await lockFeed(trx);
+      const feed = await lockFeed(trx);
       const known = await trx
         .selectFrom('deposit')
-        .select(['signature', 'slot', 'blockhash', 'account', 'asset'])
+        .select(['signature', 'slot', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
-      const names = new Set(known.map(announcedKey));
-      const fresh = notices.filter((one) => one.slot > (cursor ?? one.slot) && !names.has(announcedKey(one)));
-      await appendEvents(trx, await addDeposits(trx, fresh, { finalized: false }));
+      const onRecord = new Set(known.map(depositKey));
+      const fresh = notices
+        .filter((one) => one.slot > (cursor ?? one.slot) && !onRecord.has(depositKey(one)))
+        .map((one) => [depositKey(one), one] as const);
+      await appendEvents(feed, await addDeposits(feed, [...new Map(fresh).values()], { finalized: false }));
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
-import { finalizedKey } from '../domain/deposit-key.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { inWords } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
@@ -73,7 +73,7 @@ async function recordArrivals(
   arrivals: readonly Arrival[],
 ): Promise<readonly Arrival[]> {
   if (arrivals.length === 0) return [];
-  await lockFeed(trx);
+  const feed = await lockFeed(trx);
   const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
   const known = await trx
     .selectFrom('deposit')
@@ -81,10 +81,10 @@ async function recordArrivals(
     .where('signature', '=', anyOf(signatures))
     .execute();
   const { added, changed, mismatches } = mergeArrivals(known, arrivals);
-  await appendEvents(trx, [...(await addDeposits(trx, added)), ...(await changeDeposits(trx, changed))]);
+  await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
   for (const mismatch of mismatches) await raiseAlert(trx, alarmOf(mismatch));
-  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(finalizedKey));
-  return arrivals.filter((arrival) => !before.has(finalizedKey(arrival)));
+  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
+  return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
 }
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {

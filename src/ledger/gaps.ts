@@ -7,7 +7,10 @@ import { anyOf, type Database, type Tables } from './database.ts';
 import { isRecord } from './doubt.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
-/** Slots after the cursor with blocks that no node shows. Its last block, at `toSlot`, is known from its child. */
+/**
+ * Slots with blocks that no node showed while the cursor stood before them; `filled`: one did since; `closed`: an operator went on
+ * without them. The block at `toSlot` is named by its child.
+ */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
 
 /** A gap that was closed; `below`: the block before it, null where its header is pruned; `above`: the slot of the next on record. */
@@ -96,9 +99,7 @@ export class Gaps {
         .set({ state: 'closed', who, why, endedAt: sql<Date>`now()` })
         .where('state', '=', 'open')
         .execute();
-      const last = { slot: to, blockhash: gap.blockhash, height: gap.height };
-      await moveCursor(trx, last);
-      return last;
+      return moveCursor(trx, cursor, { slot: to, blockhash: gap.blockhash, height: gap.height });
     });
   }
 

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { highest, lowest } from '../domain/extremes.ts';
 import type { Database, Tables } from './database.ts';
 import { dropForsaken } from './rescans.ts';
 import { lockCursor } from './scan-cursor.ts';
@@ -40,14 +41,14 @@ export class KeptBlocks {
           block
             .selectFrom('block')
             .select('slot')
-            .where('slot', '<', needed === null || needed > horizon ? horizon : needed)
+            .where('slot', '<', lowest([horizon, needed ?? horizon]))
             .orderBy('slot')
             .limit(atMost),
         )
         .returning('slot')
         .execute();
       if (pruned.length > 0) {
-        const prunedTo = pruned.reduce((high, { slot }) => (slot > high ? slot : high), 0n);
+        const prunedTo = highest([0n, ...pruned.map(({ slot }) => slot)]);
         await trx.updateTable('scanCursor').set({ prunedTo }).execute();
       }
       return pruned.length;

@@ -20,6 +20,7 @@ import { announcedSlots } from './migrations/0020-announced-slots.ts';
 import { auditTurns } from './migrations/0021-audit-turns.ts';
 import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 import { assignedAfter } from './migrations/0024-assigned-after.ts';
+import { oneDeposit } from './migrations/0025-one-deposit.ts';
 import { creditsFirst } from './migrations/0026-credits-first.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
@@ -44,6 +45,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0021-audit-turns': auditTurns,
   '0023-doubtful-positions': doubtfulPositions,
   '0024-assigned-after': assignedAfter,
+  '0025-one-deposit': oneDeposit,
   '0026-credits-first': creditsFirst,
 };
 

@@ -28,7 +28,7 @@ export class Pauses {
     this.#db = db;
   }
 
-  /** The open pauses, the first first. */
+  /** The open pauses, oldest first. */
   async open(): Promise<readonly PauseRow[]> {
     return openPauses(this.#db);
   }
@@ -94,7 +94,7 @@ export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
   return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
 }
 
-/** The open alerts of the kinds that hold these pauses, the first first. */
+/** The open alerts of the kinds that hold these pauses, oldest first. */
 async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
   const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
   if (kinds.length === 0) return [];

@@ -35,7 +35,8 @@ const ASKED_AGAIN_AFTER_MINUTES = 50;
 
 /**
  * How far all wallets are compared with the record: a pass goes through them in the order of their addresses, however many rounds, runs
- * and processes that takes. A page, what it tells and the place behind it are one transaction, which compares the place with the one it began at.
+ * and processes that takes. A page, what it tells and the place behind it are one transaction, which compares the place with the one it
+ * began at.
  */
 export class Reconciliations {
   readonly #db: Database;

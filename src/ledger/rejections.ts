@@ -2,9 +2,9 @@ import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
-import { type DepositRow, selectDeposits } from './deposit-row.ts';
+import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
 /** Who says that a deposit never was, and why, and the nodes that deny it: a quorum. `row`: as it was when they were asked. */
@@ -48,13 +48,13 @@ export class Rejections {
    */
   async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {
     await this.#db.transaction().execute(async (trx) => {
-      await lockFeed(trx);
-      const dropped = await drop(trx, row);
+      const feed = await lockFeed(trx);
+      const dropped = await drop(feed, row);
       await trx
         .insertInto('depositRejection')
         .values({ depositId: row.id, who, why, deniedBy: deniedBy.join(', ') })
         .execute();
-      if (await wasTold(trx, row)) await appendEvents(trx, [dropped]);
+      if (await wasTold(trx, row)) await appendEvents(feed, [dropped]);
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
       const message = `${who} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${why}`;
       await raiseAlert(trx, { kind, subject, message, details: { who, why, deniedBy } });
@@ -66,18 +66,14 @@ export class Rejections {
   }
 }
 
-async function drop(
-  trx: Transaction<Tables>,
-  { id, amount, reason }: Rejection['row'],
-): Promise<WrittenDeposit> {
+async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row']): Promise<WrittenDeposit> {
   const dropped = await trx
     .updateTable('deposit')
     .set({ state: 'dropped', reason: null, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .where('amount', '=', amount)
     .where('reason', 'is not distinct from', reason)
-    .where('state', '=', 'pending')
-    .where('finalizedAt', 'is not', null)
+    .where(UNCONFIRMED)
     .returning(['id', 'state', 'amount', 'reason'])
     .executeTakeFirst();
   if (dropped !== undefined) return dropped;

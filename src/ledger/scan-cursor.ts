@@ -4,23 +4,26 @@ import { DomainError } from '../domain/errors.ts';
 import { type BlockName, isParent } from '../domain/scan-walk.ts';
 import type { Database, Tables } from './database.ts';
 import { dropPassed } from './deposit-writing.ts';
+import type { Locked } from './locked.ts';
 
 /** The last linked, scanned, committed block. */
 export type Cursor = BlockName;
+
+/** The cursor as this transaction holds it: nobody else moves it before that ends. */
+export type LockedCursor = Locked<Cursor, 'cursor'>;
 
 export async function readCursor(db: Database): Promise<Cursor | null> {
   const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();
   return row ?? null;
 }
 
-/** The cursor, which nobody else moves before this transaction ends. */
-export async function lockCursor(trx: Transaction<Tables>): Promise<Cursor | null> {
+export async function lockCursor(trx: Transaction<Tables>): Promise<LockedCursor | null> {
   const row = await trx
     .selectFrom('scanCursor')
     .select(['slot', 'blockhash', 'height'])
     .forUpdate()
     .executeTakeFirst();
-  return row ?? null;
+  return row === undefined ? null : (row as LockedCursor);
 }
 
 /** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */
@@ -39,11 +42,15 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
 }
 
 /**
- * Moves the locked cursor. What was announced up to there and did not come is dropped, a gap behind it is filled, one that it has
+ * Moves the cursor on. What was announced up to there and did not come is dropped, a gap behind it is filled, one that it has
  * come into begins after it, and what was staged from there or before is forgotten: it can never be joined.
  */
-export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Promise<void> {
-  const { slot } = cursor;
+export async function moveCursor(
+  trx: Transaction<Tables>,
+  from: LockedCursor,
+  to: Cursor,
+): Promise<LockedCursor> {
+  const { slot } = to;
   await dropPassed(trx, slot);
   const open = trx.updateTable('scanGap').where('state', '=', 'open');
   await open.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
@@ -52,5 +59,6 @@ export async function moveCursor(trx: Transaction<Tables>, cursor: Cursor): Prom
     .where('toSlot', '>', slot)
     .execute();
   await trx.deleteFrom('stagedRange').where('fromSlot', '<=', slot).execute();
-  await trx.updateTable('scanCursor').set(cursor).execute();
+  await trx.updateTable('scanCursor').set(to).execute();
+  return { ...from, ...to };
 }

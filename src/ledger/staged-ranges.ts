@@ -71,7 +71,8 @@ export class StagedRanges {
   }
 
   /**
-   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does. Throws IllegalTransition where its blocks are not linked among themselves.
+   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does. Throws IllegalTransition where its
+   * blocks are not linked among themselves.
    */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.#db.transaction().execute(async (trx) => {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
-import type { BlockFinding, WatchKind } from '../domain/deposit.ts';
+import type { WatchKind } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
@@ -26,15 +26,15 @@ export interface RecordView {
   readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
 }
 
-/** What was found with the watch set of `watchVersion`. `rematch` finds all of it anew, the added wallets known, too. */
+/** What was found with the watch set of `watchVersion`. */
 export interface Matched<Found> {
   readonly blocks: readonly Found[];
   readonly watchVersion: bigint;
-  /** One finding for each of `blocks`, in their order, whole. */
+  /** All of `blocks` again, each with what is found where the added wallets are known, too. */
   readonly rematch: (
     added: readonly WatchedWallet[],
     record: RecordView,
-  ) => readonly BlockFinding[] | Promise<readonly BlockFinding[]>;
+  ) => readonly Found[] | Promise<readonly Found[]>;
 }
 
 /**
@@ -182,7 +182,7 @@ async function addedBetween(db: Database, after: bigint, to: bigint): Promise<re
  * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the record has never been
  * at the version that they were matched with: it is not the one that it was, and all that is in memory of it must be read anew.
  */
-export async function withNewestWatchSet<Found extends { readonly finding: BlockFinding }>(
+export async function withNewestWatchSet<Found>(
   trx: Transaction<Tables>,
   { blocks, watchVersion, rematch }: Matched<Found>,
 ): Promise<readonly Found[] | null> {
@@ -193,14 +193,8 @@ export async function withNewestWatchSet<Found extends { readonly finding: Block
     .executeTakeFirstOrThrow();
   if (version === watchVersion) return blocks;
   if (!(await isKnown(trx, watchVersion))) return null;
-  const findings = await rematch(await addedBetween(trx, watchVersion, version), {
+  return rematch(await addedBetween(trx, watchVersion, version), {
     among: (addresses) => kindsOf(trx, addresses),
     recordOf: (signatures) => new WalletHistory(trx).recordOf(signatures),
-  });
-  return blocks.map((block, index) => {
-    const finding = findings[index];
-    if (finding === undefined)
-      throw new Error(`a rematch of ${blocks.length} blocks gave ${findings.length}`);
-    return { ...block, finding };
   });
 }

@@ -52,7 +52,7 @@ export class Webhooks {
     return { row, secret: row.id === id ? secret : null };
   }
 
-  /** The first first. */
+  /** Oldest first. */
   async list(): Promise<readonly WebhookRow[]> {
     return this.#db.selectFrom('webhookEndpoint').select(SHOWN).orderBy('position').execute();
   }

@@ -9,8 +9,9 @@ const count = z.int().min(0);
  * block heights; `blockhash-age` holds blockhashes for expired early (heights -1: all of them); `false-block` tells
  * of blocks what is not so ({@link ALL_LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
  * a send and throws it away.
- * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any work and
- * `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what no client can read.
+ * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any
+ * work and `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what
+ * no client can read.
  */
 export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('lag'), blocks: count }),

@@ -17,6 +17,7 @@ export interface ChainPayment {
 export interface ChainArrival {
   readonly signature: string;
   readonly slot: number;
+  readonly blockhash: string;
   /** The wallet for SOL, else the token account. */
   readonly account: string;
   readonly wallet: string;
@@ -80,19 +81,40 @@ export async function paymentsOnChain(rpcUrl: string, payer: string): Promise<re
   return payments;
 }
 
-/**
- * Everything that transactions without error brought to `wallets`, whatever it is worth, by a count of its own: the judge of what the
- * scan found. A token account that changed hands brings all that is in it. Throws as {@link paymentsOnChain}.
- */
+/** All that the finalized blocks of one node brought to `wallets`, as {@link arrivalsIn} counts it. Throws as {@link paymentsOnChain}. */
 export async function arrivalsOnChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,
 ): Promise<readonly ChainArrival[]> {
   const arrivals: ChainArrival[] = [];
-  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
-    for (const transaction of transactions) arrivals.push(...arrivalsOf(transaction, wallets, slot));
-  }
+  for await (const block of finalizedBlocks(rpcUrl)) arrivals.push(...arrivalsIn(block, wallets));
   return arrivals;
+}
+
+/**
+ * Everything that the transactions without error of a block brought to `wallets`, whatever it is worth, by a count of its own: the judge
+ * of what the scan found. A token account that changed hands, or was one of another mint before, brings all that is in it.
+ * Source: exchange-interface, Deposit detection rules.
+ */
+export function arrivalsIn(
+  { slot, blockhash, transactions }: Block,
+  wallets: ReadonlySet<string>,
+): readonly ChainArrival[] {
+  return transactions.flatMap(({ transaction, meta }) => {
+    if (meta.err !== null) return [];
+    const { accountKeys, signatures } = transaction;
+    const lamports = accountKeys.map(({ pubkey: wallet }, index) => {
+      return { account: wallet, wallet, asset: 'SOL', amount: gainOf(meta, index) };
+    });
+    const tokens = meta.postTokenBalances.map((balance) => {
+      const { accountIndex, owner: wallet, mint: asset } = balance;
+      const account = accountKeys[accountIndex]?.pubkey ?? '';
+      return { account, wallet, asset, amount: tokenGain(meta, balance) };
+    });
+    return [...lamports, ...tokens]
+      .filter(({ wallet, amount }) => wallets.has(wallet) && amount > 0n)
+      .map((arrival) => ({ signature: signatures[0] ?? '', slot, blockhash, ...arrival }));
+  });
 }
 
 /** Every transaction that `wallet` signed, failed ones included, the oldest first. Throws as {@link paymentsOnChain}. */
@@ -153,30 +175,15 @@ function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
   return BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
 }
 
-function tokenGain(meta: BlockTransaction['meta'], { accountIndex, uiTokenAmount }: TokenBalance): bigint {
-  const before = meta.preTokenBalances.find((balance) => balance.accountIndex === accountIndex);
+/** How much more of its mint an owner has in an account than before. */
+function tokenGain(
+  meta: BlockTransaction['meta'],
+  { accountIndex, mint, owner, uiTokenAmount }: TokenBalance,
+): bigint {
+  const before = meta.preTokenBalances.find(
+    (held) => held.accountIndex === accountIndex && held.mint === mint && held.owner === owner,
+  );
   return BigInt(uiTokenAmount.amount) - BigInt(before?.uiTokenAmount.amount ?? '0');
-}
-
-function arrivalsOf(
-  { transaction, meta }: BlockTransaction,
-  wallets: ReadonlySet<string>,
-  slot: number,
-): ChainArrival[] {
-  if (meta.err !== null) return [];
-  const { accountKeys, signatures } = transaction;
-  const lamports = accountKeys.map(({ pubkey: wallet }, index) => {
-    return { account: wallet, wallet, asset: 'SOL', amount: gainOf(meta, index) };
-  });
-  const tokens = meta.postTokenBalances.map((balance) => {
-    const { accountIndex, owner: wallet, mint: asset, uiTokenAmount } = balance;
-    const before = meta.preTokenBalances.find((held) => held.accountIndex === accountIndex);
-    const amount = before?.owner === wallet ? tokenGain(meta, balance) : BigInt(uiTokenAmount.amount);
-    return { account: accountKeys[accountIndex]?.pubkey ?? '', wallet, asset, amount };
-  });
-  return [...lamports, ...tokens]
-    .filter(({ wallet, amount }) => wallets.has(wallet) && amount > 0n)
-    .map((arrival) => ({ signature: signatures[0] ?? '', slot, ...arrival }));
 }
 
 function paymentsOf({ transaction, meta }: BlockTransaction, payer: string, slot: number): ChainPayment[] {

@@ -61,7 +61,10 @@ export function findTemporalCli(env = process.env) {
   return isProgram(cached(env)) ? cached(env) : null;
 }
 
-/** Puts a finished program into the cache in one step, so that two makers at once do no harm. @param {string} program @param {NodeJS.ProcessEnv} env */
+/**
+ * Puts a finished program into the cache in one step, so that two makers at once do no harm.
+ * @param {string} program @param {NodeJS.ProcessEnv} env
+ */
 function keep(program, env) {
   const answer = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 30_000 });
   if (answer.status !== 0)

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { ADDRESS_TEXT } from '../domain/address.ts';
 import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
 /** What a process is: which settings it must have. `all` is a worker with every task queue (development). */
 export type Role = 'api' | 'chain' | 'signer' | 'all' | 'tool';
 
-const BASE58_32_BYTES = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const U64_MAX = 2n ** 64n - 1n;
 
 const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true');
@@ -83,7 +83,7 @@ export const SETTINGS = {
   },
   hotWallet: {
     name: 'SLUICE_HOT_WALLET',
-    schema: z.string().regex(BASE58_32_BYTES, 'must be a base58 address').optional(),
+    schema: z.string().regex(ADDRESS_TEXT, 'must be a base58 address').optional(),
   },
   signerKeyFile: { name: 'SLUICE_SIGNER_KEY_FILE', schema: z.string().optional() },
   signerKey: { name: 'SLUICE_SIGNER_KEY', schema: signerKey.optional() },
@@ -100,7 +100,7 @@ export const SETTINGS = {
   },
   addressManifestKey: {
     name: 'SLUICE_ADDRESS_MANIFEST_KEY',
-    schema: z.string().regex(BASE58_32_BYTES, 'must be a base58 public key').optional(),
+    schema: z.string().regex(ADDRESS_TEXT, 'must be a base58 public key').optional(),
   },
   addressLowWater: {
     name: 'SLUICE_ADDRESS_LOW_WATER',

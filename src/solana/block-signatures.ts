@@ -1,12 +1,13 @@
-const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+import { BASE58_DIGITS } from '../domain/address.ts';
+
 const VALUES = new Uint8Array(128);
-for (let value = 0; value < ALPHABET.length; value += 1) VALUES[ALPHABET.charCodeAt(value)] = value;
+for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGITS.charCodeAt(value)] = value;
 /** The most digits of base 58 that a number holds exactly. */
 const DIGITS = 9;
 
 /**
- * The signatures of a block's transactions, eight bytes each: as text those of an hour would fill hundreds of megabytes. One that is not among
- * them is taken for one with a chance of 1 to 10^15 for each, which can delay a proof of absence and never make one.
+ * The signatures of a block's transactions, eight bytes each: as text those of an hour would fill hundreds of megabytes. One that is not
+ * among them is taken for one with a chance of 1 to 10^15 for each, which can delay a proof of absence and never make one.
  */
 export class BlockSignatures {
   readonly #marks: Float64Array;
@@ -35,6 +36,6 @@ export class BlockSignatures {
 function markOf(signature: string): number {
   let mark = 0;
   for (let at = Math.max(0, signature.length - DIGITS); at < signature.length; at += 1)
-    mark = mark * ALPHABET.length + (VALUES[signature.charCodeAt(at)] ?? 0);
+    mark = mark * BASE58_DIGITS.length + (VALUES[signature.charCodeAt(at)] ?? 0);
   return mark;
 }

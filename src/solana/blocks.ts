@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import { lowest } from '../domain/extremes.ts';
 import { type BlockName, isSameBlock, parentOf } from '../domain/scan-walk.ts';
 import { BlockSignatures } from './block-signatures.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from './history-pages.ts';
@@ -150,8 +151,8 @@ export async function coverageBetween(
         'NoHealthyNode',
         `blocks are linked up to slot ${covered.last.slot} of ${toSlot}`,
       );
-    const next = covered.last.height + PIECE;
-    const range = await linkedRange(pool, covered.last, (next < end.height ? next : end.height) - 1n, cache);
+    const next = lowest([covered.last.height + PIECE, end.height]);
+    const range = await linkedRange(pool, covered.last, next - 1n, cache);
     const piece = coverageOf(range, signature);
     covered = { ...piece, first, witnesses: Math.min(piece.witnesses, covered.witnesses) };
     if (covered.containsSignature) return covered;
@@ -180,7 +181,8 @@ async function findEnd(
 }
 
 /**
- * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where a link does not fit.
+ * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where
+ * a link does not fit.
  */
 async function walkDown(
   origin: BlockName,

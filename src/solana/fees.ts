@@ -1,4 +1,5 @@
 import { base64 } from '@scure/base';
+import { highest } from '../domain/extremes.ts';
 import { Batcher } from './batcher.ts';
 import type { Chain } from './chain.ts';
 import { ComputeLimits, type DraftBasis, NO_BASIS } from './compute-limit.ts';
@@ -96,7 +97,7 @@ export class FeePlanner {
   /** The highest price that any of the accounts asks for: the transaction locks them all. */
   async #recentPrice(accounts: readonly string[]): Promise<bigint> {
     const prices = await Promise.all(accounts.map((account) => this.#prices.get(account)));
-    return prices.reduce((most, price) => (price > most ? price : most), 0n);
+    return highest([0n, ...prices]);
   }
 
   // One answer is the maximum over all accounts asked for, so it bounds the price of each transfer that asked with others.

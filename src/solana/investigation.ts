@@ -110,8 +110,8 @@ export function outcomeEvidence(
 
 /**
  * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the block of
- * the blockhash and those linked to it, and after them the statuses with history. Attempts of one blockhash share their blocks, all share the questions for
- * statuses; still each has a proof of its own. Answers in the order of `attempts`.
+ * the blockhash and those linked to it, and after them the statuses with history. Attempts of one blockhash share their blocks, all
+ * share the questions for statuses; still each has a proof of its own. Answers in the order of `attempts`.
  */
 export async function investigate(
   chain: Chain,

@@ -1,3 +1,5 @@
+import { highest, lowest } from '../domain/extremes.ts';
+
 /** Bounds of the price, in micro-lamports a compute unit. */
 export interface PriceBounds {
   readonly floorMicroLamports: bigint;
@@ -24,9 +26,7 @@ export function percentileOf(prices: readonly bigint[], percentile: number): big
  */
 export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, bounds: PriceBounds): bigint {
   const { floorMicroLamports: floor, capMicroLamports: cap } = bounds;
-  const raised = [recent, floor, 2n * (last ?? 0n), 1n].reduce((most, price) =>
-    price > most ? price : most,
-  );
-  const salted = (raised > cap ? cap : raised) + salt;
+  const raised = highest([recent, floor, 2n * (last ?? 0n), 1n]);
+  const salted = lowest([raised, cap]) + salt;
   return salted <= cap ? salted : cap - (salt % (cap - floor + 1n));
 }

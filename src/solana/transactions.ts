@@ -64,8 +64,9 @@ const SIGNATURE_BYTES = 65;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * Compose a transfer: the advance of its nonce where it has one, compute unit limit and price, then the account, then memo and transfer side by side
- * (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a packet.
+ * Compose a transfer: the advance of its nonce where it has one, compute unit limit and price, then the account, then memo and transfer
+ * side by side (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a
+ * packet.
  */
 export function composeTransfer(spec: TransferSpec): ComposedTransfer {
   const message = serialized(spec);

@@ -21,7 +21,7 @@ export interface SenderOptions {
 
 export interface Answer {
   readonly status: number;
-  /** What the receiver asks for by Retry-After, in seconds; null where it does not. */
+  /** How long the receiver asks to be left alone, by its Retry-After in seconds; null where it does not. */
   readonly retryAfterMs: number | null;
   /** What the receiver's clock says; null where it does not tell. */
   readonly date: Date | null;

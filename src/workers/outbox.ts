@@ -24,7 +24,10 @@ export async function handOver(deliveries: Deliveries, wake: Wake): Promise<numb
   return lines.length;
 }
 
-/** {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Failures are told to `onFailure` and left to the next round. Call the answer to stop. */
+/**
+ * {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Failures are told to
+ * `onFailure` and left to the next round. Call the answer to stop.
+ */
 export function keepHandingOver(
   deliveries: Deliveries,
   wake: Wake,

@@ -1,5 +1,6 @@
 import { log, setHandler } from '@temporalio/workflow';
-import { isScanStatus, type ScanStatus, sinceOf } from '../domain/scan.ts';
+import { type ScanStatus, sinceOf } from '../domain/scan.ts';
+import { parseScanStatus } from '../domain/scan-report.ts';
 import { wordOf } from '../domain/word.ts';
 import * as act from './deposit-activities.ts';
 import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
@@ -30,7 +31,8 @@ export class DepositScanProgress {
     this.#status = status;
     setHandler(scanStatus, () => this.#status);
     setHandler(scanReport, (report) => {
-      if (isScanStatus(report)) this.note(report);
+      const status = parseScanStatus(report);
+      if (status !== null) this.note(status);
     });
     setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(wordOf(order))));
     setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(wordOf(order))));

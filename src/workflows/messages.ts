@@ -13,7 +13,10 @@ export interface WithdrawalView {
   readonly attempts: number;
 }
 
-/** The customer says: pay this wallet although it needs a confirmation. Fails with NotAwaitingConfirmation unless the withdrawal waits for it. */
+/**
+ * The customer says: pay this wallet although it needs a confirmation. Fails with NotAwaitingConfirmation unless the withdrawal waits
+ * for it.
+ */
 export const confirmDestination = defineUpdate<WithdrawalView>('confirmDestination');
 
 /** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Arrival } from '../../chaos/deposits/arrivals.ts';
 import { auditDeposits, type DepositEvidence } from '../../chaos/deposits/audit.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 
-const arrival: Arrival = {
+const arrival: ChainArrival = {
   signature: 's1',
   slot: 9,
   blockhash: 'h9',
@@ -14,7 +14,7 @@ const arrival: Arrival = {
   amount: 5n,
 };
 
-const fake: Arrival = { ...arrival, signature: 's2', account: 'ATA', asset: 'other', amount: 7n };
+const fake: ChainArrival = { ...arrival, signature: 's2', account: 'ATA', asset: 'other', amount: 7n };
 
 const credit: Deposit = {
   id: '1',

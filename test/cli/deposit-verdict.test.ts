@@ -19,6 +19,7 @@ const GIVEN = [GIFT, FAKE, FAILED];
 const ARRIVED: ChainArrival = {
   signature: 'sig-1',
   slot: 7,
+  blockhash: 'h7',
   account: 'alice',
   wallet: 'alice',
   asset: 'SOL',

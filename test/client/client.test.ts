@@ -1,24 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   SluiceClient,
   SluiceError,
   type Withdrawal,
   type WithdrawalStatus,
 } from '../../src/client/client.ts';
-import { playServer, type Step } from './scripted-server.ts';
+import { clientOf, playServer, type Step, unavailable } from './scripted-server.ts';
 
 const terms = { id: 'order-1', asset: 'SOL', amount: '18446744073709551615', destination: 'wallet' };
-
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((server) => server.close()));
-});
-
-async function clientOf(steps: readonly Step[]) {
-  const server = await playServer(steps);
-  opened.push(server);
-  return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
-}
 
 function withdrawal(status: WithdrawalStatus, id = 'order-1'): Withdrawal {
   const self = `/v1/withdrawals/${id}`;
@@ -38,12 +27,6 @@ function withdrawal(status: WithdrawalStatus, id = 'order-1'): Withdrawal {
     attempts: [],
   };
 }
-
-const unavailable = {
-  status: 503,
-  body: { code: 'Unavailable', detail: 'ask again' },
-  headers: { 'retry-after': '0' },
-};
 
 test('sends terms and key, and gives back the withdrawal', async () => {
   const { server, sluice } = await clientOf([{ status: 202, body: withdrawal('requested') }]);
@@ -65,7 +48,7 @@ test('asks again after a broken connection and after 503, with the same terms', 
 
 test('gives up after the set number of retries, with the last failure', async () => {
   const server = await playServer([unavailable, unavailable, unavailable]);
-  opened.push(server);
+  onTestFinished(() => server.close());
   const told: string[] = [];
   const onRetry = ({ code }: SluiceError) => told.push(code);
   const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1, onRetry });
@@ -141,7 +124,7 @@ test('an id is one part of the path, whatever its characters', async () => {
 });
 
 test('waits through a stopped API for the final state and reports each change once', async () => {
-  const broken: Step[] = Array(5).fill({ ...unavailable });
+  const broken: Step[] = Array(5).fill(unavailable);
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
     { status: 200, body: withdrawal('sending') },
@@ -177,56 +160,14 @@ test('a wait for an unknown withdrawal fails at once', async () => {
 test('tells once of each silence of the API', async () => {
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
-    ...Array<Step>(10).fill({ ...unavailable }),
+    ...Array<Step>(10).fill(unavailable),
     { status: 200, body: withdrawal('sending') },
-    ...Array<Step>(5).fill({ ...unavailable }),
+    ...Array<Step>(5).fill(unavailable),
     { status: 200, body: withdrawal('finalized') },
   ]);
   const silences: string[] = [];
   await sluice.waitForFinal('order-1', { pollMs: 5, onSilence: ({ code }) => silences.push(code) });
   expect(silences).toEqual(['Unavailable', 'Unavailable']);
-});
-
-test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a call', async (id) => {
-  const { server, sluice } = await clientOf([]);
-  for (const call of [sluice.get(id), sluice.confirm(id), sluice.cancel(id)]) {
-    await expect(call).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
-  }
-  expect(server.seen).toEqual([]);
-});
-
-test('addresses, assets and the scan: each call on its path', async () => {
-  const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));
-  const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
-  await sluice.depositAddresses.assign('user 1');
-  await sluice.depositAddresses.ofUser('user&1');
-  await sluice.depositAddresses.import(manifest, { since: '7' });
-  await sluice.depositAddresses.release('why');
-  await sluice.depositAddresses.tokenAccount('wallet', 'mint');
-  await sluice.assets.put('mint', { depositsOn: false });
-  await sluice.assets.list();
-  await sluice.scan.pause('why');
-  await sluice.scan.rescan({ from: '1', to: '2' }, 'why');
-  await sluice.scan.closeGap({ from: '1', to: '2' }, 'why');
-  const range = { from: '1', to: '2', why: 'why' };
-  expect(
-    server.seen.map(({ method, url, body }) => [
-      method,
-      url.replace('/v1', ''),
-      body === '' ? null : JSON.parse(body),
-    ]),
-  ).toEqual([
-    ['POST', '/deposit-addresses', { userRef: 'user 1' }],
-    ['GET', '/deposit-addresses?userRef=user%261', null],
-    ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
-    ['POST', '/deposit-addresses/release', { why: 'why' }],
-    ['GET', '/deposit-addresses/wallet/assets/mint', null],
-    ['PUT', '/assets/mint', { depositsOn: false }],
-    ['GET', '/assets', null],
-    ['POST', '/scan/pause', { why: 'why' }],
-    ['POST', '/scan/rescan', range],
-    ['POST', '/scan/close-gap', range],
-  ]);
 });
 
 test('a feed goes on after each page, asks on through a silence, and tells of it once', async () => {
@@ -236,7 +177,7 @@ test('a feed goes on after each page, asks on through a silence, and tells of it
   });
   const { server, sluice } = await clientOf([
     page('4', '5'),
-    ...Array<Step>(10).fill({ ...unavailable }),
+    ...Array<Step>(10).fill(unavailable),
     page('6'),
   ]);
   const [seen, silences]: [string[], string[]] = [[], []];
@@ -255,8 +196,23 @@ test('a feed goes on after each page, asks on through a silence, and tells of it
   expect(server.seen.at(-1)?.url).toBe('/v1/deposits?limit=200&userRef=u&after=5');
 });
 
+test('a feed goes on where the API looked at many events, and found none', async () => {
+  const looks = [
+    { events: [], next: '100' },
+    { events: [{ sequence: '150' }], next: '200' },
+    { events: [], next: '200' },
+  ];
+  const { server, sluice } = await clientOf(looks.map((body) => ({ status: 200, body })));
+  const seen: string[] = [];
+  for await (const { sequence } of sluice.deposits.events({ follow: false })) seen.push(sequence);
+  expect(seen).toEqual(['150']);
+  expect(server.seen.map(({ url }) => url)).toEqual(
+    ['0', '100', '200'].map((after) => `/v1/deposits?limit=200&after=${after}`),
+  );
+});
+
 test('a feed that is not followed fails when the API is away', async () => {
-  const { sluice } = await clientOf(Array<Step>(5).fill({ ...unavailable }));
+  const { sluice } = await clientOf(Array<Step>(5).fill(unavailable));
   const feed = sluice.deposits.events({ follow: false });
   await expect(feed.next()).rejects.toMatchObject({ code: 'Unavailable' });
 });

@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { SluiceClient } from '../../src/client/client.ts';
 
 /** What the server does with one request: answer, or break the connection. */
 export type Step =
@@ -10,6 +12,20 @@ export interface Seen {
   readonly url: string;
   readonly authorization: string | undefined;
   readonly body: string;
+}
+
+/** An API that cannot answer now, and takes the next try at once. */
+export const unavailable = {
+  status: 503,
+  body: { code: 'Unavailable', detail: 'ask again' },
+  headers: { 'retry-after': '0' },
+} as const satisfies Step;
+
+/** A client of a server that plays `steps`; the server ends with the test. */
+export async function clientOf(steps: readonly Step[]) {
+  const server = await playServer(steps);
+  onTestFinished(() => server.close());
+  return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
 }
 
 /** A listening HTTP server that plays `steps` in order, and answers 500 to what it was not told. */

@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
@@ -62,35 +63,101 @@ async function readAll(): Promise<void> {
   await new DepositConfirmer(room.deps()).confirm();
 }
 
-it('of a slot that no quorum has confirmed is none', async () => {
-  const { wallet, slot } = await confirmedDeposit();
-  await announceAt(slot + 1_000_000, slot, (block) => {
-    block.blockhash = wallet;
+/** What an honest look makes of the same chain. */
+async function announceHonestly(): Promise<void> {
+  await new DepositAnnouncer(room.deps(nodes.pool)).announce();
+}
+
+describe('what a node claims of a confirmed block', () => {
+  it('is announced by nobody where no quorum has confirmed its slot', async () => {
+    const { wallet, slot } = await confirmedDeposit();
+    nodes.liar.asked = [];
+    await announceAt(slot + 1_000_000, slot, (block) => {
+      block.blockhash = wallet;
+    });
+    expect(nodes.liar.asked).toContain('getEpochInfo');
+    expect(await room.depositsOf(wallet)).toEqual([]);
+    await announceHonestly();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
-  expect(await room.depositsOf(wallet)).toEqual([]);
+
+  it('is dropped where the slot is not its own, and keeps nobody from the deposit', async () => {
+    const { wallet, slot } = await confirmedDeposit();
+    room.localnet.controls.produceSlots(1);
+    await announceAlone(slot + 1, slot);
+    const told = await room.depositsOf(wallet);
+    expect(told).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
+    await readAll();
+    const rows = await room.depositsOf(wallet);
+    expect(rows.map((row) => [row.state, row.slot])).toEqual([
+      ['final', BigInt(slot)],
+      ['dropped', BigInt(slot) + 1n],
+    ]);
+    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const order = { address: wallet, from: '1', to, repair: true, cause: 'operator' } as const;
+    expect(await auditIn(room, order)).toMatchObject({ unread: 0, differences: [] });
+  });
+
+  it('is announced by nobody where its block is not after its parent', async () => {
+    const { wallet, slot } = await confirmedDeposit();
+    nodes.liar.asked = [];
+    await announceAlone(slot, slot, (block) => {
+      block.parentSlot = slot;
+    });
+    expect(nodes.liar.asked).toContain('getBlock');
+    expect(await room.depositsOf(wallet)).toEqual([]);
+    await announceHonestly();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
+  });
 });
 
-it('at a slot that is not its own is dropped, and keeps nobody from the deposit', async () => {
-  const { wallet, slot } = await confirmedDeposit();
-  room.localnet.controls.produceSlots(1);
-  await announceAlone(slot + 1, slot);
-  const told = await room.depositsOf(wallet);
-  expect(told).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
-  await readAll();
-  const rows = await room.depositsOf(wallet);
-  expect(rows.map((row) => [row.state, row.slot])).toEqual([
-    ['final', BigInt(slot)],
-    ['dropped', BigInt(slot) + 1n],
-  ]);
-  const to = `${(await room.ledger.scan.cursor())?.slot}`;
-  const order = { address: wallet, from: '1', to, repair: true, cause: 'operator' } as const;
-  expect(await auditIn(room, order)).toMatchObject({ unread: 0, differences: [] });
-});
-
-it('of a block that is not after its parent is none', async () => {
-  const { wallet, slot } = await confirmedDeposit();
-  await announceAlone(slot, slot, (block) => {
-    block.parentSlot = slot;
+describe('a look that misses a confirmed block', () => {
+  it.each([
+    ['as no node lists it', 'getBlocks', { kind: 'result', result: [] }],
+    ['as no node shows it', 'getBlock', { kind: 'null' }],
+  ] as const)('%s leaves it to the next look', async (_why, method, fault) => {
+    const { wallet, slot } = await confirmedDeposit();
+    const announcer = new DepositAnnouncer(room.deps());
+    for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, method, fault);
+    await announcer.announce();
+    expect(await room.depositsOf(wallet)).toEqual([]);
+    room.localnet.controls.clearFaults();
+    await announcer.announce();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
-  expect(await room.depositsOf(wallet)).toEqual([]);
+
+  it('by a defect of ours says so', async () => {
+    const { wallet } = await confirmedDeposit();
+    const deps = room.deps();
+    class Broken extends WatchSet {
+      override take(): number {
+        throw new TypeError('boom');
+      }
+    }
+    const watch = vi.spyOn(deps.matcher, 'watch').mockResolvedValue({ set: new Broken(1), version: 0n });
+    const announcer = new DepositAnnouncer(deps);
+    await expect(announcer.announce()).rejects.toThrow('boom');
+    watch.mockRestore();
+    await announcer.announce();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
+  });
+
+  it('reads none twice that it has read', async () => {
+    await confirmedDeposit();
+    const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
+    const announcer = new DepositAnnouncer(room.deps(alone));
+    const askedByALook = async (): Promise<readonly string[]> => {
+      nodes.liar.asked = [];
+      await announcer.announce();
+      return nodes.liar.asked;
+    };
+    try {
+      expect(await askedByALook()).toContain('getBlock');
+      const again = await askedByALook();
+      expect(again).toContain('getBlocks');
+      expect(again).not.toContain('getBlock');
+    } finally {
+      await alone.close();
+    }
+  });
 });

@@ -48,7 +48,8 @@ describe('the time of a block, as one node tells it', () => {
 
   it('that is on record as no date is told as unknown', async () => {
     await toldTimes(1);
-    const [event] = await room.ledger.depositFeed.events(0n, 1, {});
+    const { events } = await room.ledger.depositFeed.events(0n, 1);
+    const [event] = events;
     if (event === undefined) throw new Error('no event');
     const deposit = { ...event.deposit, time: 9_000_000_000_000_000n };
     expect(depositNews({ ...event, deposit }, true)?.data).toMatchObject({ blockTime: null });

@@ -191,6 +191,9 @@ describe('nodes that lie', () => {
       room.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
     expect((await room.scanAll(scanner)).stand).toBe('idle');
     expect(await amountsOf(wallet)).toEqual([]);
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('cannot put a block of their own between two that others show', async () => {

@@ -6,7 +6,7 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
 
-/** Nothing that comes to this wallet can be put on record, for a reason that nobody has foreseen, until what is answered is called. */
+/** Nothing that comes to this wallet can be put on record, by a defect, until what is answered is called. */
 async function unrecordable(wallet: string): Promise<() => Promise<void>> {
   const { db } = room.ledger;
   await sql`create function refuse() returns trigger language plpgsql as 'begin raise exception $$refused$$; end'`.execute(

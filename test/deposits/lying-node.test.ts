@@ -33,7 +33,7 @@ describe('the word of one node', () => {
     await room.scanWithLie(lie);
     const [told] = await judgements(wallet);
     expect(told).toMatchObject({ state: 'pending', reason });
-    const events = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
     expect(await room.confirm()).toBe(1);
     expect((await judgements(wallet))[0]).toEqual({ amount: 7n, state: 'final', reason: null });

@@ -9,8 +9,13 @@ import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { useLedger } from '../ledger/support.ts';
 import { useScanRoom } from './scan-room.ts';
 
-const OPTIONS = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports: async () => 1n };
-const NO_LONGER_FRESH_MS = 1_100;
+/** `freshMs`: nothing is answered from memory where the record may know more. */
+const OPTIONS = {
+  ownerChangeAllowed: false,
+  maxTransactionVersion: 1,
+  minimumLamports: async () => 1n,
+  freshMs: 0,
+};
 
 /** The watched wallets on record; a question for what came in may wait. */
 class SlowWatched extends Watched {
@@ -52,7 +57,6 @@ describe('the watch set in memory', () => {
     await use.ledger.addresses.import([{ address, path: 'm' }]);
     letGo();
     await first;
-    await sleep(NO_LONGER_FRESH_MS);
     const { set, version } = await matcher.watch();
     expect([version, set.has(address)]).toEqual([await use.ledger.watched.version(), true]);
   });
@@ -101,7 +105,6 @@ describe('a match', () => {
     const { expected, blocks } = await readPaid(matcher, wallet);
     const matched = await matcher.match(blocks);
     await room.ledger.addresses.import([{ address: wallet, path: 'm' }]);
-    await sleep(NO_LONGER_FRESH_MS);
     committing = true;
     expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);

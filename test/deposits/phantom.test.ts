@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rejected } from '../../src/http/deposit-rejection.ts';
+import { rejectDeposit } from '../../src/http/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { Chain } from '../../src/solana/chain.ts';
@@ -12,7 +12,11 @@ const room = useScanRoom(3);
 const WORD = { who: 'ops', why: 'seen in no explorer' };
 
 function reject(row: DepositRow): Promise<DepositRow> {
-  return rejected({ ledger: room.ledger, chain: async () => new Chain(room.pool) }, depositId(row), WORD);
+  return rejectDeposit(
+    { ledger: room.ledger, chain: async () => new Chain(room.pool) },
+    depositId(row),
+    WORD,
+  );
 }
 
 async function onlyOf(wallet: string): Promise<DepositRow> {
@@ -22,7 +26,7 @@ async function onlyOf(wallet: string): Promise<DepositRow> {
 }
 
 async function kindsOf(wallet: string): Promise<readonly string[]> {
-  const events = await room.ledger.depositFeed.events(0n, 1_000, { address: wallet });
+  const { events } = await room.ledger.depositFeed.events(0n, 1_000, { address: wallet });
   return events.map(({ kind }) => kind);
 }
 

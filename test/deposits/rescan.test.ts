@@ -1,3 +1,4 @@
+import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
@@ -81,7 +82,7 @@ describe('blocks that are read again', () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const environment = new MockActivityEnvironment();
     environment.cancel();
-    await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow();
+    await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow(CancelledFailure);
   });
 
   it('are read on from where a worker that died had come to', async () => {
@@ -89,6 +90,14 @@ describe('blocks that are read again', () => {
     const heartbeatDetails = { next: (to - 1n).toString(), blocks: 100 };
     expect(await rescan({ from: to - 9n, to }, new MockActivityEnvironment({ heartbeatDetails }))).toBe(102);
   });
+
+  it.each([{}, { next: 'x', blocks: 100 }, 'x'])(
+    'are all read where that told %j',
+    async (heartbeatDetails) => {
+      const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+      expect(await rescan({ from: to - 9n, to }, new MockActivityEnvironment({ heartbeatDetails }))).toBe(10);
+    },
+  );
 });
 
 describe('a gap that was closed', () => {

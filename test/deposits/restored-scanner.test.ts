@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
-/** A watch set in memory is asked about again after that. */
-const NO_LONGER_FRESH_MS = 1_100;
 
 describe('a scanner that lives through a restore of its record', () => {
   it.each([
@@ -14,13 +12,12 @@ describe('a scanner that lives through a restore of its record', () => {
   ])('finds what comes to addresses that are imported after it, %s', async (_name, fresh) => {
     const { db } = room.ledger;
     await room.newDepositAddress();
-    const scanner = room.scanner();
+    const scanner = new DepositScanner(room.deps(room.pool, { freshMs: 0 }));
     room.finalize();
     await room.scanAll(scanner);
     const backup = await room.ledger.watched.version();
     const lost = [await room.newDepositAddress(), await room.newDepositAddress()];
     room.finalize();
-    await sleep(NO_LONGER_FRESH_MS);
     await room.scanAll(scanner);
     // While it is paused it asks the record nothing, and the backup is put back.
     await room.ledger.scanPauses.begin({ who: 'ops', why: 'restore' });
@@ -30,7 +27,6 @@ describe('a scanner that lives through a restore of its record', () => {
     await sql`update watch_version set version = ${backup}`.execute(db);
     const wallets: string[] = [];
     while (wallets.length < fresh) wallets.push(await room.newDepositAddress());
-    await sleep(NO_LONGER_FRESH_MS);
     await room.ledger.scanPauses.end({ who: 'ops', why: 'restored' });
     for (const wallet of wallets) await room.localnet.airdrop(wallet, 7_000_000n);
     room.finalize();

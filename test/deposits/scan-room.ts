@@ -1,7 +1,7 @@
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { DepositMatcher, type MatcherOptions } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
 import { isParent } from '../../src/domain/scan-walk.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
@@ -69,9 +69,9 @@ export class ScanRoom {
     return new DepositScanner({ ...this.deps(), startSlot });
   }
 
-  deps(pool = this.pool) {
+  deps(pool = this.pool, changes: Pick<MatcherOptions, 'freshMs'> = {}) {
     const minimumLamports = async () => 890_880n;
-    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports };
+    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports, ...changes };
     return {
       ledger: this.ledger,
       pool,

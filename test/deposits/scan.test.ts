@@ -22,7 +22,7 @@ describe('the scan of a real chain', () => {
     expect(pending[0]?.account).toBe(deriveAta(wallet, mint.address, TOKEN_PROGRAM));
     expect(await room.confirm()).toBe(2);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
-    const events = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'pending', 'final', 'final']);
   });
 

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
 import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
-import { isForeseen } from '../../src/activities/scan-alarms.ts';
+import { isOperational } from '../../src/activities/scan-alarms.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { isOutdated } from '../../src/domain/scan-view.ts';
@@ -33,8 +33,8 @@ function tail(deps: DepositScanDeps, since: string | null): Promise<ScanStatus> 
   return new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 1, since }));
 }
 
-describe('a step that fails for a reason that nobody has foreseen', () => {
-  const note = /^a step fails for a reason that nobody has foreseen: TypeError: boom/;
+describe('a step that fails by a defect', () => {
+  const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
   const MINUTES_AGO = new Date(Date.now() - 120_000).toISOString();
 
   it('is tried again, shown, and alarmed after a minute, until it works', async () => {
@@ -78,14 +78,14 @@ describe('a step that fails for a reason that nobody has foreseen', () => {
   });
 });
 
-it('what is foreseen is judged by the error, not by what it says', () => {
-  const sayings = ['a step fails for a reason that nobody has foreseen', 'boom'];
+it('a defect is judged by the error, not by what it says', () => {
+  const sayings = ['unexpected error, probably a bug in Sluice', 'boom'];
   for (const said of sayings) {
-    expect(isForeseen(new DomainError('NodeFault', said))).toBe(true);
-    expect(isForeseen(new RpcError({ code: -32015, message: said }, 'node', 'getBlock'))).toBe(true);
-    expect(isForeseen(Object.assign(new Error(said), { code: 'ECONNREFUSED' }))).toBe(true);
-    expect(isForeseen(new TypeError(said))).toBe(false);
-    expect(isForeseen(said)).toBe(false);
+    expect(isOperational(new DomainError('NodeFault', said))).toBe(true);
+    expect(isOperational(new RpcError({ code: -32015, message: said }, 'node', 'getBlock'))).toBe(true);
+    expect(isOperational(Object.assign(new Error(said), { code: 'ECONNREFUSED' }))).toBe(true);
+    expect(isOperational(new TypeError(said))).toBe(false);
+    expect(isOperational(said)).toBe(false);
   }
 });
 
@@ -113,7 +113,7 @@ test.each([
   );
 });
 
-describe('an audit that fails for a reason that nobody has foreseen', () => {
+describe('an audit that fails by a defect', () => {
   /** The database refuses every deposit to this wallet while `work` is done. */
   async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
     const { db } = room.ledger;

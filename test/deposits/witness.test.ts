@@ -107,7 +107,7 @@ describe('an announcement', () => {
     controls.clearFaults();
     await room.scanAll(room.scanner());
     expect(await room.confirm()).toBe(1);
-    const events = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
   });
 });

@@ -201,7 +201,7 @@ describe('what is wrong with an address', () => {
     const matched = {
       blocks: paid,
       watchVersion: await desk.ledger.watched.version(),
-      rematch: async () => paid.map(({ finding }) => finding),
+      rematch: () => paid,
     };
     expect(await desk.ledger.scan.commit({ expected: START, ...matched })).toBe('committed');
     expect(await warnings(address)).toEqual([

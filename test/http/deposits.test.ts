@@ -28,9 +28,8 @@ afterAll(() => service?.close());
 async function block(...inflows: readonly Inflow[]): Promise<void> {
   const { ledger } = service;
   const blocks = chain(tip, inflows);
-  const findings = blocks.map(({ finding }) => finding);
   const watchVersion = await ledger.watched.version();
-  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => findings });
+  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => blocks });
   tip = blocks[0]?.header ?? tip;
 }
 
@@ -101,16 +100,60 @@ describe('the feed', () => {
     expect((await get('/v1/deposits?after=7')).body).toEqual({ events: [], next: '7' });
   });
 
+  test('says how far it looked where a filter lets nothing through', async () => {
+    expect((await get(`/v1/deposits?after=2&asset=${ALICE}`)).body).toEqual({ events: [], next: '7' });
+    expect((await get(`/v1/deposits?after=2&asset=${BOB}&limit=1`)).body).toMatchObject({ next: '3' });
+  });
+
   test.each([
-    'after=-1',
-    'after=x',
-    'after=9999999999999999999',
-    'after=0&cursor=3',
-    'state=lost',
-    'limit=0',
-    'address=0',
-  ])('a bad question is refused: %s', async (query) => {
-    expect((await get(`/v1/deposits?${query}`)).body).toMatchObject({ status: 400, code: 'InvalidRequest' });
+    ['after=-1', 'after', 'whole number below 10^18'],
+    ['after=x', 'after', 'whole number below 10^18'],
+    ['after=9999999999999999999', 'after', 'whole number below 10^18'],
+    ['after=0&after=1', 'after', 'expected string'],
+    ['after=0&cursor=3', 'cursor', 'goes with the list'],
+    ['cursor=newest', 'cursor', 'must be the `nextCursor`'],
+    ['state=lost', 'state', '"pending"|"final"|"dropped"|"not_credited"'],
+    ['limit=0', 'limit', '>=1'],
+    ['limit=201', 'limit', '<=200'],
+    ['limit=all', 'limit', 'expected number'],
+    ['address=0', 'address', 'must be a base58 address'],
+    ['userRef=%00', 'userRef', '1 to 128 visible ASCII characters'],
+    ['asset=usdc', 'asset', 'must be `SOL`, or the base58 address of a mint'],
+    ['asset=%00', 'asset', 'must be `SOL`'],
+    ['mint=SOL', 'mint', 'Unrecognized key'],
+  ])('a bad question is refused, by the field that is wrong: %s', async (query, field, expected) => {
+    const { body } = await get(`/v1/deposits?${query}`);
+    expect(body).toMatchObject({ status: 400, code: 'InvalidRequest', field });
+    expect(body.detail).toContain(expected);
+  });
+
+  test('a reader ahead of the record is told so', async () => {
+    expect((await get('/v1/deposits?after=8')).body).toMatchObject({
+      status: 409,
+      code: 'FeedBehind',
+      field: 'after',
+      last: '7',
+    });
+  });
+});
+
+describe('the rejection', () => {
+  const reject = (id: string, payload: object) =>
+    service.app.inject({
+      method: 'POST',
+      url: `/v1/deposits/${id}/reject`,
+      headers: { authorization },
+      payload,
+    });
+  const unknown = `dep_${'0'.repeat(32)}`;
+
+  test.each([
+    ['an id of another kind', '5', { why: 'why' }, { status: 400, field: 'id' }],
+    ['no reason', unknown, {}, { status: 400, field: 'why' }],
+    ['an empty reason', unknown, { why: ' ' }, { status: 400, field: 'why' }],
+    ['an unknown id', unknown, { why: 'why' }, { status: 404, code: 'NotFound', id: unknown }],
+  ])('is refused for %s', async (_case, id, payload, problem) => {
+    expect((await reject(id, payload)).json()).toMatchObject(problem);
   });
 });
 
@@ -126,6 +169,7 @@ describe('the list', () => {
     ]);
     const rest = (await get(`/v1/deposits?limit=3&cursor=${first.nextCursor}`)).body;
     expect(rest).toMatchObject({ deposits: [{ amount: '9223372036854775809' }], nextCursor: null });
+    expect((await get(`/v1/deposits?asset=${ALICE}`)).body).toEqual({ deposits: [], nextCursor: null });
     expect((await get('/v1/deposits?state=not_credited')).body.deposits).toHaveLength(1);
     expect((await get('/v1/deposits?userRef=bob')).body.deposits).toMatchObject([{ wallet: BOB }]);
   });
@@ -140,6 +184,9 @@ describe('the client', () => {
     for await (const { sequence } of sluice.deposits.events({ after: '2', follow: false }))
       seen.push(sequence);
     expect(seen).toEqual(['3', '4', '5', '6', '7']);
+    for await (const { sequence } of sluice.deposits.events({ asset: ALICE, follow: false }))
+      seen.push(sequence);
+    expect(seen).toHaveLength(5);
   });
 
   test('waits for what is still to come, each event once', async () => {

@@ -1,9 +1,10 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { BlockFinding, BlockHeader } from '../../src/domain/deposit.ts';
+import type { BlockHeader } from '../../src/domain/deposit.ts';
 import type { Verdict } from '../../src/domain/witness.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import type { Database } from '../../src/ledger/database.ts';
+import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import type { Confirmation } from '../../src/ledger/deposit-writing.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { CommitResult } from '../../src/ledger/scan.ts';
@@ -75,8 +76,16 @@ export async function confirmAll(ledger: Ledger): Promise<void> {
   await ledger.deposits.confirm(rows.map((row) => shown(row)));
 }
 
+/** The deposit of a record that has one. */
+export async function onlyDeposit({ deposits }: Pick<Ledger, 'deposits'>): Promise<DepositRow> {
+  const { rows } = await deposits.list({ limit: 2 });
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} deposits`);
+  return row;
+}
+
 /** For what is matched with the newest watch set. */
-export function mustNotRematch(added: readonly WatchedWallet[]): readonly BlockFinding[] {
+export function mustNotRematch(added: readonly WatchedWallet[]): never {
   throw new Error(`nobody had added anything, but: ${added.map(({ address }) => address).join(', ')}`);
 }
 

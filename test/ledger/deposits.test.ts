@@ -1,24 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../src/ledger/deposit-feed.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { addDeposits } from '../../src/ledger/deposit-writing.ts';
-import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, lockWaits, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { address, chain, inflow, NOTHING, START } from './chain-of-blocks.ts';
+import { commit, confirmAll, imported, onlyDeposit, shown, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const MINT = address('mint');
 
-async function onlyOne(): Promise<DepositRow> {
-  const { rows } = await use.ledger.deposits.list({ limit: 2 });
-  const [row] = rows;
-  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} deposits`);
-  return row;
-}
+const onlyOne = () => onlyDeposit(use.ledger);
 
-async function feed(after = 0n): Promise<readonly unknown[]> {
-  const events = await use.ledger.depositFeed.events(after, 100);
+async function feed(): Promise<readonly unknown[]> {
+  const { events } = await use.ledger.depositFeed.events(0n, 100);
   return events.map(({ sequence, kind, deposit }) => [sequence, kind, deposit.amount]);
 }
 
@@ -114,16 +108,39 @@ describe('a deposit', () => {
     const page = await use.ledger.deposits.list({ limit: 2 });
     const rest = await use.ledger.deposits.list({ limit: 2, cursor: page.nextCursor ?? '' });
     expect([page.rows.length, rest.rows.length, rest.nextCursor]).toEqual([2, 1, null]);
-    const events = await use.ledger.depositFeed.events(0n, 10, { userRef: 'user-1' });
+    const { events } = await use.ledger.depositFeed.events(0n, 10, { userRef: 'user-1' });
     expect(events.map(({ sequence, deposit }) => [sequence, deposit.userRef])).toEqual([
       [1n, 'user-1'],
       [2n, 'user-1'],
       [3n, 'user-1'],
       [4n, 'user-1'],
     ]);
-    expect(await use.ledger.depositFeed.events(0n, 10, { state: 'not_credited' })).toMatchObject([
-      { sequence: 5n, deposit: { reason: 'below_minimum' } },
-    ]);
+    expect(await use.ledger.depositFeed.events(0n, 10, { state: 'not_credited' })).toMatchObject({
+      events: [{ sequence: 5n, deposit: { reason: 'below_minimum' } }],
+    });
+  });
+
+  it('keeps its place in the list, whatever becomes of it and whatever comes meanwhile', async () => {
+    await imported(use.ledger, ANN);
+    const blocks = chain(
+      START,
+      [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount)),
+      [inflow(ANN, 6n)],
+    );
+    await commit(use.ledger, blocks.slice(0, 1));
+    const first = await use.ledger.deposits.list({ limit: 2 });
+    const [row] = await use.ledger.deposits.unconfirmed(1);
+    if (row === undefined) throw new Error('a deposit that waits');
+    await use.ledger.rejections.reject({ row, who: 'ops', why: 'why', deniedBy: ['first', 'second'] });
+    await confirmAll(use.ledger);
+    await commit(use.ledger, blocks.slice(1), blocks[0]?.header);
+    const second = await use.ledger.deposits.list({ limit: 2, cursor: first.nextCursor ?? '' });
+    const watchVersion = await use.ledger.watched.version();
+    await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    const last = await use.ledger.deposits.list({ limit: 2, cursor: second.nextCursor ?? '' });
+    const amounts = [first, second, last].map(({ rows }) => rows.map(({ amount }) => amount));
+    expect(amounts).toEqual([[5n, 4n], [3n, 2n], [1n]]);
+    expect([last.rows[0]?.state, last.nextCursor]).toEqual(['pending', null]);
   });
 
   it('to an address that nobody has is on record, and nobody gets the address any more', async () => {
@@ -140,8 +157,7 @@ describe('a deposit', () => {
   it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
-    await lockFeed(slow);
-    await addDeposits(slow, [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
+    await addDeposits(await lockFeed(slow), [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();
     expect(given.address).toBe(BEN);
@@ -208,120 +224,5 @@ describe('a deposit that is rejected', () => {
       await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
     await confirmAll(use.ledger);
     expect(await onlyOne()).toMatchObject({ wallet: BEN, amount: 6n, state: 'final' });
-  });
-});
-
-describe('an announced deposit', () => {
-  const header = childOf(START);
-  const found = (...inflows: ReturnType<typeof inflow>[]) => ({ header, finding: { ...NOTHING, inflows } });
-
-  it('becomes finalized with its block and is told of once', async () => {
-    await imported(use.ledger, ANN);
-    for (let times = 0; times < 2; times += 1) await use.ledger.deposits.announce([found(inflow(ANN))]);
-    expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: null });
-    expect(await use.ledger.deposits.unconfirmed(10)).toEqual([]);
-    expect(await use.ledger.movements.balancesOf([ANN], 200n)).toEqual([]);
-    await commit(use.ledger, [found(inflow(ANN))]);
-    expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: expect.any(Date) });
-    expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
-    expect(await feed()).toEqual([[1n, 'pending', 5n]]);
-  });
-
-  it('is told of again where its finalized block says otherwise', async () => {
-    await imported(use.ledger, ANN, BEN);
-    await use.ledger.deposits.announce([found(inflow(ANN), inflow(BEN))]);
-    const off = inflow(BEN, 5n, { reason: 'deposits_off' });
-    await commit(use.ledger, [found(inflow(ANN, 4n, { signature: `s-${ANN}-5` }), off)]);
-    await confirmAll(use.ledger);
-    expect(await feed(2n)).toEqual([
-      [3n, 'pending', 4n],
-      [4n, 'final', 4n],
-      [5n, 'not_credited', 5n],
-    ]);
-  });
-
-  it('is dropped when the cursor passes its slot, and comes back with its block', async () => {
-    await imported(use.ledger, ANN);
-    const fork = { header: childOf(START, { fork: 'x' }), finding: found(inflow(ANN)).finding };
-    await use.ledger.deposits.announce([fork]);
-    await commit(use.ledger, [{ header, finding: NOTHING }]);
-    expect(await onlyOne()).toMatchObject({ state: 'dropped', blockhash: 'b101x' });
-    await use.ledger.deposits.announce([fork, found(inflow(ANN, 6n))]);
-    expect(await feed()).toEqual([
-      [1n, 'pending', 5n],
-      [2n, 'dropped', 5n],
-    ]);
-    const blocks = [found(inflow(ANN, 5n))];
-    const watchVersion = await use.ledger.watched.version();
-    await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
-    const { rows } = await use.ledger.deposits.list({ limit: 10 });
-    expect(rows.map(({ state, blockhash }) => [state, blockhash])).toEqual([
-      ['pending', 'b101'],
-      ['dropped', 'b101x'],
-    ]);
-  });
-
-  it('keeps its address from being given out until it is dropped, and no longer', async () => {
-    await imported(use.ledger, ANN);
-    const fork = { header: childOf(START, { fork: 'x' }), finding: found(inflow(ANN)).finding };
-    await use.ledger.deposits.announce([fork]);
-    expect(await use.ledger.addresses.freeCount()).toBe(0);
-    expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
-    await commit(use.ledger, [{ header, finding: NOTHING }]);
-    expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
-  });
-
-  it('waits for a commit under way, so that the cursor cannot leave it behind', async () => {
-    await imported(use.ledger, ANN);
-    const committing = await use.other.db.startTransaction().execute();
-    await committing.selectFrom('scanCursor').selectAll().forUpdate().execute();
-    const announcing = use.ledger.deposits.announce([found(inflow(ANN))]);
-    await Promise.race([lockWaits(use.ledger.db), announcing]);
-    await committing.updateTable('scanCursor').set({ slot: 101n, blockhash: 'b101', height: 91n }).execute();
-    await committing.commit().execute();
-    await announcing;
-    expect(await use.ledger.deposits.list({ limit: 1 })).toMatchObject({ rows: [] });
-  });
-});
-
-describe('the feed', () => {
-  it('shows no event before those of lower sequences, however late they are committed', async () => {
-    await imported(use.ledger, ANN, BEN);
-    const [first, second] = chain(START, [inflow(ANN, 1n)], [inflow(BEN, 2n)]);
-    if (first === undefined || second === undefined) throw new Error('two blocks');
-    await commit(use.ledger, [first]);
-    const row = await onlyOne();
-    // A commit comes to the open gap when it has written its events: somebody else's lock on it keeps them uncommitted.
-    await use.ledger.gaps.open(first.header, { ...childOf(first.header, { skipped: 5 }), parentSlot: 106n });
-    const slow = await use.other.db.startTransaction().execute();
-    await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
-    const committing = commit(use.ledger, [second], first.header);
-    await lockWaits(use.ledger.db);
-    const confirming = use.other.deposits.confirm([shown(row)]);
-    await Promise.race([lockWaits(use.ledger.db, 2), confirming]);
-    expect(await feed()).toEqual([[1n, 'pending', 1n]]);
-    await slow.commit().execute();
-    expect(await committing).toBe('committed');
-    await confirming;
-    expect(await feed()).toEqual([
-      [1n, 'pending', 1n],
-      [2n, 'pending', 2n],
-      [3n, 'final', 1n],
-    ]);
-  });
-
-  it('has one event of what two readers of old blocks find at once', async () => {
-    await imported(use.ledger, ANN);
-    const blocks = chain(START, [inflow(ANN)]);
-    await commit(
-      use.ledger,
-      blocks.map(({ header }) => ({ header, finding: NOTHING })),
-    );
-    const watchVersion = await use.ledger.watched.version();
-    const again = { blocks, watchVersion, rematch: () => [] };
-    const readers = [use.ledger, use.other, use.ledger, use.other];
-    const results = await Promise.all(readers.map(({ scan }) => scan.upsert(again)));
-    expect(new Set(results)).toEqual(new Set(['committed']));
-    expect(await feed()).toEqual([[1n, 'pending', 5n]]);
   });
 });

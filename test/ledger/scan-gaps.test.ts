@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import {
+  commit,
+  confirmAll,
+  imported,
+  mustNotRematch,
+  onlyDeposit,
+  useDepositLedgers,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
 const ANN = address('ann');
 const WORD = { who: 'ops', why: 'no node has them' };
+
+async function kinds(): Promise<readonly string[]> {
+  const { events } = await use.ledger.depositFeed.events(0n, 10);
+  return events.map(({ kind }) => kind);
+}
 
 describe('a gap', () => {
   const child = {
@@ -45,7 +57,7 @@ describe('a gap', () => {
     expect(await use.ledger.gaps.close(close)).toEqual(last);
     expect(await use.ledger.gaps.close({ ...close, who: 'another' })).toEqual(last);
     expect(await use.ledger.scan.cursor()).toEqual(last);
-    expect(await use.ledger.depositFeed.events(1n, 10)).toMatchObject([{ kind: 'dropped' }]);
+    expect(await kinds()).toEqual(['pending', 'dropped']);
     const next = { header: child, finding: NOTHING };
     const { scan, watched } = use.ledger;
     const batch = { blocks: [next], watchVersion: await watched.version(), rematch: mustNotRematch };
@@ -76,6 +88,23 @@ describe('a gap', () => {
     });
     await use.ledger.gaps.markAudited({ from: 101n, to: 109n }, await use.ledger.continuity.record());
     expect(await use.ledger.gaps.toAudit(10)).toEqual([]);
+  });
+});
+
+describe('what was announced in a gap that was closed', () => {
+  it('is found by the audit under the id that it had', async () => {
+    await imported(use.ledger, ANN);
+    const finding = { ...NOTHING, inflows: [inflow(ANN)] };
+    await use.ledger.deposits.announce([{ header: childOf(START), finding }]);
+    const child = { ...childOf(START, { skipped: 9 }), parentSlot: 109n, height: 99n };
+    await use.ledger.gaps.open(START, child);
+    await use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD });
+    const blocks = [{ header: { slot: 101n, blockhash: null, time: null }, finding }];
+    const upsert = { blocks, watchVersion: await use.ledger.watched.version(), rematch: mustNotRematch };
+    for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert(upsert);
+    await confirmAll(use.ledger);
+    expect(await onlyDeposit(use.ledger)).toMatchObject({ state: 'final', blockhash: null });
+    expect(await kinds()).toEqual(['pending', 'dropped', 'pending', 'final']);
   });
 });
 
@@ -136,7 +165,7 @@ describe('staged ranges', () => {
   it('are matched with the newest watch set when they are staged', async () => {
     await imported(use.ledger, ANN);
     const late = { from: 101n, to: 102n, blocks: chain(START, [], []), watchVersion: 0n };
-    const found = range(0, 2).map(({ finding }) => finding);
+    const found = range(0, 2);
     expect(await use.ledger.stagedRanges.stage({ ...late, rematch: () => found })).toBe('staged');
     expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({ rows: [{ amount: 2n ** 63n }] });

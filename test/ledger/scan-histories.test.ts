@@ -4,6 +4,7 @@ import type { BlockFinding, BlockHeader, Inflow } from '../../src/domain/deposit
 import { isDomainError } from '../../src/domain/errors.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { DepositAddresses } from '../../src/ledger/deposit-addresses.ts';
+import { depositId } from '../../src/ledger/deposit-id.ts';
 import { Deposits } from '../../src/ledger/deposits.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { Rejections } from '../../src/ledger/rejections.ts';
@@ -193,47 +194,54 @@ class Scanner {
 
   #matched(blocks: readonly Block[]) {
     const [known, watchVersion] = [this.#known, this.#version];
+    const foundBy = (wallets: ReadonlySet<string>) =>
+      blocks.map((block) => ({ header: block.header, finding: findingOf(block, wallets) }));
     return {
-      blocks: blocks.map((block) => ({ header: block.header, finding: findingOf(block, known) })),
+      blocks: foundBy(known),
       watchVersion,
-      rematch: (added: readonly { address: string }[]) => {
-        const all = new Set([...known, ...added.map((wallet) => wallet.address)]);
-        return blocks.map((block) => findingOf(block, all));
-      },
+      rematch: (added: readonly { address: string }[]) =>
+        foundBy(new Set([...known, ...added.map((wallet) => wallet.address)])),
     };
   }
 }
 
-/** Reads the feed as a customer does, and never sees a sequence out of turn. */
+/** Reads the feed as a customer does, by public ids: never sees a sequence out of turn, and never books a deposit twice. */
 class Reader {
-  readonly #kinds = new Map<bigint, string>();
+  readonly #kinds = new Map<string, string>();
+  readonly #booked = new Set<string>();
   #last = 0n;
 
   /** How many events there were. */
   async read(ledger: Ledger): Promise<number> {
-    const events = await ledger.depositFeed.events(this.#last, 3);
+    const { events, next } = await ledger.depositFeed.events(this.#last, 3);
     for (const { sequence, kind, deposit } of events) {
       expect(sequence).toBe(this.#last + 1n);
       this.#last = sequence;
-      this.#kinds.set(deposit.id, kind);
+      const id = depositId(deposit);
+      if (kind === 'final') expect(this.#booked).not.toContain(id);
+      if (kind === 'final') this.#booked.add(id);
+      this.#kinds.set(id, kind);
     }
+    expect(next).toBe(this.#last);
     return events.length;
   }
 
-  async readAll(ledger: Ledger): Promise<ReadonlyMap<bigint, string>> {
+  async readAll(ledger: Ledger): Promise<ReadonlyMap<string, string>> {
     while ((await this.read(ledger)) > 0);
     return this.#kinds;
   }
 }
 
-async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<bigint, string>): Promise<void> {
+async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<string, string>): Promise<void> {
   const { ledger } = use;
   const last = blocks.at(-1)?.header ?? START;
   expect(await ledger.scan.cursor()).toMatchObject({ slot: last.slot, blockhash: last.blockhash });
   const headers = blocks.map(({ header }) => header);
   expect(await ledger.scan.headersBetween(START.slot + 1n, last.slot)).toEqual(headers);
   const { rows } = await ledger.deposits.list({ limit: 1_000 });
-  expect(new Map(rows.map(({ id, state }) => [id, state]))).toEqual(told);
+  const listed = rows.map((row) => [depositId(row), row.state] as const);
+  expect(new Map(listed)).toEqual(told);
+  expect(listed).toHaveLength(told.size);
   const finalized = rows.filter(({ finalizedAt }) => finalizedAt !== null);
   expect(rows.every(({ state, finalizedAt }) => finalizedAt !== null || state === 'dropped')).toBe(true);
   expect(finalized.filter(({ state }) => state === 'dropped')).toEqual([]);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { BlockFinding } from '../../src/domain/deposit.ts';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import { Scan } from '../../src/ledger/scan.ts';
 import type { Matched, WatchedWallet } from '../../src/ledger/watched.ts';
@@ -105,21 +104,22 @@ describe('the scan', () => {
       }
       expect(await use.ledger.scan.cursor()).toEqual(cursorAt(START));
       expect(await amounts()).toEqual([]);
-      expect(await use.ledger.depositFeed.events(0n, 9)).toEqual([]);
+      expect(await use.ledger.depositFeed.events(0n, 9)).toEqual({ events: [], next: 0n });
     }
     expect(await amounts()).toEqual([1n, 2n]);
   });
 });
 
 describe('an address that comes in while blocks are scanned', () => {
-  const [block] = chain(START, []);
-  const found = (added: readonly WatchedWallet[]): BlockFinding[] => [
-    { ...NOTHING, inflows: added.map(({ address: wallet }) => inflow(wallet)) },
-  ];
+  const blocks = chain(START, []);
+  const found = (added: readonly WatchedWallet[]): MatchedBlock[] =>
+    chain(
+      START,
+      added.map(({ address }) => inflow(address)),
+    );
 
   async function commitMatchedWith(watchVersion: bigint, rematch: Matched<MatchedBlock>['rematch'] = found) {
-    if (block === undefined) throw new Error('one block');
-    return use.other.scan.commit({ expected: START, blocks: [block], watchVersion, rematch });
+    return use.other.scan.commit({ expected: START, blocks, watchVersion, rematch });
   }
 
   it('is looked for in what was matched without it', async () => {
@@ -194,7 +194,7 @@ describe('reading old blocks again', () => {
     expect(await amounts()).toEqual([1n, 3n]);
     for (let times = 0; times < 2; times += 1) expect(await upsert(first, second, second)).toBe('committed');
     expect(await amounts()).toEqual([1n, 2n, 3n]);
-    expect(await use.ledger.depositFeed.events(0n, 9)).toHaveLength(3);
+    expect((await use.ledger.depositFeed.events(0n, 9)).events).toHaveLength(3);
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(third.header));
   });
 

@@ -124,7 +124,7 @@ describe('the run of the scan', () => {
   it('obeys every order, whatever was signalled before it', async () => {
     await scansUntil('tail null', 1);
     const run = service.temporal.workflow.getHandle('scan');
-    for (const report of [null, 'tail', { state: 'tail', since: 'x' }])
+    for (const report of [null, 'tail', { state: 'tail', since: 'x' }, { state: 'waiting' }])
       await run.signal('scanReport', report);
     await run.signal('pauseScan');
     await run.signal('pauseScan', null);

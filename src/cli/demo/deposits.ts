@@ -44,7 +44,7 @@ export async function auditDeposits(
   given: readonly Given[],
   kill: ScannerKill | null,
 ): Promise<DepositsReport> {
-  await scanned(stage, given);
+  await waitUntilScanned(stage, given);
   const feed = await readFeed(stage);
   const arrivals = await arrivalsOnChain(stage.node, wallets);
   const verdict = judgeDeposits(given, arrivals, feed);
@@ -58,7 +58,10 @@ export async function auditDeposits(
 }
 
 /** Resolves when the scan has passed the block of every payment, and a second node has confirmed all that was found. */
-async function scanned({ sluice, node, say, signal }: Stage, given: readonly Given[]): Promise<void> {
+async function waitUntilScanned(
+  { sluice, node, say, signal }: Stage,
+  given: readonly Given[],
+): Promise<void> {
   const slots = await Promise.all(
     given.map(async ({ what, signature }) => {
       const slot = await slotOf(node, signature);

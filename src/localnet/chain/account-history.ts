@@ -8,7 +8,10 @@ interface Change {
 /** The accounts that one block changed, each as it was before; null where it did not exist. */
 export type Undo = ReadonlyMap<string, StoredAccount | null>;
 
-/** Old states of accounts for as many blocks as a reader may lag behind, or a fork may take back. Memory is bounded by `depth` blocks of changes. */
+/**
+ * Old states of accounts for as many blocks as a reader may lag behind, or a fork may take back. Memory is bounded by `depth` blocks of
+ * changes.
+ */
 export class AccountHistory {
   readonly #depth: number;
   readonly #changes = new Map<string, Change[]>();

@@ -100,7 +100,10 @@ export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number
 /** The most addresses that nodes take in one getMultipleAccounts. */
 export const ACCOUNTS_PER_CALL = 100;
 
-/** Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain does not have. */
+/**
+ * Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain
+ * does not have.
+ */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],

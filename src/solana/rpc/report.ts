@@ -5,7 +5,10 @@ import type { NodeFacts } from './probe.ts';
 /** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, for good. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
-/** One node, as the pool knows it now. Slots are those of the newest probe, null where that had no answer; `latencyMs` and `errorRate` (0 to 1) are running means. */
+/**
+ * One node, as the pool knows it now. Slots are those of the newest probe, null where that had no answer; `latencyMs` and `errorRate`
+ * (0 to 1) are running means.
+ */
 export interface NodeReport {
   readonly node: string;
   readonly membership: Membership;
@@ -26,7 +29,10 @@ export interface NodeReport {
   readonly calls: number;
 }
 
-/** What these nodes show of their ledgers now, by their names, for the next process; nothing of one that is of another cluster or tells nothing. */
+/**
+ * What these nodes show of their ledgers now, by their names, for the next process; nothing of one that is of another cluster or tells
+ * nothing.
+ */
 export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
   return new Map(
     reports.flatMap(

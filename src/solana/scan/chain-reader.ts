@@ -1,8 +1,9 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { lowest } from '../../domain/extremes.ts';
 import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { firstListed } from './frontier.ts';
+import { firstListed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderBook, isSameListed, type ListedHeader } from './header-book.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
@@ -41,9 +42,6 @@ type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader };
 
-/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
-const LOOKED_AHEAD = 500_000n;
-
 /** Reads the finalized chain in order, block by proved block, from any nodes. Source: DESIGN, promise 2. */
 export class ChainReader<Block extends ShownBlock> {
   readonly #pool: NodePool;
@@ -81,7 +79,7 @@ export class ChainReader<Block extends ShownBlock> {
     this.#headers.dropTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };
     const from = cursor.slot + 1n;
-    const end = lower(to, cursor.slot + LOOKED_AHEAD);
+    const end = lowest([to, cursor.slot + LOOKED_AHEAD]);
     const { slots: listed } = await firstListed(this.#pool, from, end, 'most');
     const batch = this.#ahead.want(listed).slice(0, this.#batch);
     await Promise.all([this.#headers.learn(batch), ...batch.map((slot) => this.#ahead.take(slot))]);
@@ -164,8 +162,4 @@ function isShown({ header, listed }: ShownBlock, expected: ListedHeader): boolea
 /** The time of a block is what a quorum tells, as all else of its header. */
 function timed<Block extends ShownBlock>(block: Block, { time }: ListedHeader): Block {
   return { ...block, header: { ...block.header, time } };
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

@@ -1,4 +1,5 @@
 import { DomainError, messageOf } from '../../domain/errors.ts';
+import { lowest } from '../../domain/extremes.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -21,6 +22,8 @@ type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[
 const WINDOW = 4_000n;
 const NARROWEST = 500n;
 const WIDEST = 500_000n;
+/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
+export const LOOKED_AHEAD = 500_000n;
 
 /** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
@@ -89,7 +92,7 @@ async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promis
 async function* windowsOf(node: SolanaNode, from: bigint, to: bigint): AsyncGenerator<readonly bigint[]> {
   let [width, widest] = [WINDOW, WIDEST];
   for (let next = from; next <= to; ) {
-    const end = lower(to, next + width - 1n);
+    const end = lowest([to, next + width - 1n]);
     const slots = await listBy(node, next, end).catch((error: unknown) => {
       if (mayBeTooWide(error, width)) return null;
       throw error;
@@ -101,7 +104,7 @@ async function* windowsOf(node: SolanaNode, from: bigint, to: bigint): AsyncGene
     }
     yield slots;
     next = end + 1n;
-    width = lower(2n * width, widest);
+    width = lowest([2n * width, widest]);
   }
 }
 
@@ -122,8 +125,4 @@ function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
     for (const slot of result.status === 'fulfilled' ? result.value : [])
       counts.set(slot, (counts.get(slot) ?? 0) + 1);
   return new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

@@ -23,9 +23,11 @@ interface Listing extends WalletListing {
 }
 
 /**
- * Every finalized transaction that names `account` in these slots, as nodes list them together, a quorum of which still has its history
- * from `from` on: an empty list, or one that ends early, is never the end by the word of nodes that forgot, nor of one alone. One that
- * nodes list in several slots is there with each. Throws NoHealthyNode where too few nodes list from so early on.
+ * Every finalized transaction that names `account` in these slots: all that any node lists.
+ *
+ * A list that is empty, or ends early, is believed only where a quorum of nodes still has its history from `from` on.
+ *
+ * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes list from so early on.
  */
 export async function historyOf(
   { pool, lists }: ListedNodes,

@@ -1,10 +1,9 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { highest, lowest } from '../../domain/extremes.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { finalizedTip, firstListed } from './frontier.ts';
+import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderBook } from './header-book.ts';
-
-const LOOKED_AHEAD = 500_000n;
 
 /**
  * The block behind which a scan begins: the parent of the first one from slot `first` on, or the newest that is final. A quorum agrees
@@ -28,8 +27,8 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   };
   if (first === undefined || first > tip) return agreed(tip);
   // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
-  const from = first > 0n ? first : 1n;
-  const to = from + LOOKED_AHEAD - 1n < tip ? from + LOOKED_AHEAD - 1n : tip;
+  const from = highest([first, 1n]);
+  const to = lowest([tip, from + LOOKED_AHEAD - 1n]);
   const { slots, shared, untold } = await firstListed(pool, from, to, 'all');
   // What only one node lists may not exist; the parent of what is shown says whether a block lies before it.
   const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];

@@ -11,11 +11,6 @@ export interface ReadOptions {
   readonly node?: string;
   /** The highest version of a transaction that is read. Default 1. */
   readonly maxTransactionVersion?: number;
-  /**
-   * Take token balances that are not there for none, and owners that are not there for unknown ones, as ledgers of before 2022 have
-   * them. Default: such a transaction hides deposits, and is refused.
-   */
-  readonly early?: boolean;
 }
 
 const HIGHEST_TRANSACTION_VERSION = 1;
@@ -45,6 +40,7 @@ const meta = z.object({
 
 type Meta = z.infer<typeof meta>;
 type TokenBalance = z.infer<typeof tokenBalance>;
+type Outcome = 'succeeded' | 'failed';
 type Refuse = (why: string) => NodeFault;
 
 const shown = z.object({
@@ -68,14 +64,10 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   const refuse: Refuse = (why) => new NodeFault(node, `shows transaction ${signature} ${why}`);
   if (found === null || found === undefined) throw refuse('without meta');
   const error = errorOf(found);
-  const balances = balancesOf(body, found, error === null, refuse);
-  const changes = tokensOf(
-    found,
-    balances,
-    { early: options.early === true, failed: error !== null },
-    refuse,
-  );
-  return { signature, version, error, feeLamports: found.fee, accounts: balances, tokens: changes };
+  const outcome = error === null ? 'succeeded' : 'failed';
+  const accounts = balancesOf(body, found, outcome, refuse);
+  const changes = tokensOf(found, accounts, outcome, refuse);
+  return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
 }
 
 /** Success is shown by both words, where there are two. */
@@ -89,13 +81,13 @@ function errorOf({ err, status }: Meta): string | null {
 function balancesOf(
   body: TransactionBody,
   { preBalances, postBalances, loadedAddresses }: Meta,
-  succeeded: boolean,
+  outcome: Outcome,
   refuse: Refuse,
 ): ScannedTransaction['accounts'] {
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
   const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
   const accounts = [...body.accounts, ...loaded.map((key) => ({ address: key, signer: false }))];
-  if (succeeded && new Set(accounts.map((account) => account.address)).size < accounts.length)
+  if (outcome === 'succeeded' && new Set(accounts.map((account) => account.address)).size < accounts.length)
     throw refuse('with an account that is there twice');
   const [before, after] = [preBalances ?? [], postBalances ?? []];
   if (before.length === accounts.length && after.length === accounts.length)
@@ -105,7 +97,7 @@ function balancesOf(
       after: after[index] ?? 0n,
     }));
   // One that was included and never executed may have none (SIMD-0290); nothing can have arrived by it.
-  if (succeeded)
+  if (outcome === 'succeeded')
     throw refuse(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
   return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
 }
@@ -117,11 +109,11 @@ function balancesOf(
 function tokensOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
-  { early, failed }: { readonly early: boolean; readonly failed: boolean },
+  outcome: Outcome,
   refuse: Refuse,
 ): readonly TokenChange[] {
-  const lenient = early || failed;
-  if (!lenient && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
+  const failed = outcome === 'failed';
+  if (!failed && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
   const changes = new Map<string, TokenChange>();
   const put = (entry: TokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
@@ -129,7 +121,7 @@ function tokensOf(
     if (account === undefined && failed) return;
     if (account === undefined)
       throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
-    if (owner === null && !lenient) throw refuse(`without the owner of the tokens of ${account}`);
+    if (owner === null && !failed) throw refuse(`without the owner of the tokens of ${account}`);
     const key = `${accountIndex} ${mint}`;
     const change = changes.get(key) ?? { account, mint, before: null, after: null };
     if (change[side] !== null && !failed) throw refuse(`with two token balances of ${account}`);

@@ -1,6 +1,5 @@
+import { ADDRESS_TEXT } from '../../domain/address.ts';
 import { Fingerprint, LONGEST_ADDRESS, SHORTEST_ADDRESS } from './fingerprint.ts';
-
-const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
 /** The segment of a wallet is not stored, as its place tells it: that makes 44 bits of each fingerprint of 32. */
 const SEGMENT_BITS = 12;
@@ -17,8 +16,9 @@ const EMPTY = 0;
 
 /**
  * All wallets that we watch, each a fingerprint of its base58 text in one flat hash table, with a sieve before it that is small enough to
- * stay near the processor and keeps most strangers from it: together 6 to 12 bytes a wallet. A member is never missed. A stranger is taken for one about once in 2 million questions at 10 million
- * wallets, and nobody can make such strangers, as the hash is keyed for each set: Postgres settles every hit.
+ * stay near the processor and keeps most strangers from it: together 6 to 12 bytes a wallet. A member is never missed. A stranger is
+ * taken for one about once in 2 million questions at 10 million wallets, and nobody can make such strangers, as the hash is keyed for
+ * each set: Postgres settles every hit.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();

@@ -80,18 +80,4 @@ describe('is read', () => {
     const named = failed.toString().replace(/("accountKeys":\[)(.*?)\]/, '$1$2,$2]');
     expect(readBlock(Buffer.from(named), 7n).transactions).toMatchObject([{ error: 'AccountInUse' }]);
   });
-
-  it('an early ledger, which tells no owners, where that is asked for', () => {
-    const balance = { accountIndex: 0, mint: MINT, uiTokenAmount: { amount: '18446744073709551615' } };
-    const early = { postTokenBalances: [balance] };
-    expect(() => readBlock(one({ ...none, ...early }), 7n)).toThrow('without the owner');
-    expect(readBlock(one(early), 7n, { early: true }).transactions[0]?.tokens).toEqual([
-      {
-        account: KEY,
-        mint: MINT,
-        before: null,
-        after: { owner: null, program: null, amount: 2n ** 64n - 1n },
-      },
-    ]);
-  });
 });

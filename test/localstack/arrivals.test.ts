@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { arrivalsIn } from '../../chaos/deposits/arrivals.ts';
-import type { Block } from '../../src/localstack/chain-truth.ts';
+import { arrivalsIn, type Block } from '../../src/localstack/chain-truth.ts';
 
-const token = (accountIndex: number, owner: string, amount: string) => ({
+const token = (accountIndex: number, owner: string, amount: string, mint = 'M') => ({
   accountIndex,
-  mint: 'M',
+  mint,
   owner,
   uiTokenAmount: { amount },
 });
 
-/** P pays 7 lamports and 30 tokens to U, whose token account is made on the way. */
-function block(err: unknown): Block {
+const MADE = { preTokenBalances: [token(2, 'P', '50')] };
+
+/** P pays 7 lamports and 30 tokens to U, whose token account is made on the way, or was another one's or another mint's before. */
+function block(err: unknown, { preTokenBalances } = MADE): Block {
   return {
     slot: 9,
     blockhash: 'h9',
@@ -26,7 +27,7 @@ function block(err: unknown): Block {
           fee: 5,
           preBalances: [100, 1, 2, 0],
           postBalances: [88, 8, 2, 2],
-          preTokenBalances: [token(2, 'P', '50')],
+          preTokenBalances,
           postTokenBalances: [token(2, 'P', '20'), token(3, 'U', '30')],
         },
       },
@@ -42,6 +43,17 @@ describe('what a block brought', () => {
       { ...where, account: 'UA', asset: 'M', amount: 30n },
     ]);
     expect(arrivalsIn(block(null), new Set(['P']))).toEqual([]);
+  });
+
+  it.each([
+    ['changed hands', token(3, 'P', '10')],
+    ['held another mint', token(3, 'U', '10', 'N')],
+  ])('is all that is in a token account that %s', (_how, before) => {
+    const taken = block(null, { preTokenBalances: [token(2, 'P', '40'), before] });
+    expect(arrivalsIn(taken, new Set(['U']))).toMatchObject([
+      { account: 'U', asset: 'SOL', amount: 7n },
+      { account: 'UA', asset: 'M', amount: 30n },
+    ]);
   });
 
   it('is nothing where the transaction failed', () => {

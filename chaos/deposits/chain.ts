@@ -1,0 +1,22 @@
+import { arrivalsIn, type ChainArrival, finalizedBlocks } from '../../src/localstack/chain-truth.ts';
+
+/** A finalized block by its name and that of its parent. */
+export interface ChainBlock {
+  readonly slot: number;
+  readonly blockhash: string;
+  readonly previousBlockhash: string;
+}
+
+/** The finalized chain of one node, and all that it brought to `wallets`. Throws where a block is missing. */
+export async function readChain(
+  rpcUrl: string,
+  wallets: ReadonlySet<string>,
+): Promise<{ readonly blocks: readonly ChainBlock[]; readonly arrivals: readonly ChainArrival[] }> {
+  const [blocks, arrivals]: [ChainBlock[], ChainArrival[]] = [[], []];
+  for await (const block of finalizedBlocks(rpcUrl)) {
+    const { slot, blockhash, previousBlockhash } = block;
+    blocks.push({ slot, blockhash, previousBlockhash });
+    arrivals.push(...arrivalsIn(block, wallets));
+  }
+  return { blocks, arrivals };
+}

@@ -1,0 +1,28 @@
+import { parse, stringify } from 'lossless-json';
+
+/** Stands for the owners that ledgers of before 2022 do not tell; nobody's wallet. */
+export const UNTOLD_OWNER = 'Unto1d'.padEnd(44, '1');
+
+/** The answer of an early ledger with what the scan demands of one: lists of token balances, be they empty, and an owner of each. */
+export function filledIn(answer: Buffer): Buffer {
+  const filled = parse(answer.toString('utf8'), (key, value) =>
+    key === 'meta' && isFields(value) ? withTokens(value) : value,
+  );
+  return Buffer.from(stringify(filled) ?? '');
+}
+
+function withTokens(meta: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { preTokenBalances, postTokenBalances } = meta;
+  return { ...meta, preTokenBalances: owned(preTokenBalances), postTokenBalances: owned(postTokenBalances) };
+}
+
+function owned(balances: unknown): readonly unknown[] {
+  const listed: readonly unknown[] = Array.isArray(balances) ? balances : [];
+  return listed.map((balance) =>
+    isFields(balance) ? { ...balance, owner: balance['owner'] ?? UNTOLD_OWNER } : balance,
+  );
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

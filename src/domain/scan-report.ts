@@ -1,0 +1,67 @@
+import {
+  GOING_ON,
+  type ScanCursor,
+  type ScanPosition,
+  type ScanRange,
+  type ScanStatus,
+  STANDING_STILL,
+  UNTOLD,
+} from './scan.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** How the scan stands by a report of it, which may be anything: a signal, a heartbeat. Null where it does not say all that a status says. */
+export function parseScanStatus(report: unknown): ScanStatus | null {
+  const position = isFields(report) ? positionIn(report) : null;
+  if (!isFields(report) || position === null) return null;
+  const { state, who, why, since, gap } = report;
+  if (isOneOf(GOING_ON, state) || isOneOf(UNTOLD, state)) return { ...position, state };
+  if (typeof why !== 'string' || !isTime(since)) return null;
+  const still = { ...position, why, since };
+  if (isOneOf(STANDING_STILL, state)) return { ...still, state };
+  if (state === 'paused' && typeof who === 'string') return { ...still, state, who };
+  if (state === 'gap' && isRange(gap)) return { ...still, state, gap: { from: gap.from, to: gap.to } };
+  return null;
+}
+
+function positionIn({ cursor, tip, lag, blocksPerSecond, at }: Fields): ScanPosition | null {
+  if (cursor !== null && !isCursor(cursor)) return null;
+  if (!isSlotOrNull(tip) || !isSlotOrNull(lag)) return null;
+  if (blocksPerSecond !== null && typeof blocksPerSecond !== 'number') return null;
+  if (at !== null && !isTime(at)) return null;
+  return { cursor, tip, lag, blocksPerSecond, at };
+}
+
+function isFields(given: unknown): given is Fields {
+  return typeof given === 'object' && given !== null;
+}
+
+function isCursor(given: unknown): given is ScanCursor {
+  return (
+    isFields(given) &&
+    isSlot(given['slot']) &&
+    typeof given['blockhash'] === 'string' &&
+    isSlot(given['height'])
+  );
+}
+
+function isRange(given: unknown): given is ScanRange {
+  return isFields(given) && isSlot(given['from']) && isSlot(given['to']);
+}
+
+/** A whole number below 2^64, or little more, as a decimal string. */
+function isSlot(given: unknown): given is string {
+  return typeof given === 'string' && /^[0-9]{1,20}$/.test(given);
+}
+
+function isSlotOrNull(given: unknown): given is string | null {
+  return given === null || isSlot(given);
+}
+
+function isTime(given: unknown): given is string {
+  return typeof given === 'string' && !Number.isNaN(Date.parse(given));
+}
+
+function isOneOf<Word>(words: readonly Word[], given: unknown): given is Word {
+  return words.some((word) => word === given);
+}

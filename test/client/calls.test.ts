@@ -1,0 +1,178 @@
+import { describe, expect, it, test } from 'vitest';
+import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
+import { SluiceError } from '../../src/client/client.ts';
+import { clientOf, type Step, unavailable } from './scripted-server.ts';
+
+test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a call', async (id) => {
+  const { server, sluice } = await clientOf([]);
+  const { webhooks, deposits, depositAddresses, assets } = sluice;
+  const calls = [
+    sluice.get(id),
+    sluice.confirm(id),
+    sluice.cancel(id),
+    deposits.reject(id, 'why'),
+    depositAddresses.get(id),
+    depositAddresses.tokenAccount('wallet', id),
+    assets.put(id),
+    webhooks.remove(id),
+    webhooks.rotate(id),
+    webhooks.enable(id),
+    webhooks.deliveries(id),
+    webhooks.replay(id),
+  ];
+  const refusal = { code: 'InvalidRequest', status: 400 };
+  for (const call of calls) await expect.soft(call).rejects.toMatchObject(refusal);
+  expect(server.seen).toEqual([]);
+});
+
+test('addresses, assets and the scan: each call on its path', async () => {
+  const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));
+  const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
+  await sluice.depositAddresses.assign('user 1');
+  await sluice.depositAddresses.ofUser('user&1');
+  await sluice.depositAddresses.import(manifest, { since: '7' });
+  await sluice.depositAddresses.release('why');
+  await sluice.depositAddresses.tokenAccount('wallet', 'mint');
+  await sluice.assets.put('mint', { depositsOn: false });
+  await sluice.assets.list();
+  await sluice.scan.pause('why');
+  await sluice.scan.rescan({ from: '1', to: '2' }, 'why');
+  await sluice.scan.closeGap({ from: '1', to: '2' }, 'why');
+  const range = { from: '1', to: '2', why: 'why' };
+  expect(
+    server.seen.map(({ method, url, body }) => [
+      method,
+      url.replace('/v1', ''),
+      body === '' ? null : JSON.parse(body),
+    ]),
+  ).toEqual([
+    ['POST', '/deposit-addresses', { userRef: 'user 1' }],
+    ['GET', '/deposit-addresses?userRef=user%261', null],
+    ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
+    ['POST', '/deposit-addresses/release', { why: 'why' }],
+    ['GET', '/deposit-addresses/wallet/assets/mint', null],
+    ['PUT', '/assets/mint', { depositsOn: false }],
+    ['GET', '/assets', null],
+    ['POST', '/scan/pause', { why: 'why' }],
+    ['POST', '/scan/rescan', range],
+    ['POST', '/scan/close-gap', range],
+  ]);
+});
+
+test('deliveries of a webhook: only the conditions that are set', async () => {
+  const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200 }));
+  await sluice.webhooks.deliveries('wh/1');
+  await sluice.webhooks.deliveries('wh/1', { state: 'dead', limit: 5 });
+  const root = '/v1/webhooks/wh%2F1/deliveries';
+  expect(server.seen.map(({ url }) => url)).toEqual([root, `${root}?state=dead&limit=5`]);
+});
+
+test('an audit is waited for through silences of the API, and each is told once', async () => {
+  const question = { address: 'wallet', from: '1', to: '2' };
+  const silence = Array<Step>(7).fill(unavailable);
+  const { server, sluice } = await clientOf([
+    { status: 202, body: { state: 'running' } },
+    ...silence,
+    { status: 200, body: { state: 'running' } },
+    { status: 200, body: { state: 'done' } },
+  ]);
+  const silences: string[] = [];
+  const onSilence = ({ code }: { readonly code: string }) => silences.push(code);
+  expect(await sluice.audits.run(question, { pollMs: 1, onSilence })).toEqual({ state: 'done' });
+  expect(silences).toEqual(['Unavailable']);
+  expect(server.seen.map(({ method }) => method)).toEqual(['POST', ...Array<string>(9).fill('GET')]);
+});
+
+type Calls = Readonly<Record<string, (sluice: SluiceClient, how: CallOptions) => Promise<unknown>>>;
+
+const range = { from: '1', to: '2' };
+const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
+/** Each call of the client by the name under which it stands there, with an end to it. */
+const CALLS: Readonly<Record<string, Calls>> = {
+  sluice: {
+    withdraw: (sluice, how) =>
+      sluice.withdraw({ id: 'a', asset: 'SOL', amount: '1', destination: 'wallet' }, how),
+    get: (sluice, how) => sluice.get('a', how),
+    explain: (sluice, how) => sluice.explain('a', how),
+    hotWallets: (sluice, how) => sluice.hotWallets(how),
+    list: (sluice, how) => sluice.list({}, how).next(),
+    page: (sluice, how) => sluice.page({}, how),
+    confirm: (sluice, how) => sluice.confirm('a', how),
+    cancel: (sluice, how) => sluice.cancel('a', how),
+    endAsPaid: (sluice, how) => sluice.endAsPaid('a', 'why', how),
+    waitForFinal: (sluice, how) => sluice.waitForFinal('a', how),
+  },
+  depositAddresses: {
+    assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),
+    get: ({ depositAddresses }, how) => depositAddresses.get('wallet', how),
+    ofUser: ({ depositAddresses }, how) => depositAddresses.ofUser('user', how),
+    import: ({ depositAddresses }, how) => depositAddresses.import(manifest, how),
+    release: ({ depositAddresses }, how) => depositAddresses.release('why', how),
+    tokenAccount: ({ depositAddresses }, how) => depositAddresses.tokenAccount('wallet', 'mint', how),
+  },
+  deposits: {
+    events: ({ deposits }, how) => deposits.events(how).next(),
+    list: ({ deposits }, how) => deposits.list({}, how).next(),
+    reject: ({ deposits }, how) => deposits.reject('dep', 'why', how),
+  },
+  assets: {
+    list: ({ assets }, how) => assets.list(how),
+    get: ({ assets }, how) => assets.get('SOL', how),
+    put: ({ assets }, how) => assets.put('SOL', {}, how),
+  },
+  scan: {
+    status: ({ scan }, how) => scan.status(how),
+    pause: ({ scan }, how) => scan.pause('why', how),
+    resume: ({ scan }, how) => scan.resume('why', how),
+    rescan: ({ scan }, how) => scan.rescan(range, 'why', how),
+    closeGap: ({ scan }, how) => scan.closeGap(range, 'why', how),
+  },
+  audits: {
+    start: ({ audits }, how) => audits.start({ address: 'wallet', ...range }, how),
+    get: ({ audits }, how) => audits.get({ address: 'wallet', ...range }, how),
+    run: ({ audits }, how) => audits.run({ address: 'wallet', ...range }, how),
+  },
+  webhooks: {
+    put: ({ webhooks }, how) => webhooks.put('https://exchange.example', ['*'], how),
+    list: ({ webhooks }, how) => webhooks.list(how),
+    remove: ({ webhooks }, how) => webhooks.remove('wh', how),
+    rotate: ({ webhooks }, how) => webhooks.rotate('wh', 24, how),
+    enable: ({ webhooks }, how) => webhooks.enable('wh', how),
+    deliveries: ({ webhooks }, how) => webhooks.deliveries('wh', {}, how),
+    replay: ({ webhooks }, how) => webhooks.replay('wh', 'event', how),
+  },
+};
+const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>
+  Object.entries(calls).map(([name, call]) => [`${room}.${name}`, call] as const),
+);
+
+describe('the signal of a call', () => {
+  it('is tried for every call that there is', async () => {
+    const { sluice } = await clientOf([]);
+    const rooms: readonly (readonly [string, object])[] = [['sluice', sluice], ...Object.entries(sluice)];
+    const there = rooms.flatMap(([room, { constructor }]) =>
+      Object.getOwnPropertyNames(constructor.prototype)
+        .filter((name) => name !== 'constructor')
+        .map((name) => `${room}.${name}`),
+    );
+    expect(everyCall.map(([name]) => name).toSorted()).toEqual(there.toSorted());
+  });
+
+  it.each(everyCall)('ends %s, which then asks nothing', async (_name, call) => {
+    const { server, sluice } = await clientOf([]);
+    await expect(call(sluice, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    expect(server.seen).toEqual([]);
+  });
+
+  it('is none of the body', async () => {
+    const { server, sluice } = await clientOf([{ status: 200 }]);
+    await sluice.depositAddresses.import(manifest, { keptBack: true, signal: new AbortController().signal });
+    expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ manifest, keptBack: true });
+  });
+});
+
+test('the code of a failure is one of those that there are', () => {
+  const { code } = new SluiceError('NotFound', 404, 'there is none');
+  // @ts-expect-error no code has that name
+  expect(code === 'NotFond').toBe(false);
+});

@@ -114,13 +114,19 @@ function registerGenerate(addresses: Command): void {
     );
 }
 
-/** What the file says; the API is the judge of it. */
+/** What the file says, where it is a list with a signature; the API is the judge of it. */
 async function readManifest(file: string): Promise<AddressManifest> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as AddressManifest;
-  } catch {
-    throw new UsageError(`no manifest can be read from ${file}`);
-  }
+  const manifest: unknown = await readFile(file, 'utf8')
+    .then(JSON.parse)
+    .catch(() => {
+      throw new UsageError(`no manifest can be read from ${file}`);
+    });
+  if (!isManifest(manifest)) throw new UsageError(`${file} is no manifest of addresses`);
+  return manifest;
+}
+
+function isManifest(content: unknown): content is AddressManifest {
+  return typeof content === 'object' && content !== null && 'entries' in content && 'signature' in content;
 }
 
 function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {

@@ -1,8 +1,9 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Deposit, DepositEvent, DepositFilter, FollowOptions } from '../client/client.ts';
 import { DEPOSIT_STATES } from '../domain/deposit.ts';
+import { inColumns } from './columns.ts';
 import { connect } from './connection.ts';
-import { EXIT } from './exit.ts';
+import { EXIT, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { notNegative, positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
@@ -28,7 +29,10 @@ export function registerDeposits(program: Command): void {
     .action((options) =>
       run(options, (output) => {
         const filter = filterOf(options);
-        if (options.follow !== true) return list(filter, options.limit, output);
+        if (options.follow !== true) {
+          if (options.after !== undefined) throw new UsageError('--after is for the feed: add --follow');
+          return list(filter, options.limit, output);
+        }
         const after = options.after === undefined ? {} : { after: String(options.after) };
         return follow({ ...filter, ...after }, output);
       }),
@@ -42,7 +46,7 @@ export function registerDeposits(program: Command): void {
     .action((id, why, _options, command) =>
       run(command.optsWithGlobals(), async (output) => {
         const deposit = await connect().deposits.reject(id, why);
-        output.result(deposit, renderDeposit(deposit));
+        output.result(deposit, cellsOf(deposit).join('  '));
         return EXIT.ok;
       }),
     );
@@ -65,13 +69,14 @@ function filterOf({ address, user, state, asset }: Chosen): DepositFilter {
 }
 
 async function list(filter: DepositFilter, limit: number, output: Output): Promise<number> {
-  const deposits: Deposit[] = [];
+  const found: Deposit[] = [];
   for await (const deposit of connect().deposits.list(filter)) {
-    deposits.push(deposit);
-    if (deposits.length === limit) break;
+    found.push(deposit);
+    if (found.length > limit) break;
   }
-  const text = deposits.length === 0 ? 'no deposits' : deposits.map(renderDeposit).join('\n');
-  output.result({ deposits }, text);
+  const deposits = found.slice(0, limit);
+  const hasMore = found.length > limit;
+  output.result({ deposits, hasMore }, renderTable(deposits, hasMore));
   return EXIT.ok;
 }
 
@@ -88,12 +93,20 @@ async function follow(options: FollowOptions, output: Output): Promise<number> {
 }
 
 function renderEvent({ sequence, at, deposit }: DepositEvent): string {
-  return `${sequence.padStart(6)}  ${at}  ${renderDeposit(deposit)}`;
+  return [sequence.padStart(6), at, ...cellsOf(deposit)].join('  ');
 }
 
-function renderDeposit(deposit: Deposit): string {
-  const { slot, state, reason, amount, asset, wallet, userRef, signature } = deposit;
+const HEADINGS = ['block', 'state', 'base units', 'asset', 'to', 'id', 'signature'] as const;
+
+function renderTable(deposits: readonly Deposit[], hasMore: boolean): string {
+  if (deposits.length === 0) return 'no deposits';
+  const more = hasMore ? ['there are more: --limit lists them'] : [];
+  return [...inColumns([HEADINGS, ...deposits.map(cellsOf)]), ...more].join('\n');
+}
+
+/** A deposit under {@link HEADINGS}; the id is that of `deposits reject`. */
+function cellsOf(deposit: Deposit): readonly string[] {
+  const { id, slot, blockTime, state, reason, amount, asset, wallet, userRef, signature } = deposit;
   const why = reason === null ? state : `${state} (${reason})`;
-  const whose = userRef === null ? wallet : `${wallet} of ${userRef}`;
-  return `slot ${slot}  ${why}  ${amount} base units of ${asset} to ${whose}  ${signature}`;
+  return [blockTime ?? `slot ${slot}`, why, amount, asset, userRef ?? wallet, id, signature];
 }

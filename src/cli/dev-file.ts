@@ -36,5 +36,7 @@ export function readDevFile(directory: string = process.cwd()): z.output<typeof 
 
 /** For a setting that neither the environment nor the dev file gives. */
 export function notSet(setting: string): UsageError {
-  return new UsageError(`set ${setting}, or start the stack with "npm run dev", which writes ${DEV_FILE}`);
+  return new UsageError(
+    `set ${setting}, or go to the folder of a running "npm run dev": it leaves ${DEV_FILE}, which is not in ${process.cwd()}`,
+  );
 }

@@ -118,9 +118,12 @@ function describe(facts: DevFacts): string {
     ['logs', facts.logs],
   ];
   const table = inColumns(rows, '   ').map((line) => `  ${line}`);
-  return ['', ...table, '', `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything.`].join(
-    '\n',
-  );
+  return [
+    '',
+    ...table,
+    '',
+    `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS}.`,
+  ].join('\n');
 }
 
 function noted(value: string, note: string | null): string {

@@ -3,7 +3,8 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 /** Reads the value of an option that counts something. */
 export function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('a whole number above 0');
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError('It must be a whole number above 0.');
   return value;
 }
 
@@ -11,6 +12,6 @@ export function positive(text: string): number {
 export function notNegative(text: string): number {
   const value = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('a whole number from 0');
+    throw new InvalidArgumentError('It must be a whole number, 0 or more.');
   return value;
 }

@@ -13,6 +13,6 @@ export function ownWord(why: string): Word {
 export function positions(text: string): readonly bigint[] {
   const all = text.split(',').map((one) => one.trim());
   if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
-    throw new InvalidArgumentError('whole numbers with commas between them');
+    throw new InvalidArgumentError('It must be whole numbers with commas between them.');
   return all.map(BigInt);
 }

@@ -19,8 +19,15 @@ export class Assets {
     return this.#db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
   }
 
+  /** SOL first, then the mints in the order in which they were listed. */
   async list(): Promise<readonly AssetRow[]> {
-    return this.#db.selectFrom('asset').selectAll().orderBy('createdAt').orderBy('asset').execute();
+    return this.#db
+      .selectFrom('asset')
+      .selectAll()
+      .orderBy(sql`program is not null`)
+      .orderBy('createdAt')
+      .orderBy('asset')
+      .execute();
   }
 
   /**

@@ -159,21 +159,11 @@ async function tell(
     .where('deposit.id', '=', sql<bigint>`any(${ids}::bigint[])`)
     .execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));
-  const told = await trx
-    .selectFrom('depositEvent')
-    .select('depositId')
-    .where('depositId', '=', sql<bigint>`any(${ids}::bigint[])`)
-    .where('kind', '=', 'pending')
-    .execute();
-  const toldIds = new Set(told.map(({ depositId }) => depositId));
   await writeEvents(
     trx,
     events.flatMap(({ sequence, depositId, kind }) => {
       const deposit = byId.get(depositId);
-      return (
-        (deposit === undefined ? null : depositNews({ sequence, kind, deposit }, toldIds.has(depositId))) ??
-        []
-      );
+      return deposit === undefined ? [] : depositNews({ sequence, kind, deposit });
     }),
   );
 }

@@ -37,14 +37,8 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-/**
- * What became of a deposit; null for one that is not credited and of which nothing was told before (`wasTold`), which is nobody's news.
- */
-export function depositNews(
-  { sequence, kind, deposit }: Omit<DepositEvent, 'at'>,
-  wasTold: boolean,
-): OutboxEvent | null {
-  if (kind === 'not_credited' && !wasTold) return null;
+/** What became of a deposit: each event of the feed is one. */
+export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
   const facts = publicDeposit(deposit);
   return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
 }

@@ -60,7 +60,7 @@ export async function checkManifest(
   if (trustedKey !== undefined && publicKey !== trustedKey)
     throw rejected(
       'publicKey',
-      `it is signed by ${publicKey}, and only manifests of ${trustedKey} are taken`,
+      `it is signed by ${publicKey}, and only manifests of ${trustedKey} are taken: make it from the words of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
     );
   checkOnce(entries, 'path');
   checkOnce(entries, 'address');

@@ -33,7 +33,11 @@ export interface MintInfo {
 
 /** Read a mint. Throws DomainError AssetRejected where the account is missing, no mint, or too long to be read whole. */
 export function readMint(address: string, account: AccountInfo | null): MintInfo {
-  if (account === null) throw notAMint(address, 'the asset (mint) does not exist on this chain');
+  if (account === null)
+    throw notAMint(
+      address,
+      'no finalized block shows such a mint; one that was made within the last minute is not final yet',
+    );
   if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
   if (account.data.length >= ACCOUNT_BYTES) throw notAMint(address, `it has ${ACCOUNT_BYTES} bytes or more`);
   const mint = unpack(unpackMint, address, account);

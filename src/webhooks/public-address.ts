@@ -23,7 +23,8 @@ export function isPublicAddress(address: string): boolean {
 export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(url)) return 'must be a URL';
   const { protocol, username, password, hostname, hash } = new URL(url);
-  if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'must be an https URL';
+  if (allowPrivate && protocol !== 'https:' && protocol !== 'http:') return 'must be an http or https URL';
+  if (!allowPrivate && protocol !== 'https:') return 'must be an https URL';
   if (username !== '' || password !== '') return 'must not carry a user or password';
   if (hash !== '') return 'must not carry a fragment';
   const literal = literalOf(hostname);

@@ -79,17 +79,33 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect(words.stderr).toContain('lost.mnemonic is there already, and is never overwritten');
   });
 
-  test('refuses more than a manifest lists, indexes that no key has, and words that are none', async () => {
+  test('refuses more than a manifest lists, indexes that no key has, words that are none, and a folder that is not there', async () => {
     writeFileSync(join(directory, 'typo'), PHANTOM_WORDS.replace('live', 'love'));
-    const [many, beyond, typo, absent] = await Promise.all([
+    const [many, beyond, typo, absent, folder] = await Promise.all([
       generate('--count', '10001', '--out', 'x.json'),
       generate('--count', '2', '--start', String(2 ** 31 - 1), '--out', 'x.json'),
       generate('--count', '1', '--mnemonic-file', 'typo', '--out', 'x.json'),
       generate('--count', '1', '--mnemonic-file', 'nowhere', '--out', 'x.json'),
+      generate('--count', '1', '--out', 'no-folder/x.json'),
     ]);
-    expect([many.code, beyond.code, typo.code, absent.code]).toEqual([2, 2, 2, 2]);
+    expect([many, beyond, typo, absent, folder].map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
+    expect(folder.stderr).toContain('no-folder/x.mnemonic cannot be written: ENOENT');
     expect(typo.stderr).not.toContain('love');
     expect(existsSync(join(directory, 'x.json'))).toBe(false);
     expect(existsSync(join(directory, 'x.mnemonic'))).toBe(false);
   });
+});
+
+test('a file that is no manifest is not sent, and a command that knows no stack says where it looked', async () => {
+  writeFileSync(join(directory, 'package.json'), '{ "name": "app", "version": "1.0.0" }');
+  const [notOne, nowhere] = await Promise.all([
+    runSluice(['addresses', 'import', 'package.json'], {
+      cwd: directory,
+      env: { SLUICE_API_URL: 'http://127.0.0.1:9', SLUICE_API_KEY: 'none' },
+    }),
+    runSluice(['assets'], { cwd: directory }),
+  ]);
+  expect(notOne).toMatchObject({ code: 2, stderr: 'sluice: package.json is no manifest of addresses\n' });
+  expect(nowhere.code).toBe(2);
+  expect(nowhere.stderr).toMatch(/npm run dev.*\.sluice\/dev\.json, which is not in \S*sluice-addresses-/);
 });

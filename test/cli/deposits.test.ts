@@ -59,9 +59,7 @@ test('addresses made offline are imported, given to users, and what they are pai
   expect((await following.ended).code).toBe(130);
 
   const listed = await sluice('deposits', '--state', 'final');
-  expect(listed.stdout).toMatch(
-    new RegExp(`^slot \\d+ {2}final {2}2000000 base units of SOL to ${address} of alice {2}\\S+\\n$`),
-  );
+  expect(listed.stdout).toMatch(/\n\d{4}-\S+Z {2}final {2}2000000 +SOL +alice {2}dep_\S+ {2}\S+\n$/);
   const shown = await sluice('addresses', 'show', address);
   expect(shown.stdout).toBe(`${address}  assigned to alice  m/44'/501'/0'/0'\n`);
 });

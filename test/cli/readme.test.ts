@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { developmentPool, openDeposits } from '../../src/cli/development-pool.ts';
 import type { Deposit } from '../../src/client/client.ts';
+import { mintsOf } from '../../src/localstack/chain.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 
@@ -24,7 +25,8 @@ function blocksOf(heading: string): readonly string[] {
 }
 
 const [curl = '', typescript = '', commandLine = ''] = blocksOf('The first withdrawal');
-const [depositCurl = '', depositTypescript = '', depositCommandLine = ''] = blocksOf('The first deposit');
+const [depositCurl = '', tokenCurl = '', depositTypescript = '', depositCommandLine = ''] =
+  blocksOf('The first deposit');
 
 let live: TestStack;
 /** A place outside the repository, with `.sluice/dev.json` of a running stack. */
@@ -58,27 +60,31 @@ test.skipIf(!HAS_CURL)('the curl lines pay the first withdrawal', async () => {
   expect((await live.sluice.waitForFinal('first')).status).toBe('finalized');
 });
 
-/** What a user has, once something is final. */
-async function finalDeposits(userRef: string): Promise<readonly Deposit[]> {
+/** What a user has, once so much is final. */
+async function finalDeposits(userRef: string, count = 1): Promise<readonly Deposit[]> {
+  const found: Deposit[] = [];
   for await (const { deposit } of live.sluice.deposits.events({ userRef, state: 'final', pollMs: 100 }))
-    return [deposit];
-  return [];
+    if (found.push(deposit) === count) break;
+  return found;
 }
 
 test.skipIf(!HAS_CURL)('the curl lines bring the first deposit, and the command line shows it', async () => {
-  const { stdout } = await run('sh', ['-c', depositCurl], { cwd: directory });
-  const [given = '', paid = '', listed = ''] = stdout.trim().split('\n');
+  const { stdout } = await run('sh', ['-c', `${depositCurl}\n${tokenCurl}`], { cwd: directory });
+  const [given = '', paid = '', listed = '', minted = ''] = stdout.trim().split('\n');
   const { address } = JSON.parse(given) as { address: string };
   const { result } = JSON.parse(paid) as { result: string };
   expect(JSON.parse(listed)).toHaveProperty('deposits');
-  expect(await finalDeposits('user-17')).toMatchObject([
+  const { mint } = mintsOf(live.stack.chainInfo);
+  expect(await finalDeposits('user-17', 2)).toMatchObject([
     { wallet: address, signature: result, asset: 'SOL', amount: '5000000', state: 'final' },
+    { wallet: address, asset: mint, amount: '2500000', state: 'final' },
   ]);
+  expect(JSON.parse(minted)).toHaveProperty('result');
 
   const env = { ...process.env, SLUICE_API_URL: live.stack.apiUrl, SLUICE_API_KEY: live.stack.apiKey };
   const shown = await run('sh', ['-c', depositCommandLine], { cwd: ROOT, env });
   expect(shown.stdout).toContain((await live.sluice.depositAddresses.ofUser('user-19')).address);
-  expect(shown.stdout).toMatch(`final  5000000 base units of SOL to ${address} of user-17  ${result}`);
+  expect(shown.stdout).toMatch(new RegExp(`final {2}5000000 +SOL +user-17 {2}dep_\\S+ {2}${result}\n`));
 });
 
 /** Runs a program of README as a package beside ours would be, by its name and with its types. */

@@ -34,7 +34,7 @@ it('an asset is listed once; its terms may change, what the chain says of it may
     { ...TOKEN, program: address('another program') },
   ])
     expect(await codeOf(assets.put(other))).toBe('InvalidRequest');
-  expect(await assets.list()).toMatchObject([changed, SOL]);
+  expect(await assets.list()).toMatchObject([SOL, changed]);
   expect(await assets.get(MINT)).toMatchObject(changed);
 });
 

@@ -23,7 +23,7 @@ async function heard(endpoint: string): Promise<readonly News[]> {
   return rows.map(({ body }) => JSON.parse(body) as News);
 }
 
-it('an endpoint hears of deposits in the order of the feed, and only of those that are credited', async () => {
+it('an endpoint hears of every event of the feed, in its order', async () => {
   const all = (await use.ledger.webhooks.put('https://all.example/', ['deposit.*'])).row.id;
   const last = (await use.ledger.webhooks.put('https://final.example/', ['deposit.final'])).row.id;
   await imported(use.ledger, ANN, BEN);
@@ -63,7 +63,7 @@ it('an endpoint hears of deposits in the order of the feed, and only of those th
   ]);
 });
 
-it('who was told that a deposit is pending is told that it is not credited, and why', async () => {
+it('an endpoint hears of what is not credited, and why, whether it heard of it as pending or not', async () => {
   const told = (await use.ledger.webhooks.put('https://told.example/', ['deposit.*'])).row.id;
   await imported(use.ledger, ANN);
   const header = childOf(START);
@@ -86,5 +86,6 @@ it('who was told that a deposit is pending is told that it is not credited, and 
   expect(events).toEqual([
     ['deposit.pending', '7', 'pending', null],
     ['deposit.not_credited', '7', 'not_credited', 'deposits_off'],
+    ['deposit.not_credited', '8', 'not_credited', 'unknown_mint'],
   ]);
 });

@@ -39,7 +39,7 @@ it('tells the fields that are public, and no column because it is there', () => 
     updatedAt: AT,
   };
   const told = [
-    depositNews({ sequence: 3n, kind: 'final', deposit }, true),
+    depositNews({ sequence: 3n, kind: 'final', deposit }),
     alertNews('alert.raised', {
       ...ALERT,
       ...INTERNAL,
@@ -65,8 +65,7 @@ it('tells the fields that are public, and no column because it is there', () => 
   ]);
 });
 
-it('tells nobody of what is not credited where nobody was told of it, nor of a withdrawal that was only asked for', () => {
-  expect(depositNews({ sequence: 1n, kind: 'not_credited', deposit: {} as never }, false)).toBeNull();
+it('tells nobody of a withdrawal that was only asked for', () => {
   for (const status of ['requested', 'preparing'])
     expect(withdrawalNews({ ...WITHDRAWAL, status } as never, null)).toBeNull();
 });

@@ -122,6 +122,6 @@ describe('the URL of a webhook', () => {
   it('may be private and plain where that is allowed, but nothing else', () => {
     expect(faultOfUrl('http://127.0.0.1:9/', true)).toBeNull();
     expect(faultOfUrl('http://me:secret@127.0.0.1/', true)).not.toBeNull();
-    expect(faultOfUrl('file:///etc/passwd', true)).not.toBeNull();
+    expect(faultOfUrl('file:///etc/passwd', true)).toBe('must be an http or https URL');
   });
 });

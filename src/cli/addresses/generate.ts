@@ -23,6 +23,8 @@ export interface Generated {
 
 const INDEXES = 2 ** 31;
 const ENTROPY_BITS = 256;
+/** What the system says of a folder that is not there, is none, or takes nothing from us. */
+const UNWRITABLE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS'] as const;
 const TOLD_EVERY = 1_000;
 
 /**
@@ -79,10 +81,12 @@ async function write(path: string, text: string, mode: number): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    const there = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    if (!there) throw error;
-    throw new UsageError(
-      `${path} is there already, and is never overwritten: go on with it by --mnemonic-file`,
-    );
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'EEXIST')
+      throw new UsageError(
+        `${path} is there already, and is never overwritten: go on with it by --mnemonic-file`,
+      );
+    if (UNWRITABLE.some((one) => one === code)) throw new UsageError(`${path} cannot be written: ${code}`);
+    throw error;
   }
 }

@@ -170,9 +170,9 @@ export class DepositAddresses {
   }
 }
 
-/** Before the first block nobody would look for what is paid; the cursor stays until the transaction ends. */
+/** Before the first block nobody would look for what is paid. Without a lock: many who ask would keep the scan from its cursor. */
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
-  const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+  const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
   if (cursor !== undefined) return;
   const message = 'the scan of blocks has not begun: what is paid to an address now would never be seen';
   throw new DomainError('Unavailable', message);

@@ -1,6 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { WHOLE } from '../domain/alerts.ts';
 import type { DepositAddressState } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
 import { closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 
@@ -35,17 +36,37 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
   await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { upTo: upTo.toString() } });
 }
 
-/** Ends every doubt, in the name of whoever knows better. Answers how many may be assigned again, now or once audited. May be repeated. */
+/**
+ * Ends the doubt of now, in the name of whoever knows better. Answers how many may be assigned again, now or once audited. May be
+ * repeated. Throws RecordInDoubt where the record was restored meanwhile: that doubt is another one, and stays.
+ */
 export async function releaseDoubtful(db: Database, who: string, why: string): Promise<number> {
+  const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();
   const released = (await countDoubted(db)) + (await releaseKeptBack(db));
-  if (released === 0) return 0;
   await db.transaction().execute(async (trx) => {
-    await trx.updateTable('continuity').set({ doubtfulUpTo: 0n }).execute();
-    const message = `${who} released ${released} addresses that were in doubt: ${why}`;
-    await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
+    if (doubt !== undefined) await endDoubt(trx, doubt);
+    if (released > 0) {
+      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
+      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
+    }
     await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
   });
   return released;
+}
+
+async function endDoubt(
+  trx: Transaction<Tables>,
+  { generation, doubtfulUpTo }: Pick<Selectable<Tables['continuity']>, 'generation' | 'doubtfulUpTo'>,
+): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('continuity')
+    .set({ doubtfulUpTo: 0n })
+    .where('generation', '=', generation)
+    .where('doubtfulUpTo', '=', doubtfulUpTo)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n) return;
+  const message = 'the record was restored meanwhile: users may have what nobody has in it now. Look again';
+  throw new DomainError('RecordInDoubt', message);
 }
 
 async function countDoubted(db: Database): Promise<number> {

@@ -67,7 +67,7 @@ describe('the pool', () => {
     desk.localnet.controls.produceSlots(200);
     const tip = BigInt(desk.localnet.controls.chain.at('finalized').slot);
     expect((await desk.ledger.scan.cursor())?.slot).toBeLessThan(tip);
-    await assign('user-3');
+    await desk.call('POST', ROOT, { userRef: 'user-3' }, await desk.also({ chain: desk.chain }));
     const row = await desk.ledger.addresses.byUser('user-3');
     expect(row?.assignedAfter).toBe(tip);
   });

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { MatchedBlock } from '../../src/ledger/blocks.ts';
 import { Scan } from '../../src/ledger/scan.ts';
@@ -79,6 +80,27 @@ describe('the scan', () => {
     expect(results.toSorted()).toEqual(['committed', 'overtaken']);
     const [won] = results;
     expect(await amounts()).toEqual(won === 'committed' ? [1n] : [1n, 2n]);
+  });
+
+  it('is not kept from its cursor by those who ask for an address', async () => {
+    const { ledger, other, url } = use;
+    const asking = new pg.Client({ connectionString: url });
+    await asking.connect();
+    try {
+      await imported(ledger, ANN, BEN);
+      await asking.query('begin');
+      await asking.query(
+        `update deposit_address set state = 'assigned', user_ref = 'user', assigned_at = now() where address = $1`,
+        [ANN],
+      );
+      const assigned = other.addresses.assign('user');
+      await lockWaits(ledger.db);
+      expect(await commit(ledger, chain(START, []))).toBe('committed');
+      await asking.query('commit');
+      expect((await assigned).address).toBe(ANN);
+    } finally {
+      await asking.end();
+    }
   });
 
   it('knows its own commit again when the answer was lost', async () => {

@@ -1,11 +1,13 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import type { BlockHeader } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
 import type { RescanOrder } from '../domain/scan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
-import { HeaderBook } from '../solana/scan/header-book.ts';
+import { HeaderBook, type ListedHeader } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import type { WatchedBlock } from './deposit-matcher.ts';
 import { openBlocks, openReader, type ScannerDeps } from './deposit-scanner.ts';
@@ -64,10 +66,21 @@ async function readAgain(deps: ScannerDeps, from: bigint, to: bigint): Promise<n
   await listed.learn(headers.map(({ slot }) => slot));
   const show = openBlocks(deps);
   const blocks = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) =>
-    show(header.slot, listed.named(header) ?? header),
+    show(header.slot, listedAs(header, listed)),
   );
   await putOnRecord(deps, blocks);
   return headers.length;
+}
+
+/**
+ * The block of a header on record with its transactions as a quorum lists them, or all nodes that have it. Throws NoHealthyNode where
+ * one that does not answer now may know better: what one node leaves out would be read again, and missed again.
+ */
+function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
+  const known = listed.named(header);
+  if (known !== undefined) return known;
+  const what = `block ${header.blockhash} of slot ${header.slot}`;
+  throw new DomainError('NoHealthyNode', `too few nodes agree on the transactions of ${what}`);
 }
 
 /** What nodes have by now of the gaps in these slots; how many blocks it is. */

@@ -11,7 +11,7 @@ import { agreedMint } from '../solana/agreed-mint.ts';
 import type { Chain } from '../solana/chain.ts';
 import { issuerPowers, refusedExtension } from '../solana/token-policy.ts';
 import { noChain } from './no-chain.ts';
-import { problems, u64, WarningBody } from './schemas.ts';
+import { assetParam, problems, u64, WarningBody } from './schemas.ts';
 
 export interface AssetDeps {
   readonly ledger: Ledger;
@@ -37,9 +37,7 @@ const ChangeBody = z
   .strictObject({ minimumDeposit: z.string().optional(), depositsOn: z.boolean().optional() })
   .meta({ id: 'AssetChange' });
 
-const params = z.object({
-  mint: z.string().max(64).meta({ description: '`SOL`, or the address of a mint' }),
-});
+const params = z.object({ mint: assetParam });
 
 /** Routes of `/v1/assets`: what may be deposited. */
 export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {

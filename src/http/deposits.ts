@@ -75,7 +75,7 @@ const DepositQuery = z
     address: addressParam.optional().meta({ description: 'The wallet' }),
     userRef: userRef.optional(),
     state: State.optional().meta({ description: 'With `after`: the state that the event tells of' }),
-    asset: assetParam.optional().meta({ description: '`SOL`, or the address of a mint' }),
+    asset: assetParam.optional(),
     ...pageQuery,
   })
   .refine(({ after, cursor }) => after === undefined || cursor === undefined, {

@@ -194,13 +194,16 @@ export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 add
 /** Whether it is among our assets is another question. */
 export const assetParam = z
   .string()
-  .regex(/^(SOL|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'must be `SOL`, or the base58 address of a mint');
+  .regex(/^(SOL|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'must be `SOL`, or the base58 address of a mint')
+  .meta({ description: '`SOL`, or the address of a mint' });
+
+/** Whether it names anything is another question. */
+export const idParam = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
 
 /** Your own name of a user. */
-export const userRef = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
-  .meta({ description: 'Your id of the user, for ever: the same one has the same address' });
+export const userRef = idParam.meta({
+  description: 'Your id of the user, for ever: the same one has the same address',
+});
 
 /** {@link Warning} as the OpenAPI document shows it. */
 export const WarningBody = z

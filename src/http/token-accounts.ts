@@ -8,7 +8,7 @@ import { agreedMint } from '../solana/agreed-mint.ts';
 import { deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
 import { noChain } from './no-chain.ts';
-import { addressParam, problems } from './schemas.ts';
+import { addressParam, assetParam, problems } from './schemas.ts';
 
 export interface TokenAccountDeps {
   readonly ledger: Ledger;
@@ -34,7 +34,7 @@ export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod
       schema: {
         tags: ['deposits'],
         summary: 'Where a token for this address arrives',
-        params: z.object({ address: addressParam, mint: z.string().max(64) }),
+        params: z.object({ address: addressParam, mint: assetParam }),
         response: { 200: TokenAccountBody, ...problems },
       },
       handler: ({ params }) => tokenAccount(deps, params.address, params.mint),

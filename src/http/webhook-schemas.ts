@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Webhook, WebhookDelivery, WebhookStanding } from '../client/webhooks.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../domain/webhook.ts';
-import { pageQuery, time } from './schemas.ts';
+import { idParam, pageQuery, time } from './schemas.ts';
 
 const topics = z
   .array(z.enum(WEBHOOK_TOPICS))
@@ -54,7 +54,7 @@ export const WebhooksBody = z
   .object({ webhooks: z.array(WebhookStandingBody).readonly() })
   .meta({ id: 'Webhooks' });
 
-export const WebhookParams = z.object({ id: z.string().max(128) });
+export const WebhookParams = z.object({ id: idParam });
 
 export const RotateBody = z.strictObject({
   keepPreviousHours: z.int().min(0).max(168).default(24).meta({
@@ -82,7 +82,7 @@ export const DeliveriesBody = z
   .meta({ id: 'WebhookDeliveryPage' });
 
 export const ReplayBody = z.strictObject({
-  event: z.string().max(128).optional().meta({ description: 'Only this event; default all dead letters' }),
+  event: idParam.optional().meta({ description: 'Only this event; default all dead letters' }),
 });
 
 export const ReplayedBody = z.object({ replayed: z.int() });

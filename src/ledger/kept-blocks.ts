@@ -7,15 +7,22 @@ import { lockCursor } from './scan-cursor.ts';
 interface Retention {
   /** Slots behind the cursor whose headers are kept whatever happens. */
   readonly keptSlots?: bigint | undefined;
+  /** Slots behind the cursor whose headers are kept for audits of addresses, at most. */
+  readonly auditSlots?: bigint;
   /** Headers that go in one transaction. */
   readonly atMost?: number;
 }
 
 /**
- * Three epochs, about six days and 270 MB. Nodes keep about two by default, so that what is older can be read again from archives only;
+ * Three epochs, 270 MB. Nodes keep about two by default, so that what is older can be read again from archives only;
  * a proof of death needs the 300 blocks of an attempt's life.
  */
 const KEPT_SLOTS = 1_296_000n;
+/**
+ * As much again, 540 MB. An audit takes the hashes and times of blocks from headers, and does without: one that comes to no end, as no
+ * node has its slots, must not keep all headers for ever.
+ */
+const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** So much more than comes in between two prunings that a catch-up of days is soon pruned, too. */
 const AT_MOST = 10_000;
 
@@ -28,12 +35,16 @@ export class KeptBlocks {
   }
 
   /** Prunes what is further behind the cursor than `keptSlots` and no unfinished work needs. Answers how many headers that were. */
-  async prune({ keptSlots = KEPT_SLOTS, atMost = AT_MOST }: Retention = {}): Promise<number> {
+  async prune({
+    keptSlots = KEPT_SLOTS,
+    auditSlots = AUDIT_SLOTS,
+    atMost = AT_MOST,
+  }: Retention = {}): Promise<number> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
       await dropForsaken(trx);
-      const needed = await neededFrom(trx);
+      const needed = await neededFrom(trx, cursor.slot - auditSlots);
       const horizon = cursor.slot - keptSlots;
       const pruned = await trx
         .deleteFrom('block')
@@ -56,13 +67,13 @@ export class KeptBlocks {
   }
 }
 
-/** The lowest slot that a living attempt, a gap, an audit or a rescan needs; null where there are none. */
-async function neededFrom(trx: Transaction<Tables>): Promise<bigint | null> {
+/** The lowest slot that a living attempt, a gap, a rescan or, from `auditFrom` on, an audit needs; null where there are none. */
+async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
     (select min(blockhash_slot) from nonce_upkeep where state in ('prepared', 'signed')),
     (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
-    (select min(since) from deposit_address where state = 'auditing'),
+    (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select min(from_slot) from rescan)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;
 }

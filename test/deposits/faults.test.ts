@@ -107,6 +107,19 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
+  it('are no gap while a node that may have the block is away', async () => {
+    const { wallet, scanner } = await beginning();
+    const { from, to } = await deposits(wallet, AMOUNTS);
+    room.finalize();
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    room.localnet.controls.setFault(2, 'getBlock', { kind: 'http', status: 503 });
+    await expect(room.scanAll(scanner)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    expect(await room.openGap()).toBeUndefined();
+    room.localnet.controls.clearFaults();
+    await room.scanAll(scanner);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
   it('may be given up on by an operator, and then the scan goes on from the next block on', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);

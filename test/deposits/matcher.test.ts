@@ -6,7 +6,8 @@ import { type WatchDifference, Watched } from '../../src/ledger/watched.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { WatchSet } from '../../src/solana/scan/watch-set.ts';
-import { useLedger } from '../ledger/support.ts';
+import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
 import { useScanRoom } from './scan-room.ts';
 
 /** `freshMs`: nothing is answered from memory where the record may know more. */
@@ -69,7 +70,7 @@ describe('a match', () => {
   async function readPaid(matcher: DepositMatcher, wallet: string) {
     await room.scanAll(room.scanner());
     const expected = await room.ledger.scan.cursor();
-    await room.localnet.airdrop(wallet, 5_000_000n);
+    const signature = await room.localnet.airdrop(wallet, 5_000_000n);
     room.finalize();
     if (expected === null) throw new Error('the scan has begun');
     const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
@@ -78,7 +79,7 @@ describe('a match', () => {
     await reader.after(expected, tip);
     const reading = await reader.after(expected, tip);
     if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
-    return { expected, blocks: reading.blocks };
+    return { expected, blocks: reading.blocks, signature };
   }
 
   it('asks nobody but the transaction while that holds its locks', async () => {
@@ -108,6 +109,19 @@ describe('a match', () => {
     committing = true;
     expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+  });
+
+  it('takes what an attempt of ours brings for internal, whoever signed it', async () => {
+    const { attempts, scan, withdrawals } = room.ledger;
+    const { matcher } = room.deps();
+    const wallet = await room.newDepositAddress();
+    const { expected, blocks, signature } = await readPaid(matcher, wallet);
+    const id = newId();
+    await withdrawals.reserve(terms(id));
+    await attempts.prepare(attempt(id), PLENTY);
+    await attempts.storeSignature(id, 1, signature, 'AQID');
+    expect(await scan.commit({ expected, ...(await matcher.match(blocks)) })).toBe('committed');
+    expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });
 
   it('searches again what was searched with the set of a record that was forgotten', async () => {

@@ -41,6 +41,10 @@ async function phantom(): Promise<DepositRow> {
   return made;
 }
 
+function never(): never {
+  throw new Error('the slot has a block');
+}
+
 /** A true deposit that waits for its quorum, as only one node shows it. */
 async function waiting(): Promise<DepositRow> {
   await room.scanAll(room.scanner());
@@ -122,6 +126,20 @@ describe('the word of an operator', () => {
     await room.confirm();
     expect(await codeOf(reject(row))).toBe('NotFound');
     expect(await onlyOf(row.wallet)).toMatchObject({ state: 'final' });
+  });
+
+  it('drops nothing that one node alone denies', async () => {
+    const row = await waiting();
+    const { controls } = room.localnet;
+    const { parentSlot, blockhash, height } = controls.chain.ledger.bySlot(Number(row.slot)) ?? never();
+    const shown = { parentSlot, blockhash, previousBlockhash: blockhash, blockHeight: height, blockTime: 1 };
+    controls.setFault(0, 'getTransaction', { kind: 'null' });
+    controls.setFault(0, 'getBlock', { kind: 'result', result: { ...shown, signatures: [] } });
+    await expect(reject(row)).rejects.toMatchObject({
+      code: 'NotRejectable',
+      context: { deniedBy: [room.pool.nodes[0]?.name] },
+    });
+    expect(await onlyOf(row.wallet)).toMatchObject({ state: 'pending' });
   });
 
   it('loses to a quorum that was faster, and to what was read otherwise meanwhile', async () => {

@@ -18,6 +18,12 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
+/** Finds again what the record lost of a wallet. */
+async function repair(address: string): Promise<void> {
+  const to = `${(await room.ledger.scan.cursor())?.slot}`;
+  await auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });
+}
+
 /** As if so much time had gone by since the wallets were compared, and asked for. */
 async function timeGoesBy(hours: number): Promise<void> {
   const by = sql`make_interval(hours => ${hours})`;
@@ -38,22 +44,29 @@ describe('the reconciliation', () => {
     const before = await reconcile();
     expect(before.differences).toBe(0);
     expect(before.accounts).toBeGreaterThan(before.wallets);
-    await room.ledger.db
-      .deleteFrom('depositEvent')
-      .where('depositId', 'in', (row) => row.selectFrom('deposit').select('id').where('wallet', '=', wallet))
-      .execute();
-    await room.ledger.db
-      .deleteFrom('deposit')
-      .where('wallet', '=', wallet)
-      .where('asset', '=', 'SOL')
-      .execute();
+    await room.lose((await room.depositsOf(wallet)).filter(({ asset }) => asset === 'SOL'));
     expect((await reconcile()).differences).toBe(1);
     expect(await openAlerts('balance_difference')).toEqual([`${wallet}/SOL`]);
-    const cursor = await room.ledger.scan.cursor();
-    const to = (cursor?.slot ?? 0n).toString();
-    await auditIn(room, { address: wallet, from: '1', to, repair: true, cause: 'operator' });
+    await repair(wallet);
     expect((await reconcile()).differences).toBe(0);
     expect(await openAlerts('balance_difference')).toEqual([]);
+  });
+
+  it('compares the tokens of both programs, also of mints that nobody listed', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { mint, feeMint } = room.localnet;
+    for (const { address } of [mint, feeMint]) await room.localnet.mintTo(address, wallet, 1_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const deposits = await room.depositsOf(wallet);
+    expect(deposits.map(({ reason }) => reason).toSorted()).toEqual([null, 'unknown_mint']);
+    await room.lose(deposits);
+    expect((await reconcile()).differences).toBe(2);
+    const accounts = deposits.map(({ account, asset }) => `${account}/${asset}`);
+    expect((await openAlerts('balance_difference')).toSorted()).toEqual(accounts.toSorted());
+    await repair(wallet);
+    expect((await reconcile()).differences).toBe(0);
   });
 
   it('says nothing of what no node shows, and keeps no other wallet waiting', async () => {

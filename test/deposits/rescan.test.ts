@@ -52,19 +52,28 @@ describe('blocks that are read again', () => {
     expect(await rescan(range)).toBe(Number(range.to - range.from) + 1);
     expect(await missed()).toEqual([]);
     const [lost] = await room.depositsOf(wallet);
-    await room.ledger.db
-      .deleteFrom('depositEvent')
-      .where('depositId', '=', lost?.id ?? 0n)
-      .execute();
-    await room.ledger.db
-      .deleteFrom('deposit')
-      .where('id', '=', lost?.id ?? 0n)
-      .execute();
+    await room.lose(lost === undefined ? [] : [lost]);
     await rescan(range);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
     expect(await missed()).toEqual([lost?.signature]);
     await rescan(range);
     expect(await missed()).toEqual([]);
+  });
+
+  it('hold what a quorum lists, and wait for one, whatever one node leaves out', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const range = await paid(wallet, AMOUNTS);
+    await room.scanAll(room.scanner());
+    await room.lose(await room.depositsOf(wallet));
+    const { controls } = room.localnet;
+    controls.setFault(0, 'getBlock', { kind: 'false-block', lie: 'leave-out' });
+    for (const away of [1, 2]) controls.setFault(away, 'getBlock', { kind: 'http', status: 503 });
+    await expect(rescan(range)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    for (const away of [1, 2]) controls.clearFaults(away);
+    await rescan(range);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    expect(await missed()).toHaveLength(AMOUNTS.length);
   });
 
   it('raise none for what came before its wallet was ours: no scan could have found it', async () => {

@@ -150,6 +150,13 @@ export class ScanRoom {
     return (await this.ledger.deposits.list({ address, limit: 1_000 })).rows;
   }
 
+  /** Leaves the record as if these had never been found. */
+  async lose(deposits: readonly DepositRow[]): Promise<void> {
+    const ids = deposits.map(({ id }) => id);
+    await this.ledger.db.deleteFrom('depositEvent').where('depositId', 'in', ids).execute();
+    await this.ledger.db.deleteFrom('deposit').where('id', 'in', ids).execute();
+  }
+
   /** Every block behind the cursor is the parent of the next, or of a gap that was closed by hand; how many they are. */
   async chainLength(): Promise<number> {
     const cursor = await this.ledger.scan.cursor();

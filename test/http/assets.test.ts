@@ -26,6 +26,8 @@ afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());
 
 const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets/${asset}`, change);
+const accountFor = (asset: string) =>
+  desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
 const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
 const nonTransferable = () =>
   desk.localnet.createToken22Mint({
@@ -101,12 +103,20 @@ test('what two operators change at once is changed, what neither says stays', as
 });
 
 test('what is no mint is refused, and the field named', async () => {
-  for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address, 'USDC']) {
+  for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address]) {
     const { status, body } = await put(asset);
     expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'mint']);
     expect((await get(asset)).status).toBe(404);
   }
 });
+
+test.each(['USDC', '%00', `${NATIVE_MINT.toBase58()}%00`])(
+  '%s names no asset: the field is named',
+  async (asset) => {
+    for (const answer of [await get(asset), await put(asset), await accountFor(asset)])
+      expect([answer.status, answer.body.field]).toEqual([400, 'mint']);
+  },
+);
 
 test('a mint that cannot be moved is listed with deposits off, or not at all', async () => {
   const mint = await nonTransferable();

@@ -140,6 +140,20 @@ describe('the routes of webhooks', () => {
     await service.ledger.webhooks.remove(id);
   });
 
+  it('name the field of an id that none can have', async () => {
+    const calls = [
+      call('DELETE', '/v1/webhooks/%00'),
+      call('GET', '/v1/webhooks/%00/deliveries'),
+      ...['rotate', 'enable', 'replay'].map((name) => call('POST', `/v1/webhooks/%00/${name}`, {})),
+    ];
+    for (const answer of await Promise.all(calls)) {
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({ code: 'InvalidRequest', field: 'id' });
+    }
+    const replay = await call('POST', '/v1/webhooks/wh_none/replay', { event: '\0' });
+    expect([replay.statusCode, replay.json().field]).toEqual([400, 'event']);
+  });
+
   it('know no endpoint that is not there, and want a key', async () => {
     for (const url of ['rotate', 'replay'].map((name) => `/v1/webhooks/wh_none/${name}`))
       expect((await call('POST', url, {})).statusCode).toBe(404);

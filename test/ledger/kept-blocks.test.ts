@@ -9,13 +9,14 @@ const OPS = { who: 'ops', why: 'to see' };
 /** Slots 101 to 120, the cursor on the last. */
 const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
 const keptSlots = 5n;
+const auditSlots = 18n;
 
 async function lowest(): Promise<bigint | undefined> {
   return (await use.ledger.scan.headersBetween(0n, 200n))[0]?.slot;
 }
 
 async function prune(): Promise<bigint | undefined> {
-  await use.other.keptBlocks.prune({ keptSlots });
+  await use.other.keptBlocks.prune({ keptSlots, auditSlots });
   return lowest();
 }
 
@@ -55,6 +56,21 @@ it('none goes that a gap without its audit, or an address with a past, needs', a
   await use.ledger.gaps.markAudited({ from: 106n, to: 108n }, await use.ledger.continuity.record());
   expect(await prune()).toBe(115n);
   await imported(use.ledger, address('new'));
+});
+
+it('none goes that the audit of an address needs which somebody has already', async () => {
+  await commit(use.ledger, BLOCKS);
+  await imported(use.ledger, address('ann'));
+  await use.ledger.addresses.assign('user');
+  await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
+  expect(await use.ledger.addresses.toAudit(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
+  expect(await prune()).toBe(104n);
+});
+
+it('an audit that comes to no end keeps so many at most', async () => {
+  await commit(use.ledger, BLOCKS);
+  await use.ledger.addresses.import([{ address: address('old'), path: 'm' }], 1n);
+  expect(await prune()).toBe(120n - auditSlots);
 });
 
 it('none goes that is just read again; what is gone cannot be', async () => {

@@ -23,6 +23,7 @@ it.each([
   ['too much', GOOD, DUST],
   ['internal', { ...GOOD, reason: 'internal' }, GOOD],
   ["another wallet's", BOBS, GOOD],
+  ["another wallet's, whose it may be", { ...BOBS, reason: null }, GOOD],
 ] as const satisfies readonly (readonly [string, Inflow, Inflow])[])(
   'what one node showed as %s is judged by what it is, also where it is read again before a quorum is asked',
   async (_name, lie, truth) => {

@@ -6,6 +6,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
 import type { PauseRow } from '../../src/ledger/pauses.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { terms } from './terms.ts';
 
 export const REASON = { code: 'test', message: 'because of the test' };
 export const DEAD: AttemptOutcome = { state: 'dead', proof: { heights: [1151n] } };
@@ -98,6 +99,18 @@ export function sol(
 }
 
 export const PLENTY = sol(1n, 10n ** 15n);
+
+/** The id of a withdrawal that was just asked for. */
+export async function reserved(ledger: Ledger): Promise<string> {
+  const id = newId();
+  await ledger.withdrawals.reserve(terms(id));
+  return id;
+}
+
+/** What comes of preparing attempt `n` of a withdrawal, by a wallet that holds enough. */
+export async function preparation(ledger: Ledger, id: string, n = 1): Promise<string> {
+  return (await ledger.attempts.prepare(attempt(id, n), PLENTY)).kind;
+}
 
 /** The code of the DomainError that `work` ends with, or `none`; other errors pass through. */
 export async function codeOf(work: Promise<unknown>): Promise<ErrorCode | 'none'> {

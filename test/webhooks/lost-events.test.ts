@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { nodeProgram } from '../../src/localstack/program.ts';
+import { lastWords } from '../support/last-words.ts';
+import { useDeliveryRoom } from './delivery-room.ts';
+import { answering } from './receiver.ts';
+
+const room = useDeliveryRoom();
+
+describe('no event is lost', () => {
+  it.each(['before start', 'before mark'])('by a worker that is killed %s', async (at) => {
+    const entity = `deposit/killed ${at}`;
+    await room.happens(entity, 'pending', 'final');
+    expect(await killedOutbox(at)).toContain(lastWords(at));
+    expect(await room.round()).toBe(1);
+    await room.runOf(entity).result();
+    expect(room.receiver.types()).toEqual(['deposit.pending', 'deposit.final']);
+    expect(await room.round()).toBe(0);
+  });
+
+  it('with its run', async () => {
+    room.receiver.behave(() => undefined);
+    await room.happens('deposit/lost', 'final');
+    await room.round();
+    await room.runOf('deposit/lost').terminate('as if Temporal had lost it');
+    room.receiver.behave(answering(204));
+    expect(await room.round()).toBe(0);
+    await sql`update webhook_delivery set handed_at = handed_at - interval '3 hours'`.execute(
+      room.service.ledger.db,
+    );
+    await room.tell('deposit/lost');
+    expect(await room.statesOf('deposit/lost')).toEqual(['delivered']);
+  });
+});
+
+describe("a fault of our own is not the receiver's", () => {
+  it('where our database is silent between two tries: neither is counted, and the run goes on', async () => {
+    let silent = 4;
+    room.failsBefore = () => {
+      if (silent === 0) return;
+      silent -= 1;
+      throw new Error('Connection terminated unexpectedly');
+    };
+    await room.happens('deposit/silent', 'final');
+    await room.tell('deposit/silent');
+    room.failsBefore = () => undefined;
+    expect(silent).toBe(0);
+    expect(await room.statesOf('deposit/silent')).toEqual(['delivered']);
+  });
+});
+
+/** What the process says that hands the outbox over and dies there. */
+async function killedOutbox(at: string): Promise<string> {
+  const program = nodeProgram(new URL('../support/crashing-outbox.ts', import.meta.url), []);
+  const child = spawn(program.command, program.args, {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: room.service.databaseUrl,
+      TEMPORAL_ADDRESS: room.service.address,
+      TEMPORAL_NAMESPACE: room.service.namespace,
+      CRASH_AT: at,
+    },
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const signal = await new Promise((resolve) => child.on('close', (_code, name) => resolve(name)));
+  return signal === 'SIGKILL' ? said : `ended by itself: ${said}`;
+}

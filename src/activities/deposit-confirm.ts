@@ -53,7 +53,7 @@ export class DepositConfirmer {
       const { asked, rows } = await this.#next();
       if (asked.length === 0) break;
       judge ??= await this.#deps.matcher.judge();
-      confirmed += await this.#witness(judge, asked, rows);
+      confirmed += await this.#witness(judge, asked, rows, end);
     }
     return confirmed;
   }
@@ -67,11 +67,22 @@ export class DepositConfirmer {
     return { asked, rows: await deposits.unconfirmedAmong(asked) };
   }
 
-  async #witness(judge: Judge, asked: readonly bigint[], rows: readonly DepositRow[]): Promise<number> {
-    const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#hear(judge, ...group));
+  async #witness(
+    judge: Judge,
+    asked: readonly bigint[],
+    rows: readonly DepositRow[],
+    end: AbortSignal | undefined,
+  ): Promise<number> {
+    const left = new Set<bigint>();
+    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
+      if (end?.aborted !== true) return this.#hear(judge, signature, group);
+      for (const { id } of group) left.add(id);
+      return [];
+    });
     const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
-    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id));
-    this.#backoff.note(asked, new Set(failed), performance.now());
+    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
+    const heard = asked.filter((id) => !left.has(id));
+    this.#backoff.note(heard, new Set(failed), performance.now());
     return ended.size;
   }
 

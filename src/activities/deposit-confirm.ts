@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
+import { inWords, isAlike, type Testimony, verdictOn } from '../domain/witness.ts';
 import { depositId } from '../ledger/deposit-id.ts';
 import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposit-writing.ts';
@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { Backoff } from './backoff.ts';
 import type { DepositMatcher, Judge } from './deposit-matcher.ts';
-import { agreedTransaction, arrivalIn, type Shown, shownBy } from './testimonies.ts';
+import { type Agreed, agreedTransaction, arrivalIn, type Shown, shownBy } from './testimonies.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
@@ -53,7 +53,7 @@ export class DepositConfirmer {
       const { asked, rows } = await this.#next();
       if (asked.length === 0) break;
       judge ??= await this.#deps.matcher.judge();
-      confirmed += await this.#witness(judge, asked, rows);
+      confirmed += await this.#witness(judge, asked, rows, end);
     }
     return confirmed;
   }
@@ -67,11 +67,22 @@ export class DepositConfirmer {
     return { asked, rows: await deposits.unconfirmedAmong(asked) };
   }
 
-  async #witness(judge: Judge, asked: readonly bigint[], rows: readonly DepositRow[]): Promise<number> {
-    const found = await pLimit(AT_ONCE).map(bySignature(rows), (group) => this.#hear(judge, ...group));
+  async #witness(
+    judge: Judge,
+    asked: readonly bigint[],
+    rows: readonly DepositRow[],
+    end: AbortSignal | undefined,
+  ): Promise<number> {
+    const left = new Set<bigint>();
+    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
+      if (end?.aborted !== true) return this.#hear(judge, signature, group);
+      for (const { id } of group) left.add(id);
+      return [];
+    });
     const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
-    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id));
-    this.#backoff.note(asked, new Set(failed), performance.now());
+    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
+    const heard = asked.filter((id) => !left.has(id));
+    this.#backoff.note(heard, new Set(failed), performance.now());
     return ended.size;
   }
 
@@ -81,7 +92,7 @@ export class DepositConfirmer {
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
-    const heard = await this.#ask(judge, signature);
+    const heard = await this.#ask(judge, signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
@@ -97,16 +108,33 @@ export class DepositConfirmer {
     return confirmations;
   }
 
-  /** What nodes show: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
-  async #ask(judge: Judge, signature: string): Promise<readonly Heard[]> {
+  /** Nodes whose blocks showed what a quorum denies are asked last from now on. */
+  #blame(rows: readonly DepositRow[], { shown, nodes }: Agreed): void {
+    const { pool, matcher } = this.#deps;
+    for (const row of rows.filter((one) => !isShownAs(one, shown)))
+      for (const liar of matcher.showings.by(row))
+        pool.distrust(liar, `showed ${inWords(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`);
+  }
+
+  /** What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
+  async #ask(judge: Judge, signature: string, rows: readonly DepositRow[]): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
-    if (agreed !== null) return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
+    if (agreed !== null) {
+      this.#blame(rows, agreed);
+      return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
+    }
     const answers = await pool.all((node) => shownBy(node, signature, judge));
     return answers.flatMap(({ node, result }) =>
       result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
+}
+
+/** True where the chain has an arrival of this amount in its place, to the same wallet: in whatever else they differ, our own record may. */
+function isShownAs(row: DepositRow, shown: Shown): boolean {
+  const arrival = arrivalIn(shown, row);
+  return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
 
 function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {

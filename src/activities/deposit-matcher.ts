@@ -10,6 +10,7 @@ import { deriveAta } from '../solana/ata.ts';
 import { addressesOf, type Search, type SearchedBlock, searchBlock } from '../solana/scan/searched-block.ts';
 import { WatchSet } from '../solana/scan/watch-set.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
+import { Showings } from './showings.ts';
 
 export interface MatcherOptions {
   /** See `Ours.ownerChangeAllowed`. */
@@ -45,6 +46,8 @@ const FRESH_MS = 1_000;
 
 /** Says what blocks mean for the wallets on record. One for a process: it holds the watch set. */
 export class DepositMatcher {
+  /** Which nodes showed what the blocks brought. */
+  readonly showings = new Showings();
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh: TtlCache<Watch>;
@@ -106,6 +109,7 @@ export class DepositMatcher {
     const rules = this.#rules(await this.#terms());
     const searches = blocks.map((block) => this.#searchedWith(watch, block));
     const found = await find(searches, this.#record, rules);
+    this.#note(blocks, found);
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
@@ -113,7 +117,9 @@ export class DepositMatcher {
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
         const again = blocks.map((block) => this.#search(block, watch.set));
-        return (await find(again, record, rules)).map(matchedBlock);
+        const foundAgain = await find(again, record, rules);
+        this.#note(blocks, foundAgain);
+        return foundAgain.map(matchedBlock);
       },
     };
   }
@@ -133,6 +139,13 @@ export class DepositMatcher {
       const search = { candidates: addressesOf(transaction), transactions: [transaction] };
       return findingOf(search, await oursAmong([search], this.#record, rules));
     };
+  }
+
+  #note(blocks: readonly WatchedBlock[], found: readonly Found<Search>[]): void {
+    for (const [index, { node }] of blocks.entries()) {
+      const one = found[index];
+      if (one !== undefined) this.showings.note(node, one);
+    }
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */

@@ -51,7 +51,7 @@ export function createDepositScan(deps: DepositScanDeps) {
         const [status] = await Promise.all([
           follow(beside, reporter, since),
           keepLooking(beside, 'confirming deposits', () => confirmer.confirm(end)),
-          keepLooking(beside, 'witnessing what left', () => outflows.witness(), OUTFLOWS_EVERY_MS),
+          keepLooking(beside, 'witnessing what left', () => outflows.witness(end), OUTFLOWS_EVERY_MS),
           look(beside, 'pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
             ? [keepLooking(beside, 'announcing deposits', () => announcer.announce())]
@@ -65,7 +65,10 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
-/** What is done beside the scan, and the defect that it fails by, by its name: nothing of it ends the scan. */
+/**
+ * What is done beside the scan, and the defect that it fails by, by its name: nothing of it ends the scan, nor holds it up: at the `end`
+ * of its turn the scan stands still until all of it has ended, too.
+ */
 interface Beside {
   readonly deps: DepositScanDeps;
   readonly end: AbortSignal;

@@ -18,6 +18,7 @@ const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   lagging: 'node_lagging',
   silent: 'node_silent',
   'other-cluster': 'node_other_cluster',
+  'false-word': 'node_false_word',
 };
 
 /** Puts on record what this process sees of the nodes, for the rounds of {@link createNodeWatch} and for whoever starts next. */

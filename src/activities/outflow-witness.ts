@@ -34,18 +34,18 @@ export class OutflowWitness {
     this.#deps = deps;
   }
 
-  /** Judges every outflow that no quorum has shown yet and that was not asked for just now. */
-  async witness(): Promise<void> {
+  /** Judges every outflow that no quorum has shown yet and that was not asked for just now, until `end`. */
+  async witness(end?: AbortSignal): Promise<void> {
     const { outflows } = this.#deps.ledger;
-    for (let due = await outflows.unwitnessed(PAGE); due.length > 0; ) {
+    for (let due = await outflows.unwitnessed(PAGE); due.length > 0 && end?.aborted !== true; ) {
       const asked: OutflowRow[] = [];
       for (const { row, payment } of due) {
         if (payment === null || !isTakenBy(payment, row)) asked.push(row);
         else await outflows.witness({ row, amount: row.amount, by: [payment.name] });
       }
-      await pLimit(AT_ONCE).map(byTransaction(asked), (group) =>
-        this.#asked.get(nameOf(group), () => this.#judge(group)),
-      );
+      await pLimit(AT_ONCE).map(byTransaction(asked), async (group) => {
+        if (end?.aborted !== true) await this.#asked.get(nameOf(group), () => this.#judge(group));
+      });
       due = await outflows.unwitnessed(PAGE, due.at(-1)?.row);
     }
   }

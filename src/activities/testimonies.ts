@@ -14,7 +14,7 @@ export interface Shown {
 }
 
 /** A transaction as some nodes show it alike. */
-interface Agreed {
+export interface Agreed {
   readonly shown: Shown;
   readonly nodes: readonly string[];
 }

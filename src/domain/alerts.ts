@@ -55,6 +55,7 @@ export const ALERT_KINDS = [
   'node_version_behind',
   'node_other_cluster',
   'node_lagging',
+  'node_false_word',
   'node_silent',
 ] as const;
 

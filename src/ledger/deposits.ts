@@ -39,26 +39,32 @@ export class Deposits {
 
   /**
    * Finalized ones that no quorum has confirmed, without the ids in `except`: first those that may be credited, however much comes that
-   * is not to be; of either the oldest first.
+   * is not to be; of either one half are the oldest, then the newest: what one node makes up, however much it is, keeps none that
+   * comes after it waiting.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
-    return this.#unconfirmed().where('deposit.id', '<>', others).limit(limit).execute();
+    const [oldest, newest] = [Math.ceil(limit / 2), Math.floor(limit / 2)];
+    const [first, last] = await Promise.all([
+      this.#unconfirmed('asc').where('deposit.id', '<>', others).limit(oldest).execute(),
+      this.#unconfirmed('desc').where('deposit.id', '<>', others).limit(newest).execute(),
+    ]);
+    return [...new Map([...first, ...last].map((row) => [row.id, row])).values()];
   }
 
   /** Those of these that are finalized, and that no quorum has confirmed. */
   async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
     if (ids.length === 0) return [];
-    return this.#unconfirmed()
+    return this.#unconfirmed('asc')
       .where('deposit.id', '=', sql<bigint>`any(${ids.map(String)}::bigint[])`)
       .execute();
   }
 
-  #unconfirmed() {
+  #unconfirmed(order: 'asc' | 'desc') {
     return selectDeposits(this.#db)
       .where(UNCONFIRMED)
       .orderBy(sql`(deposit.reason is not null)`)
-      .orderBy('deposit.id');
+      .orderBy('deposit.id', order);
   }
 
   /**

@@ -77,6 +77,16 @@ describe('a deposit', () => {
     expect(await amounts(9)).toEqual([8n, 9n, 1n, 2n, 3n]);
   });
 
+  it('that came last is to be asked about along with the oldest, however many are between', async () => {
+    await imported(use.ledger, ANN);
+    const made = [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount, { signature: `good-${amount}` }));
+    await commit(use.ledger, chain(START, made));
+    const rows = async (limit: number) =>
+      (await use.ledger.deposits.unconfirmed(limit)).map(({ amount }) => amount);
+    expect(await rows(2)).toEqual([1n, 5n]);
+    expect((await rows(5)).toSorted()).toEqual([1n, 2n, 3n, 4n, 5n]);
+  });
+
   it('is one of many that a transaction made, one for each account and asset', async () => {
     await imported(use.ledger, ANN, BEN);
     const same = { signature: 'batch' };

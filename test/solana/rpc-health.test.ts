@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   afterAnswer,
+  afterFalseWord,
   afterFault,
   afterOvertaking,
   afterProbe,
@@ -41,6 +42,15 @@ describe('demotion', () => {
     expect(demotionOf(afterFault(health, fault, 0), 0)?.cause).toBe('fault');
   });
 
+  it('of one that a quorum denied lasts ten minutes, whatever it answers meanwhile, and says why', () => {
+    const health = afterAnswer(afterFalseWord(UNKNOWN_HEALTH, 'showed what was not', 0));
+    const demotion = { cause: 'false', why: 'showed what was not' };
+    expect(demotionOf(health, 599_999)).toEqual(demotion);
+    expect(demotionOf(afterFault(health, fault, 0), 0)).toEqual(demotion);
+    expect(demotionOf(afterFault(health, storm, 0), 0)?.cause).toBe('retry-after');
+    expect(demotionOf(health, 600_000)).toBeNull();
+  });
+
   it('names the lag of a node beyond the distance at which nodes call themselves unhealthy', () => {
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 128n }, 0)).toBeNull();
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 129n }, 0)).toEqual({
@@ -58,6 +68,7 @@ describe('score', () => {
     latencyMs: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true })),
     lagSlots: fc.option(fc.bigInt({ min: 0n, max: 10n ** 9n })),
     slowUntil: fc.constant(null),
+    falseWord: fc.constant(null),
   });
 
   it('is between 0 and 100, and falls with lag, errors and latency', () => {

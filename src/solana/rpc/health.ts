@@ -11,6 +11,14 @@ export interface Health {
   readonly lagSlots: bigint | null;
   /** Until when it counts as slow. */
   readonly slowUntil: number | null;
+  /** Until when it is believed less than any other. */
+  readonly falseWord: FalseWord | null;
+}
+
+/** Until when a node is asked last that has shown what a quorum denies. */
+export interface FalseWord {
+  readonly until: number;
+  readonly why: string;
 }
 
 /** Until when a node is avoided. One that `asked` for it (Retry-After) is not asked at all, others are asked last. */
@@ -22,7 +30,7 @@ export interface Pause {
 
 /** Why a node is not among the first to be asked. */
 export interface Demotion {
-  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'silent' | 'refused';
+  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
   readonly why: string;
 }
 
@@ -39,12 +47,14 @@ export const UNKNOWN_HEALTH: Health = {
   latencyMs: null,
   lagSlots: null,
   slowUntil: null,
+  falseWord: null,
 };
 
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
 /** It is tried again then: some questions that are asked twice tell whether it still is. */
 const SLOW_MS = 60_000;
+const FALSE_MS = 600_000;
 /** Share of the newest answer in the error rate, and of the newest probe in the latency. */
 const NEWEST = 0.1;
 const NEWEST_LATENCY = 0.3;
@@ -79,6 +89,11 @@ export function afterOvertaking(health: Health, now: number): Health {
   return { ...health, slowUntil: now + SLOW_MS };
 }
 
+/** After a quorum has denied what it showed: whatever it answers meanwhile. */
+export function afterFalseWord(health: Health, why: string, now: number): Health {
+  return { ...health, falseWord: { until: now + FALSE_MS, why } };
+}
+
 /** After a probe that took so long. */
 export function afterProbe(health: Health, latencyMs: number): Health {
   const before = health.latencyMs ?? latencyMs;
@@ -97,10 +112,11 @@ export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
 }
 
 /** Why a node is asked last, or not at all, now; null where nothing speaks against it. */
-export function demotionOf({ pause, lagSlots, slowUntil }: Health, now: number): Demotion | null {
-  if (pause !== null && pause.until > now) {
-    return { cause: pause.asked ? 'retry-after' : 'fault', why: pause.why };
-  }
+export function demotionOf({ pause, lagSlots, slowUntil, falseWord }: Health, now: number): Demotion | null {
+  const paused = pause !== null && pause.until > now ? pause : null;
+  if (paused?.asked === true) return { cause: 'retry-after', why: paused.why };
+  if (falseWord !== null && falseWord.until > now) return { cause: 'false', why: falseWord.why };
+  if (paused !== null) return { cause: 'fault', why: paused.why };
   if (lagSlots !== null && lagSlots > DEMOTING_LAG_SLOTS) {
     return { cause: 'lag', why: `lags ${lagSlots} slots behind` };
   }

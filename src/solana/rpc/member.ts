@@ -3,6 +3,7 @@ import { messageOf } from '../../domain/errors.ts';
 import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
 import {
   afterAnswer,
+  afterFalseWord,
   afterFault,
   afterOvertaking,
   afterProbe,
@@ -153,6 +154,11 @@ export class Member {
   /** Let it count against it that another one, asked later, has answered sooner. What it answers itself is no less believed. */
   overtaken(): void {
     this.#health = afterOvertaking(this.#health, this.#now());
+  }
+
+  /** Let it count against it that a quorum has denied what it showed. */
+  contradicted(why: string): void {
+    this.#health = afterFalseWord(this.#health, why, this.#now());
   }
 
   /** How many slots it is behind the others; negative: ahead of them. */

@@ -129,6 +129,11 @@ export class NodePool {
     return null;
   }
 
+  /** For some time ask this node only when no other one will do: a quorum has denied what it showed. */
+  distrust(name: string, why: string): void {
+    for (const member of this.#roster.members) if (member.node.name === name) member.contradicted(why);
+  }
+
   close(): Promise<void> {
     return this.#roster.close();
   }
@@ -137,9 +142,8 @@ export class NodePool {
     return new Inquiry(this.#ranked(), ask, wanting, this.#spare).run();
   }
 
-  /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. */
+  /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. Who lied is the last. */
   #ranked(): Member[] {
-    const rank = (member: Member): number => (member.demoted === null ? 0 : 1);
     return this.#roster.members
       .filter((member) => member.askable)
       .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
@@ -154,6 +158,11 @@ export class NodePool {
     const why = this.#roster.members.map(({ node, demoted }) => `${node.name}: ${demoted?.why ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node may be asked now: ${why.join('; ')}`);
   }
+}
+
+function rank({ demoted }: Member): number {
+  if (demoted === null) return 0;
+  return demoted.cause === 'false' ? 2 : 1;
 }
 
 function late(node: string): PromiseRejectedResult {

@@ -52,6 +52,7 @@ export interface NodeWarning {
     | 'ledger-gap'
     | 'version-behind'
     | 'lagging'
+    | 'false-word'
     | 'silent'
     | 'other-cluster';
   readonly node: string | null;
@@ -78,7 +79,13 @@ export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
     ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
       report.membership === 'joined'
-        ? [...historyOff(report), ...ledgerGap(report), ...behind(report, newest), ...lagging(report)]
+        ? [
+            ...historyOff(report),
+            ...ledgerGap(report),
+            ...behind(report, newest),
+            ...lagging(report),
+            ...falseWord(report),
+          ]
         : absent(report),
     ),
   ];
@@ -111,6 +118,11 @@ function behind({ node, version }: NodeReport, newest: Release | null): NodeWarn
 
 function lagging({ node, demoted }: NodeReport): NodeWarning[] {
   return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.why}` }] : [];
+}
+
+function falseWord({ node, demoted }: NodeReport): NodeWarning[] {
+  if (demoted?.cause !== 'false') return [];
+  return [{ rule: 'false-word', node, message: `${node} ${demoted.why}: it is asked last` }];
 }
 
 function absent({ node, membership, demoted }: NodeReport): NodeWarning[] {

@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+let liar: LyingProxy;
+let url: string;
+let pool: NodePool;
+/** Those of one process, which knows nothing of its nodes at first. */
+let deps: ReturnType<typeof room.deps>;
+
+beforeAll(async () => {
+  liar = new LyingProxy(room.localnet.rpcUrls[0] ?? '');
+  url = await liar.start();
+});
+beforeEach(async () => {
+  await room.scanAll(room.scanner());
+  pool = await openNodePool([url, ...room.localnet.rpcUrls.slice(1)]);
+  deps = room.deps(pool);
+});
+afterEach(async () => {
+  liar.beHonest();
+  await pool.close();
+});
+afterAll(() => liar.close());
+
+/** Each transfer of a block, which is the faucet's to somebody, as one to this wallet; answers how many blocks were told so. */
+function turnTo(wallet: string): { blocks: number } {
+  const told = { blocks: 0 };
+  liar.edit = (method, params, answer) => {
+    if (!isWholeBlock(method, params)) return answer;
+    told.blocks += 1;
+    for (const { transaction } of answer.result?.transactions ?? []) redirect(transaction, wallet);
+    return answer;
+  };
+  return told;
+}
+
+function redirect(transaction: Json, wallet: string): void {
+  const to = transaction.accountKeys[1];
+  if (to !== undefined && !to.signer) to.pubkey = wallet;
+}
+
+/** By one block. */
+async function payOthers(times: number): Promise<void> {
+  const [honest = ''] = room.localnet.rpcUrls;
+  for (let sent = 0; sent < times; sent += 1)
+    await rpc(honest, { method: 'requestAirdrop', params: [newAddress(), 7_000_000 + sent] });
+  room.finalize();
+}
+
+describe('a node whose blocks show what a quorum denies', () => {
+  it('is asked for no more of them while others answer, and the report says why', async () => {
+    const victim = await room.newDepositAddress();
+    await payOthers(3);
+    const told = turnTo(victim);
+    await room.scanAll(new DepositScanner(deps));
+    expect(told.blocks).toBeGreaterThan(0);
+    expect(await room.depositsOf(victim)).toHaveLength(3);
+    expect(await new DepositConfirmer(deps).confirm(AbortSignal.timeout(2_000))).toBe(0);
+    told.blocks = 0;
+    const good = await room.newDepositAddress();
+    await room.localnet.airdrop(good, 9_000_000n);
+    await payOthers(3);
+    await room.scanAll(new DepositScanner(deps));
+    expect(told.blocks).toBe(0);
+    expect(await room.depositsOf(victim)).toHaveLength(3);
+    await new DepositConfirmer(deps).confirm(AbortSignal.timeout(2_000));
+    expect(await room.depositsOf(good)).toMatchObject([{ state: 'final' }]);
+    const [proved, ...others] = pool.report();
+    expect(proved?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(victim) });
+    expect(others.map(({ demoted }) => demoted?.cause)).not.toContain('false');
+    expect(pool.warnings()).toContainEqual(
+      expect.objectContaining({ rule: 'false-word', node: proved?.node }),
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it } from 'vitest';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { newSignature } from './audit-support.ts';
+import { useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+const MANY = 60;
+
+/** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
+async function askedInTurn(): Promise<number> {
+  const stop = new AbortController();
+  let asked = 0;
+  nodes.liar.edit = (method, _params, answer) => {
+    if (method !== 'getTransaction') return answer;
+    asked += 1;
+    stop.abort();
+    return answer;
+  };
+  const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
+  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  return asked;
+}
+
+it('the witness of what left holds the scan up for no more than it asks at once', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const rows = Array.from({ length: MANY }, () => ({
+    signature: newSignature(),
+    slot,
+    account: wallet,
+    asset: 'SOL',
+    wallet,
+    amount: 5_000n,
+  }));
+  await room.ledger.db.insertInto('outflow').values(rows).execute();
+  const asked = await askedInTurn();
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThanOrEqual(4);
+  expect(await room.ledger.outflows.unwitnessed(MANY)).not.toEqual([]);
+  await room.ledger.db.deleteFrom('outflow').execute();
+});
+
+it('the witness of what came holds it up for no more either, and asks for the rest in the next turn', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  for (let made = 0; made < 24; made += 1) await room.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
+  room.finalize();
+  await room.scanAll(room.scanner());
+  const asked = await askedInTurn();
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThanOrEqual(8);
+  nodes.liar.beHonest();
+  await room.confirm();
+  expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(24).fill('final'));
+});

@@ -42,6 +42,8 @@ export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
+/** Of wallets of ours in the transactions of one commit: what comes and goes is no more than that. */
+const MOST_MENTIONS = 2_000;
 
 /** Says what blocks mean for the wallets on record. One for a process: it holds the watch set. */
 export class DepositMatcher {
@@ -98,13 +100,15 @@ export class DepositMatcher {
   }
 
   /**
-   * What the blocks brought, ready to be committed; wallets that come in meanwhile are searched for then. Nodes and other connections
-   * are asked now: the transaction that commits holds locks that everybody waits for.
+   * What the first of these blocks brought, ready to be committed: as many of them as one commit may bring, at least one. Wallets that
+   * come in meanwhile are searched for then. Nodes and other connections are asked now: the transaction that commits holds locks that
+   * everybody waits for.
    */
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
     const rules = this.#rules(await this.#terms());
-    const searches = blocks.map((block) => this.#searchedWith(watch, block));
+    const searches = forOneCommit(blocks.map((block) => this.#searchedWith(watch, block)));
+    const taken = blocks.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
     const versions = searches.map((search) => search.watch.version);
     return {
@@ -112,7 +116,7 @@ export class DepositMatcher {
       watchVersion: lowest([watch.version, ...versions]),
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
-        const again = blocks.map((block) => this.#search(block, watch.set));
+        const again = taken.map((block) => this.#search(block, watch.set));
         return (await find(again, record, rules)).map(matchedBlock);
       },
     };
@@ -156,6 +160,24 @@ export class DepositMatcher {
     const terms = new Map(rows.map((row) => [row.asset, row]));
     return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
   }
+}
+
+/** The first of these as long as they mention our wallets no oftener than one commit may; the first block whatever it holds. */
+function forOneCommit<Asked extends Searched>(searches: readonly Asked[]): readonly Asked[] {
+  let mentions = 0;
+  const end = searches.findIndex((search, index) => {
+    mentions += mentionsOf(search);
+    return index > 0 && mentions > MOST_MENTIONS;
+  });
+  return end < 0 ? searches : searches.slice(0, end);
+}
+
+function mentionsOf({ candidates, transactions }: Searched): number {
+  const ours = new Set(candidates);
+  const mentions = transactions.map(
+    (transaction) => addressesOf(transaction).filter((address) => ours.has(address)).length,
+  );
+  return mentions.reduce((sum, count) => sum + count, 0);
 }
 
 /** Empty where there is none: a node may show anything as a mint. */

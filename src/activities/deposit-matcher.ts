@@ -19,6 +19,8 @@ export interface MatcherOptions {
   readonly minimumLamports: () => Promise<bigint>;
   /** How long the watch set in memory is matched with before the record is asked what came in; a commit always is. Default 1,000. */
   readonly freshMs?: number;
+  /** How often the transactions of one commit may name wallets of ours: what comes and goes is no more than that. Default 2,000. */
+  readonly mostMentions?: number;
 }
 
 /** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
@@ -42,7 +44,6 @@ export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
-/** Of wallets of ours in the transactions of one commit: what comes and goes is no more than that. */
 const MOST_MENTIONS = 2_000;
 
 /** Says what blocks mean for the wallets on record. One for a process: it holds the watch set. */
@@ -107,7 +108,8 @@ export class DepositMatcher {
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
     const rules = this.#rules(await this.#terms());
-    const searches = forOneCommit(blocks.map((block) => this.#searchedWith(watch, block)));
+    const searched = blocks.map((block) => this.#searchedWith(watch, block));
+    const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
     const taken = blocks.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
     const versions = searches.map((search) => search.watch.version);
@@ -162,12 +164,12 @@ export class DepositMatcher {
   }
 }
 
-/** The first of these as long as they mention our wallets no oftener than one commit may; the first block whatever it holds. */
-function forOneCommit<Asked extends Searched>(searches: readonly Asked[]): readonly Asked[] {
+/** The first of these as long as they name our wallets no oftener than `most`; the first block whatever it holds. */
+function forOneCommit<Asked extends Searched>(searches: readonly Asked[], most: number): readonly Asked[] {
   let mentions = 0;
   const end = searches.findIndex((search, index) => {
     mentions += mentionsOf(search);
-    return index > 0 && mentions > MOST_MENTIONS;
+    return index > 0 && mentions > most;
   });
   return end < 0 ? searches : searches.slice(0, end);
 }

@@ -40,7 +40,9 @@ export class DepositAnnouncer {
     for (const slot of this.#read) if (slot < from) this.#read.delete(slot);
     if (from > tip) return;
     const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
-    const unread = listed.filter((slot) => slot >= from && slot <= tip && !this.#read.has(slot));
+    const unread = [...new Set(listed)].filter(
+      (slot) => slot >= from && slot <= tip && !this.#read.has(slot),
+    );
     const { set } = await matcher.watch();
     const defects: unknown[] = [];
     const shown = await pLimit(AT_ONCE).map(unread, (slot) =>

@@ -20,6 +20,8 @@ export interface MatcherOptions {
   readonly minimumLamports: () => Promise<bigint>;
   /** How long the watch set in memory is matched with before the record is asked what came in; a commit always is. Default 1,000. */
   readonly freshMs?: number;
+  /** How often the transactions of one commit may name wallets of ours: what comes and goes is no more than that. Default 2,000. */
+  readonly mostMentions?: number;
 }
 
 /** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
@@ -43,6 +45,7 @@ export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
+const MOST_MENTIONS = 2_000;
 
 /** Says what blocks mean for the wallets on record. One for a process: it holds the watch set. */
 export class DepositMatcher {
@@ -101,24 +104,27 @@ export class DepositMatcher {
   }
 
   /**
-   * What the blocks brought, ready to be committed; wallets that come in meanwhile are searched for then. Nodes and other connections
-   * are asked now: the transaction that commits holds locks that everybody waits for.
+   * What the first of these blocks brought, ready to be committed: as many of them as one commit may bring, at least one. Wallets that
+   * come in meanwhile are searched for then. Nodes and other connections are asked now: the transaction that commits holds locks that
+   * everybody waits for.
    */
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
     const rules = this.#rules(await this.#terms());
-    const searches = blocks.map((block) => this.#searchedWith(watch, block));
+    const searched = blocks.map((block) => this.#searchedWith(watch, block));
+    const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
+    const taken = blocks.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
-    this.#note(blocks, found);
+    this.#note(taken, found);
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
       watchVersion: lowest([watch.version, ...versions]),
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
-        const again = blocks.map((block) => this.#search(block, watch.set));
+        const again = taken.map((block) => this.#search(block, watch.set));
         const foundAgain = await find(again, record, rules);
-        this.#note(blocks, foundAgain);
+        this.#note(taken, foundAgain);
         return foundAgain.map(matchedBlock);
       },
     };
@@ -169,6 +175,24 @@ export class DepositMatcher {
     const terms = new Map(rows.map((row) => [row.asset, row]));
     return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
   }
+}
+
+/** The first of these as long as they name our wallets no oftener than `most`; the first block whatever it holds. */
+function forOneCommit<Asked extends Searched>(searches: readonly Asked[], most: number): readonly Asked[] {
+  let mentions = 0;
+  const end = searches.findIndex((search, index) => {
+    mentions += mentionsOf(search);
+    return index > 0 && mentions > most;
+  });
+  return end < 0 ? searches : searches.slice(0, end);
+}
+
+function mentionsOf({ candidates, transactions }: Searched): number {
+  const ours = new Set(candidates);
+  const mentions = transactions.map(
+    (transaction) => addressesOf(transaction).filter((address) => ours.has(address)).length,
+  );
+  return mentions.reduce((sum, count) => sum + count, 0);
 }
 
 /** Empty where there is none: a node may show anything as a mint. */

@@ -156,10 +156,11 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: Abo
   while (cursor.slot < last && !end.aborted) {
     const reading = await reader.after(cursor, last);
     if (reading.kind !== 'linked') return false;
-    const newest = reading.blocks.at(-1);
+    const matched = await matcher.match(reading.blocks);
+    const newest = matched.blocks.at(-1);
     if (newest === undefined) continue;
     const range = { from: cursor.slot + 1n, to: newest.header.slot };
-    const staged = await ledger.stagedRanges.stage({ ...range, ...(await matcher.match(reading.blocks)) });
+    const staged = await ledger.stagedRanges.stage({ ...range, ...matched });
     if (staged === 'overtaken') matcher.forget();
     else cursor = newest.header;
   }

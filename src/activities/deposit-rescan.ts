@@ -106,9 +106,10 @@ async function readGap(deps: ScannerDeps, { below, toSlot, above }: ClosedGap): 
 }
 
 async function putOnRecord({ ledger, matcher }: ScannerDeps, blocks: readonly WatchedBlock[]): Promise<void> {
-  for (;;) {
-    const result = await ledger.scan.upsert(await matcher.match(blocks), { missed: 'alarm' });
-    if (result === 'committed') return;
-    matcher.forget();
+  for (let left = blocks; left.length > 0; ) {
+    const matched = await matcher.match(left);
+    const result = await ledger.scan.upsert(matched, { missed: 'alarm' });
+    if (result === 'committed') left = left.slice(matched.blocks.length);
+    else matcher.forget();
   }
 }

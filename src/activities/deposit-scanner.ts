@@ -24,7 +24,7 @@ export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blo
   | { readonly stand: 'gap'; readonly gap: ScanRange }
 );
 
-/** Blocks of one commit, and requests for blocks at once. */
+/** Blocks of one reading, and requests for blocks at once. */
 const BATCH = 32;
 const AT_ONCE = 8;
 /** Of the answers that one reader holds. */
@@ -50,16 +50,14 @@ export class DepositScanner {
     const tip = await finalizedTip(pool);
     const reading = await this.#reader.after(cursor, tip);
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
-    const committed = await ledger.scan.commit({
-      expected: cursor,
-      ...(await matcher.match(reading.blocks)),
-    });
+    const matched = await matcher.match(reading.blocks);
+    const committed = await ledger.scan.commit({ expected: cursor, ...matched });
     if (committed === 'overtaken') matcher.forget();
     const after = (await ledger.scan.cursor()) ?? cursor;
     return {
       cursor: after,
       tip,
-      blocks: committed === 'committed' ? reading.blocks.length : 0,
+      blocks: committed === 'committed' ? matched.blocks.length : 0,
       stand: 'goes on',
     };
   }

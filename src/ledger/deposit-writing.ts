@@ -1,4 +1,5 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import { chunksOf } from '../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../domain/deposit.ts';
 import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
@@ -32,14 +33,21 @@ const GIVEN = [
   'reason',
 ] as const;
 
-/** Adds deposits of finalized blocks, or announced ones, in their order. Answers the news. */
+/** One statement writes no more rows: what one block may bring would take longer than a statement may. */
+export const ROWS_AT_ONCE = 5_000;
+
+/** Keeps the wallets that these come to from being assigned until the transaction ends: first of all, as all are locked in one order. */
+export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
+  await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
+}
+
+/** Adds deposits of finalized blocks, or announced ones, in their order; their wallets are held. Answers the news. */
 export async function addDeposits(
   trx: FeedTransaction,
   arrivals: readonly Arrival[],
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
   if (arrivals.length === 0) return [];
-  await holdUnassigned(trx, walletsOf(arrivals));
   const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
   const given = trx
     .selectFrom(givenRows('deposit', rows))
@@ -54,13 +62,12 @@ export async function addDeposits(
   return inOrder(added.filter(isTold));
 }
 
-/** Answers those that are news. */
+/** The wallets that they come to now are held. Answers those that are news. */
 export async function changeDeposits(
   trx: FeedTransaction,
   changes: readonly Change[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
-  await holdUnassigned(trx, walletsOf(changes.map(({ arrival }) => arrival)));
   const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
@@ -118,10 +125,6 @@ export async function endDeposit(
   return ended;
 }
 
-function walletsOf(arrivals: readonly Arrival[]): readonly string[] {
-  return [...new Set(arrivals.map(({ wallet }) => wallet))];
-}
-
 /** What will not be credited, as far as one node's word goes, is told when a quorum says so. */
 function isTold({ reason }: WrittenDeposit): boolean {
   return reason === null;
@@ -142,12 +145,15 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .execute();
   if (passed.length === 0) return;
   const feed = await lockFeed(trx);
-  const dropped = await feed
-    .updateTable('deposit')
-    .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
-    .where('id', '=', sql<bigint>`any(${passed.map(({ id }) => id.toString())}::bigint[])`)
-    .where(ANNOUNCED)
-    .returning(WRITTEN)
-    .execute();
-  await appendEvents(feed, inOrder(dropped));
+  const ids = passed.map(({ id }) => id.toString());
+  for (const part of chunksOf(ids, ROWS_AT_ONCE)) {
+    const dropped = await feed
+      .updateTable('deposit')
+      .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
+      .where('id', '=', sql<bigint>`any(${part}::bigint[])`)
+      .where(ANNOUNCED)
+      .returning(WRITTEN)
+      .execute();
+    await appendEvents(feed, inOrder(dropped));
+  }
 }

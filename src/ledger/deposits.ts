@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import { chunksOf } from '../domain/chunks.ts';
 import { depositKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
-import { addDeposits, type Confirmation, endDeposit } from './deposit-writing.ts';
+import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { holdUnpaused } from './scan-pauses.ts';
@@ -115,7 +116,10 @@ export class Deposits {
       const fresh = notices
         .filter((one) => one.slot > (cursor ?? one.slot) && !onRecord.has(depositKey(one)))
         .map((one) => [depositKey(one), one] as const);
-      await appendEvents(feed, await addDeposits(feed, [...new Map(fresh).values()], { finalized: false }));
+      const announced = [...new Map(fresh).values()];
+      await holdWallets(feed, announced);
+      for (const part of chunksOf(announced, ROWS_AT_ONCE))
+        await appendEvents(feed, await addDeposits(feed, part, { finalized: false }));
     });
   }
 }

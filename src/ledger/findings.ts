@@ -1,13 +1,14 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../domain/deposit.ts';
 import { depositKey } from '../domain/deposit-key.ts';
 import { inWords } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
 import { anyOf, type Tables } from './database.ts';
-import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { type Arrival, type Mismatch, mergeArrivals } from './deposit-merge.ts';
-import { addDeposits, changeDeposits } from './deposit-writing.ts';
+import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
 import { givenRows } from './given-rows.ts';
 
 /** What a finalized block brought. `blockhash` is null where only transactions of it could be had. */
@@ -24,14 +25,14 @@ export async function recordFindings(
   trx: Transaction<Tables>,
   blocks: readonly FoundBlock[],
 ): Promise<readonly Arrival[]> {
-  await recordSpends(
-    trx,
-    blocks.flatMap(({ header, finding }) => finding.spends.map((spend) => ({ ...spend, slot: header.slot }))),
+  const spends = blocks.flatMap(({ header: { slot }, finding }) =>
+    finding.spends.map((spend) => ({ ...spend, slot })),
   );
-  await recordOutflows(
-    trx,
-    blocks.flatMap(({ header, finding }) => finding.outflows.map((out) => ({ ...out, slot: header.slot }))),
+  for (const part of chunksOf(spends, ROWS_AT_ONCE)) await recordSpends(trx, part);
+  const outflows = blocks.flatMap(({ header: { slot }, finding }) =>
+    finding.outflows.map((outflow) => ({ ...outflow, slot })),
   );
+  for (const part of chunksOf(outflows, ROWS_AT_ONCE)) await recordOutflows(trx, part);
   return recordArrivals(
     trx,
     blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
@@ -44,7 +45,6 @@ async function recordSpends(
   trx: Transaction<Tables>,
   spends: readonly (Spend & { readonly slot: bigint })[],
 ): Promise<void> {
-  if (spends.length === 0) return;
   const columns = ['signature', 'slot', 'wallet', 'error'] as const;
   await trx
     .insertInto('spend')
@@ -58,7 +58,6 @@ async function recordOutflows(
   trx: Transaction<Tables>,
   outflows: readonly (Movement & { readonly slot: bigint })[],
 ): Promise<void> {
-  if (outflows.length === 0) return;
   const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount'] as const;
   await trx
     .insertInto('outflow')
@@ -74,15 +73,22 @@ async function recordArrivals(
 ): Promise<readonly Arrival[]> {
   if (arrivals.length === 0) return [];
   const feed = await lockFeed(trx);
+  await holdWallets(feed, arrivals);
+  const added: Arrival[] = [];
+  for (const part of chunksOf(arrivals, ROWS_AT_ONCE)) added.push(...(await recordSome(feed, part)));
+  return added;
+}
+
+async function recordSome(feed: FeedTransaction, arrivals: readonly Arrival[]): Promise<readonly Arrival[]> {
   const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
-  const known = await trx
+  const known = await feed
     .selectFrom('deposit')
     .selectAll()
     .where('signature', '=', anyOf(signatures))
     .execute();
   const { added, changed, mismatches } = mergeArrivals(known, arrivals);
   await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
-  for (const mismatch of mismatches) await raiseAlert(trx, alarmOf(mismatch));
+  for (const mismatch of mismatches) await raiseAlert(feed, alarmOf(mismatch));
   const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
   return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
 }

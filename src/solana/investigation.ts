@@ -20,7 +20,7 @@ import {
   linkedRange,
 } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { chunksOf } from './chunks.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';

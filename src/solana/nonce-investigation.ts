@@ -10,7 +10,7 @@ import { messageOf } from '../domain/errors.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { chunksOf } from './chunks.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { askStatuses, confirmOutcome } from './investigation.ts';
 import { findNonceEnd, type NonceEnd, nonceWalk } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';

@@ -142,6 +142,28 @@ describe('a look that misses a confirmed block', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
   });
 
+  it('reads a block once that a node lists twice', async () => {
+    const { wallet, slot } = await confirmedDeposit();
+    const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
+    nodes.liar.edit = (method, _params, answer) => {
+      if (method === 'getBlocks') answer.result = answer.result.flatMap((one: number) => [one, one]);
+      return answer;
+    };
+    const asked = vi.spyOn(nodes.liar, 'edit');
+    try {
+      await new DepositAnnouncer(room.deps(alone)).announce();
+      const shown = asked.mock.calls
+        .filter(([method]) => method === 'getBlock')
+        .map(([, params]) => params[0]);
+      expect(shown).toContain(slot);
+      expect(shown).toEqual([...new Set(shown)]);
+      expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
+    } finally {
+      nodes.liar.beHonest();
+      await alone.close();
+    }
+  });
+
   it('reads none twice that it has read', async () => {
     await confirmedDeposit();
     const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));

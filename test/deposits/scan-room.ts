@@ -69,7 +69,7 @@ export class ScanRoom {
     return new DepositScanner({ ...this.deps(), startSlot });
   }
 
-  deps(pool = this.pool, changes: Pick<MatcherOptions, 'freshMs'> = {}) {
+  deps(pool = this.pool, changes: Pick<MatcherOptions, 'freshMs' | 'mostMentions'> = {}) {
     const minimumLamports = async () => 890_880n;
     const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports, ...changes };
     return {

@@ -1,0 +1,93 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it, vi } from 'vitest';
+import type { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { rpc } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+const MOST = 3;
+/** Of the blocks, one after the other: one brings more than a commit may. */
+const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];
+const ALL = PAYMENTS.reduce((sum, count) => sum + count, 0);
+
+/** A process that commits no more than {@link MOST} payments at once; `brought`: how many each of its commits had. */
+function worker() {
+  const deps = room.deps(room.pool, { mostMentions: MOST });
+  const match = vi.spyOn(deps.matcher, 'match');
+  const brought = async (): Promise<readonly number[]> => {
+    const matches = await Promise.all(
+      match.mock.results.map(({ value }): ReturnType<DepositMatcher['match']> => value),
+    );
+    const counts = matches.map(({ blocks }) => blocks.flatMap(({ finding }) => finding.inflows).length);
+    return counts.filter((count) => count > 0);
+  };
+  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+  return { deps, brought, run };
+}
+
+async function pay(wallet: string): Promise<void> {
+  const [url = ''] = room.localnet.rpcUrls;
+  let lamports = 2_000_000;
+  for (const count of PAYMENTS) {
+    for (let sent = 0; sent < count; sent += 1) {
+      await rpc(url, { method: 'requestAirdrop', params: [wallet, lamports] });
+      lamports += 1;
+    }
+    room.localnet.controls.produceSlot();
+  }
+  room.finalize();
+}
+
+/** Each commit is within the bound, but for the one of the block that alone is above it. */
+function expectBounded(brought: readonly number[]): void {
+  expect(brought.filter((count) => count > MOST)).toEqual([MOST + 2]);
+  expect(brought.reduce((sum, count) => sum + count, 0)).toBe(ALL);
+  expect(brought.length).toBeLessThan(PAYMENTS.length);
+}
+
+describe('what one commit brings is bounded', () => {
+  it('where the tail is read', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await pay(wallet);
+    const { deps, brought } = worker();
+    await room.scanAll(new DepositScanner(deps));
+    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expectBounded(await brought());
+    await room.chainLength();
+  });
+
+  it('where ranges are staged', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await pay(wallet);
+    const { deps, brought, run } = worker();
+    const activities = createDepositRanges({ ...deps, catchUpSlots: 5n });
+    const { ranges } = await run(() => activities.planCatchUp());
+    for (const range of ranges)
+      expect(await run(() => activities.scanRange(range))).toMatchObject({ complete: true });
+    await run(() => activities.joinRanges());
+    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expectBounded(await brought());
+    await room.chainLength();
+  });
+
+  it('where blocks are read again', async () => {
+    await room.scanAll(room.scanner());
+    const { slot: from = 0n } = (await room.ledger.scan.cursor()) ?? {};
+    const wallet = newAddress();
+    await pay(wallet);
+    await room.scanAll(room.scanner());
+    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    const { deps, brought, run } = worker();
+    const { slot: to = 0n } = (await room.ledger.scan.cursor()) ?? {};
+    const order = { from: `${from}`, to: `${to}`, who: 'ops', why: 'to see' };
+    await run(() => createDepositRescan(deps).rescan(order));
+    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expectBounded(await brought());
+  });
+});

@@ -1,0 +1,74 @@
+import type { KyselyPlugin } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { Deposits } from '../../src/ledger/deposits.ts';
+import { Scan } from '../../src/ledger/scan.ts';
+import { address, chain, childOf, inflow, outflow, START } from './chain-of-blocks.ts';
+import { imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN] = [address('ann'), address('ben')];
+const COUNT = 6_000;
+/** A fraction of what a block may bring. */
+const MOST_ROWS = 5_000n;
+
+/** Sees how many rows each statement wrote or answered. */
+class Rows implements KyselyPlugin {
+  most = 0n;
+  sum = 0n;
+
+  transformQuery: KyselyPlugin['transformQuery'] = ({ node }) => node;
+
+  transformResult: KyselyPlugin['transformResult'] = async ({ result }) => {
+    const rows = result.numAffectedRows ?? 0n;
+    this.sum += rows;
+    if (rows > this.most) this.most = rows;
+    return result;
+  };
+}
+
+const inflows = Array.from({ length: COUNT }, (_, index) =>
+  inflow(index % 2 ? ANN : BEN, BigInt(index + 1), { signature: `s-${index}` }),
+);
+
+async function eventsInOrder(): Promise<readonly bigint[]> {
+  const amounts: bigint[] = [];
+  for (let after = 0n; ; ) {
+    const { events, next } = await use.ledger.depositFeed.events(after, 1_000);
+    if (next === after) return amounts;
+    amounts.push(...events.map(({ deposit }) => deposit.amount));
+    after = next;
+  }
+}
+
+describe('a block that brings very much', () => {
+  it('is committed by statements of some rows each, in the order of its payments', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const rows = new Rows();
+    const [block] = chain(START, inflows);
+    if (block === undefined) throw new Error('no block');
+    const outflows = inflows.map(({ amount }, index) => outflow(ANN, amount, { signature: `o-${index}` }));
+    const spends = outflows.map(({ signature }) => ({ signature, wallet: ANN, error: null }));
+    const brought = { ...block, finding: { inflows, outflows, spends } };
+    const watchVersion = await use.ledger.watched.version();
+    const scan = new Scan(use.ledger.db.withPlugin(rows));
+    const commit = { expected: START, blocks: [brought], watchVersion, rematch: mustNotRematch };
+    expect(await scan.commit(commit)).toBe('committed');
+    expect(await eventsInOrder()).toEqual(inflows.map(({ amount }) => amount));
+    expect(rows.sum).toBeGreaterThan(4n * BigInt(COUNT) - 1n);
+    expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+  });
+
+  it('is announced so, and dropped so where it does not come', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const rows = new Rows();
+    const db = use.ledger.db.withPlugin(rows);
+    const fork = childOf(START, { fork: 'x' });
+    await new Deposits(db).announce([{ header: fork, finding: { inflows, outflows: [], spends: [] } }]);
+    const watchVersion = await use.ledger.watched.version();
+    const blocks = chain(START, []);
+    await new Scan(db).commit({ expected: START, blocks, watchVersion, rematch: mustNotRematch });
+    const amounts = inflows.map(({ amount }) => amount);
+    expect(await eventsInOrder()).toEqual([...amounts, ...amounts]);
+    expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+  });
+});

@@ -121,7 +121,8 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const { ledger } = deps;
   const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
-  const { listed: found, unread } = await listedFor(deps, await accountsOf(deps, address, before), from, to);
+  const accounts = await accountsOf(deps, address, before, to);
+  const { listed: found, unread } = await listedFor(deps, accounts, from, to);
   if (order.repair) await repair(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const hidden = new Set(unread);
@@ -149,10 +150,11 @@ async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
   onRecord: readonly Arrived[],
+  to: bigint,
 ): Promise<ReadonlySet<string>> {
   const derived = derivedAccountsOf(await ledger.assets.list(), address);
   const known = onRecord.map(({ account }) => account);
-  return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address))]);
+  return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address, to))]);
 }
 
 function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { historyOf, isNowhere, type ListedNodes } from '../solana/scan/history.ts';
+import { historyOf, isAbsent, type ListedNodes, type ListedSignature } from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 import { agreedTransaction, type Shown } from './testimonies.ts';
 
@@ -16,6 +16,8 @@ export interface ListedHistory {
 }
 
 const AT_ONCE = 8;
+/** Of one node, in one reading. An honest one has none: what it lists as finalized in a slot is there at every other, too. */
+const LIES_BELIEVED = 32;
 
 /** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
 export function derivedAccountsOf(listed: readonly AssetRow[], wallet: string): readonly string[] {
@@ -34,17 +36,37 @@ export async function listedFor(
   from: bigint,
   to: bigint,
 ): Promise<ListedHistory> {
-  const places = new Map<string, Set<bigint>>();
-  for (const account of accounts)
-    for (const { signature, slot } of await historyOf(deps, account, from, to))
-      places.set(signature, (places.get(signature) ?? new Set()).add(slot));
-  const judge = await deps.matcher.judge();
-  const unread: string[] = [];
-  const read = await pLimit(AT_ONCE).map([...places], async ([signature, slots]) => {
-    const agreed = await agreedTransaction(deps.pool, signature, judge);
-    if (agreed !== null) return [agreed.shown];
-    if (!(await isNowhere(deps.pool, signature, slots))) unread.push(signature);
-    return [];
-  });
-  return { listed: read.flat(), unread };
+  const { pool, matcher } = deps;
+  const [listed, unread, credit] = [new Map<string, Shown>(), new Set<string>(), new Credit()];
+  const judge = await matcher.judge();
+  const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
+    const { signature, slot } = said;
+    if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
+    const shown = (await agreedTransaction(pool, signature, judge))?.shown ?? null;
+    // A true one that is listed in a slot not its own may be from before or after.
+    if (shown !== null && from <= shown.slot && shown.slot <= to) listed.set(signature, shown);
+    const isDenied = shown === null ? await isAbsent(pool, said) : shown.slot !== slot;
+    if (isDenied) credit.take(listedBy);
+    else if (shown === null) unread.add(signature);
+  };
+  for (const account of accounts) await pLimit(AT_ONCE).map(await historyOf(deps, account, from, to), look);
+  return { listed: [...listed.values()], unread: [...unread] };
+}
+
+/**
+ * How far nodes are believed in one reading. What none but proven liars list is left out, or one of them could have all nodes asked for
+ * 50,000 transactions of each account that never were. That hides nothing: a history is read only where a quorum of nodes lists all of
+ * it, at least one of them honest; what is true is in its list, too. A liar might as well have listed nothing.
+ */
+class Credit {
+  readonly #lies = new Map<string, number>();
+
+  /** A quorum denies what these nodes list. */
+  take(listedBy: Iterable<string>): void {
+    for (const node of listedBy) this.#lies.set(node, (this.#lies.get(node) ?? 0) + 1);
+  }
+
+  isLeftTo(listedBy: Iterable<string>): boolean {
+    return [...listedBy].some((node) => (this.#lies.get(node) ?? 0) < LIES_BELIEVED);
+  }
 }

@@ -14,6 +14,8 @@ export interface Runs {
   start(terms: WithdrawalTerms): Promise<void>;
   startUpkeep(request: NonceUpkeepRequest): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
+  /** The audits that go on, by workflow id, and since when. */
+  runningAudits(): Promise<ReadonlyMap<string, Date>>;
 }
 
 export interface OrphansDeps {

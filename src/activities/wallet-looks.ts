@@ -6,7 +6,7 @@ import { highest } from '../domain/extremes.ts';
 import { agreedOn } from '../domain/reconciliation.ts';
 import type { UnreadWallet } from '../ledger/reconciliations.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { tokenAccountsOf } from '../solana/scan/history.ts';
+import { hintedTokenAccountsOf } from '../solana/scan/history.ts';
 import { groupsOf, holdingsOf, type WalletAccounts, type WalletHoldings } from '../solana/scan/holdings.ts';
 import { reachedBy } from '../solana/wallet-history.ts';
 import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-holdings.ts';
@@ -57,7 +57,7 @@ async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]
   const unread: UnreadWallet[] = [];
   const named = await pLimit(AT_ONCE).map([...wallets], async (wallet): Promise<WalletAccounts[]> => {
     try {
-      const listed = await tokenAccountsOf(pool, wallet);
+      const listed = await hintedTokenAccountsOf(pool, wallet);
       const derived = derivedAccountsOf(assets, wallet);
       const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed]);
       accounts.delete(wallet);

@@ -10,6 +10,9 @@ export const LANDING_TASK_QUEUE = 'sluice-landing';
 /** Task queue of what looks after chain, nodes and record. How much that is does not depend on the payments, and none of them holds it up. */
 export const WATCH_TASK_QUEUE = 'sluice-watch';
 
+/** Task queue of audits and rescans, which may take hours and be as many as addresses are: few run at once, and what watches waits for none. */
+export const AUDIT_TASK_QUEUE = 'sluice-audit';
+
 /** Task queue of the only process that holds keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 

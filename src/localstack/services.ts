@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Connection } from '@temporalio/client';
 import {
+  AUDIT_TASK_QUEUE,
   LANDING_TASK_QUEUE,
   SIGNER_TASK_QUEUE,
   WATCH_TASK_QUEUE,
@@ -10,7 +11,7 @@ import { ManagedProcess } from './process.ts';
 import { nodeProgram } from './program.ts';
 
 const ACTIVITY_QUEUE = 2;
-const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE];
+const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE, AUDIT_TASK_QUEUE];
 const QUEUES = {
   chain: CHAIN_QUEUES,
   signer: [SIGNER_TASK_QUEUE],

@@ -7,8 +7,9 @@ import { startAudit } from './start-audit.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING = 'WorkflowType IN ("withdrawal", "nonceUpkeep") AND ExecutionStatus = "Running"';
+const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
-/** The runs of withdrawals and of nonce upkeep as Temporal knows them. */
+/** The runs of withdrawals, of nonce upkeep and of audits as Temporal knows them. */
 export class TemporalRuns {
   readonly #client: Client;
 
@@ -43,6 +44,14 @@ export class TemporalRuns {
   /** The same for a nonce account. */
   async startUpkeep(request: NonceUpkeepRequest): Promise<void> {
     await startNonceUpkeep(this.#client, request);
+  }
+
+  /** The audits that go on, by workflow id, and since when each does: a hint, too. */
+  async runningAudits(): Promise<ReadonlyMap<string, Date>> {
+    const since = new Map<string, Date>();
+    for await (const { workflowId, startTime } of this.#client.workflow.list({ query: AUDITING }))
+      since.set(workflowId, startTime);
+    return since;
   }
 
   /** Starts an audit where none of this order goes on. */

@@ -13,7 +13,12 @@ import { createWatchActivities } from '../activities/watches.ts';
 import { createDeliverySteps } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import { checkClusterName } from '../domain/cluster.ts';
-import { LANDING_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import {
+  AUDIT_TASK_QUEUE,
+  LANDING_TASK_QUEUE,
+  WATCH_TASK_QUEUE,
+  WORKFLOW_TASK_QUEUE,
+} from '../domain/ids.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
@@ -39,6 +44,8 @@ const WORKER = randomUUID();
 const PREPARED_AT_ONCE = 1_000;
 /** More than the rounds of all schedules, and what a catch-up of the deposit scan reads ahead. */
 const WATCHES_AT_ONCE = 100;
+/** More than the audits that are begun by themselves: what an operator asks for waits for none of those. */
+const AUDITS_AT_ONCE = 12;
 
 /** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
 export interface ChainRooms {
@@ -95,6 +102,7 @@ export async function chainWorkers(
     Worker.create({ ...staff(WORKFLOW_TASK_QUEUE, PREPARED_AT_ONCE), ...workflowSource() }),
     Worker.create(staff(LANDING_TASK_QUEUE, config.landingsAtOnce)),
     Worker.create(staff(WATCH_TASK_QUEUE, WATCHES_AT_ONCE)),
+    Worker.create(staff(AUDIT_TASK_QUEUE, AUDITS_AT_ONCE)),
   ]);
 }
 

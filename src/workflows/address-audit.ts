@@ -1,13 +1,13 @@
 import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import { type AuditOrder, type AuditReport, allOf, NOTHING_AUDITED } from '../domain/audit.ts';
-import { SCAN } from './options.ts';
+import { AUDIT } from './options.ts';
 
 const { auditPage } = proxyActivities<DepositActivities>({
-  ...SCAN,
+  ...AUDIT,
   summary: 'hold the history against the record',
 });
-const { closeAudit } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'the audit is done' });
+const { closeAudit } = proxyActivities<DepositActivities>({ ...AUDIT, summary: 'the audit is done' });
 
 /**
  * Holds what nodes list for an address, or for all, some at a time, against the deposits on record, and repairs the record where that

@@ -2,6 +2,7 @@ import type { RetryPolicy } from '@temporalio/common';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
 import {
+  AUDIT_TASK_QUEUE,
   LANDING_TASK_QUEUE,
   SIGNER_TASK_QUEUE,
   WATCH_TASK_QUEUE,
@@ -65,8 +66,11 @@ export const PLAN: ActivityOptions = {
   retry,
 };
 
+/** Looks again at what is behind the scan, for hours where nodes are slow: among few of its kind, so that nothing else waits for it. */
+export const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
+
 /** Reads blocks that nodes may have pruned meanwhile: given up in the end, as nothing depends on it. */
-export const RESCAN: ActivityOptions = { ...SCAN, scheduleToCloseTimeout: '1 day' };
+export const RESCAN: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule: given up in time for the next one to find out by itself. */
 export const WATCH: ActivityOptions = {

@@ -24,6 +24,7 @@ async function round(
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
     startUpkeep: async (request) => void started.push(nonceUpkeepWorkflowId(request)),
+    runningAudits: async () => new Map(),
     startAudit: async () => {
       throw new Error('no audit is due');
     },

@@ -25,7 +25,7 @@ export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Pr
 export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
   const orders: AuditOrder[] = [];
   const startAudit = async (order: AuditOrder) => void orders.push(order);
-  await startDueAudits({ ledger, runs: { startAudit } });
+  await startDueAudits({ ledger, runs: { startAudit, runningAudits: async () => new Map() } });
   return orders;
 }
 

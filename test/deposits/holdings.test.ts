@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { tokenAccountsOf } from '../../src/solana/scan/history.ts';
+import { hintedTokenAccountsOf } from '../../src/solana/scan/history.ts';
 import { groupsOf, holdingsOf, type WalletAccounts } from '../../src/solana/scan/holdings.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -32,7 +32,7 @@ describe('what wallets hold', () => {
     await room.localnet.airdrop(rich.wallet, 3_000_000n);
     await room.localnet.mintTo(room.localnet.mint.address, rich.wallet, 7n);
     room.finalize();
-    const [account = ''] = await tokenAccountsOf(room.pool, rich.wallet);
+    const [account = ''] = await hintedTokenAccountsOf(room.pool, rich.wallet);
     const [shown] = await read([{ ...rich, tokenAccounts: [...rich.tokenAccounts, account] }]);
     expect(shown?.holdings).toEqual([
       { account: rich.wallet, asset: 'SOL', amount: 3_000_000n },
@@ -45,7 +45,7 @@ describe('what wallets hold', () => {
     const stranger = newAddress();
     await room.localnet.mintTo(mint.address, stranger, 7n);
     room.finalize();
-    const [other = ''] = await tokenAccountsOf(room.pool, stranger);
+    const [other = ''] = await hintedTokenAccountsOf(room.pool, stranger);
     const wallet = newAddress();
     const [shown] = await read([{ wallet, tokenAccounts: [other, mint.address] }]);
     expect(shown?.holdings).toEqual([{ account: wallet, asset: 'SOL', amount: 0n }]);
@@ -55,10 +55,10 @@ describe('what wallets hold', () => {
     const wallet = newAddress();
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
     room.finalize();
-    const listed = await tokenAccountsOf(room.pool, wallet);
+    const listed = await hintedTokenAccountsOf(room.pool, wallet);
     const result = { context: { slot: 1 }, value: [{ pubkey: 'garbage' }] };
     room.localnet.controls.setFault(0, 'getTokenAccountsByOwner', { kind: 'result', result });
-    expect(await tokenAccountsOf(room.pool, wallet)).toEqual(listed);
+    expect(await hintedTokenAccountsOf(room.pool, wallet)).toEqual(listed);
     expect(listed).toHaveLength(1);
   });
 });

@@ -1,9 +1,11 @@
 import { base58 } from '@scure/base';
 import { DomainError } from '../../domain/errors.ts';
+import { lowest } from '../../domain/extremes.ts';
 import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { reachedBy } from '../wallet-history.ts';
 import type { WalletListing, WalletLists } from '../wallet-lists.ts';
@@ -17,9 +19,15 @@ export interface ListedNodes {
   readonly lists: WalletLists;
 }
 
+/** A transaction in the list of an account, and the names of the nodes that list it in that slot. */
+export interface ListedSignature extends WalletSignature {
+  readonly listedBy: ReadonlySet<string>;
+}
+
 /** What one node lists, and the first block of which it still has transactions: it lists none from before. */
 interface Listing extends WalletListing {
   readonly historyFrom: bigint;
+  readonly node: string;
 }
 
 /**
@@ -34,8 +42,8 @@ export async function historyOf(
   account: string,
   from: bigint,
   to: bigint,
-): Promise<readonly WalletSignature[]> {
-  const found = new Map<string, WalletSignature>();
+): Promise<readonly ListedSignature[]> {
+  const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
     const whole = listings.filter(({ historyFrom }) => historyFrom <= above + 1n);
@@ -48,8 +56,12 @@ export async function historyOf(
       const message = `no quorum of nodes ${lacks} ${account} from slot ${above + 1n} on`;
       throw new DomainError('NoHealthyNode', message);
     }
-    for (const entry of listings.flatMap(({ entries }) => entries))
-      if (entry.slot <= to) found.set(`${entry.signature}/${entry.slot}`, entry);
+    for (const { node, entries } of listings)
+      for (const entry of entries.filter(({ slot }) => slot <= to)) {
+        const place = `${entry.signature}/${entry.slot}`;
+        found.set(place, found.get(place) ?? { ...entry, listedBy: new Set() });
+        found.get(place)?.listedBy.add(node);
+      }
     above = covered;
   }
   return [...found.values()];
@@ -66,7 +78,7 @@ async function listingsOfAll(
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
       throw new NodeFault(node.name, `getSignaturesForAddress: lists for ${account} what is no signature`);
     // Asked last: what the node has forgotten by then may be missing in its list.
-    return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
+    return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
@@ -80,29 +92,53 @@ function isSignature(text: string): boolean {
 }
 
 /**
- * True where no transaction of this name is in any of these finalized slots: for each, a quorum of nodes shows its block without the
- * transaction, or that there is none. Nodes that show nothing of a slot deny nothing.
+ * True where this transaction is not in that finalized slot: a quorum of nodes shows its block without the transaction, or that there is
+ * none. Nodes that show nothing of the slot deny nothing.
  */
-export async function isNowhere(
-  pool: NodePool,
-  signature: string,
-  slots: Iterable<bigint>,
-): Promise<boolean> {
-  for (const slot of slots) {
-    const denied = await pool.agreed(
-      (node) => transactionIn(node, { signature, slot }),
-      (one, other) => one === 'absent' && other === 'absent',
-    );
-    if (denied === null) return false;
-  }
-  return true;
+export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
+  const denied = await pool.agreed(
+    (node) => transactionIn(node, said),
+    (one, other) => one === 'absent' && other === 'absent',
+  );
+  return denied !== null;
 }
 
-/** The token accounts that a wallet owns now, under both programs, as any node names them. Throws as `NodePool.read` does. */
-export async function tokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
-  const programs = [TOKEN_PROGRAM, TOKEN_2022_PROGRAM];
-  const answers = await Promise.all(
-    programs.map((program) => pool.read((node) => getTokenAccountsByOwner(node, wallet, program))),
+/** The token accounts that a wallet owns now, under both programs, as any node names them: a hint. Throws as `NodePool.read` does. */
+export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
+  return (await pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
+}
+
+/**
+ * The token accounts that a wallet owned at a finalized slot not below `asOf`, under both programs, as a quorum names them: what that
+ * denies, another node has made up. Throws NoHealthyNode where too few have come to that slot to tell.
+ */
+export async function tokenAccountsOf(
+  pool: NodePool,
+  wallet: string,
+  asOf: bigint,
+): Promise<readonly string[]> {
+  const answers = await pool.all((node) => tokenAccountsAt(node, wallet));
+  const heard = answers.flatMap(({ result }) =>
+    result.status === 'fulfilled' && result.value.slot >= asOf ? [new Set(result.value.accounts)] : [],
   );
-  return answers.flatMap(({ value }) => value.map(({ pubkey }) => pubkey));
+  const untold = () =>
+    new DomainError('NoHealthyNode', `no quorum of nodes names the same token accounts of ${wallet}`);
+  if (heard.length < pool.quorum) throw untold();
+  return [...new Set(heard.flatMap((named) => [...named]))].filter((account) => {
+    const naming = heard.filter((named) => named.has(account)).length;
+    if (naming < pool.quorum && heard.length - naming < pool.quorum) throw untold();
+    return naming >= pool.quorum;
+  });
+}
+
+/** And the slot at which the node names them. */
+async function tokenAccountsAt(node: SolanaNode, wallet: string) {
+  const [tokens, tokens2022] = await Promise.all([
+    getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),
+    getTokenAccountsByOwner(node, wallet, TOKEN_2022_PROGRAM),
+  ]);
+  return {
+    slot: lowest([tokens.context.slot, tokens2022.context.slot]),
+    accounts: [...tokens.value, ...tokens2022.value].map(({ pubkey }) => pubkey),
+  };
 }

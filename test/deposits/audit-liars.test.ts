@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditOrder } from '../../src/domain/audit.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { tokenAccountsOf } from '../../src/solana/scan/history.ts';
+import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
+import { type Json, rpc, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+const LAMPORTS = 7_000_000n;
+
+async function paid(wallet: string): Promise<string> {
+  const signature = await room.localnet.airdrop(wallet, LAMPORTS);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return signature;
+}
+
+/** A wallet that was paid before it is imported, and the audit of it that is due. */
+async function imported(wallet: string): Promise<AuditOrder> {
+  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
+  const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
+  if (order === undefined) throw new Error('an audit is due');
+  return order;
+}
+
+async function slotOf(signature: string): Promise<bigint> {
+  const [url = ''] = room.localnet.rpcUrls;
+  const params = [signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
+  return BigInt((await rpc(url, { method: 'getTransaction', params })).result.slot);
+}
+
+/** What the first node lists for this account besides what is true. */
+function alsoLists(account: string, entries: readonly (readonly [signature: string, slot: bigint])[]): void {
+  const lines = entries.map(([signature, slot]) => {
+    return { signature, slot: Number(slot), err: null, memo: null, blockTime: 1 };
+  });
+  nodes.liar.edit = (method, params, answer) => {
+    if (method === 'getSignaturesForAddress' && params[0] === account && params[1]?.before === undefined)
+      answer.result = [...answer.result, ...lines].toSorted((a: Json, b: Json) => b.slot - a.slot);
+    return answer;
+  };
+}
+
+function askedFor(method: string): number {
+  return nodes.liar.asked.filter((one) => one === method).length;
+}
+
+describe('one node that lists what is true in another slot', () => {
+  it('does not hold up an audit by what came after it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const order = await imported(wallet);
+    const later = await room.localnet.airdrop(newAddress(), LAMPORTS);
+    alsoLists(wallet, [[later, 2n]]);
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0, transactions: 0 });
+    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
+  });
+
+  it('makes no alarm of what is on record before it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const signature = await paid(wallet);
+    await room.confirm();
+    const slot = await slotOf(signature);
+    room.finalize(6);
+    await room.scanAll(room.scanner());
+    alsoLists(wallet, [[signature, slot + 2n]]);
+    const [from, to] = [`${slot + 1n}`, `${slot + 4n}`];
+    const order: AuditOrder = { address: wallet, from, to, repair: true, cause: 'operator' };
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 0, remaining: 0, unread: 0 });
+    expect(await openAlertsIn(room, 'deposit_missed')).not.toContain(signature);
+  });
+
+  it('hides nothing of it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const signature = await paid(wallet);
+    const order = await imported(wallet);
+    const slot = await slotOf(signature);
+    alsoLists(wallet, [[signature, slot - 1n]]);
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 1, unread: 0, transactions: 1 });
+  });
+});
+
+describe('one node that lists what never was', () => {
+  const never = Array.from({ length: 300 }, () => [newSignature(), 2n] as const);
+
+  it('is asked, and has others asked, for no more than some of it', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const order = await imported(wallet);
+    alsoLists(wallet, never);
+    nodes.liar.asked = [];
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0 });
+    expect(askedFor('getTransaction')).toBeLessThan(100);
+    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
+  });
+
+  it('hides nothing that it lists behind that', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    await paid(wallet);
+    const order = await imported(wallet);
+    const { to } = order;
+    alsoLists(
+      wallet,
+      never.map(([signature]) => [signature, BigInt(to)]),
+    );
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+  });
+});
+
+describe('the token accounts of an audit', () => {
+  /** Its answer for the program of tokens alone, or both: the accounts that it names. */
+  function names(accounts: (honest: Json[]) => Json[]): void {
+    nodes.liar.edit = (method, _params, answer) => {
+      if (method === 'getTokenAccountsByOwner') answer.result.value = accounts(answer.result.value);
+      return answer;
+    };
+  }
+
+  async function holder(): Promise<{ readonly wallet: string; readonly accounts: readonly string[] }> {
+    const wallet = newAddress();
+    await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
+    room.finalize();
+    return { wallet, accounts: await tokenAccountsOf(room.pool, wallet, 0n) };
+  }
+
+  it('are none that one node alone names', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const order = await imported(wallet);
+    names(() => Array.from({ length: 250 }, () => ({ pubkey: newAddress() })));
+    nodes.liar.asked = [];
+    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0 });
+    expect(askedFor('getSignaturesForAddress')).toBeLessThan(10);
+  });
+
+  it('are those that one node alone does not name, too', async () => {
+    const { wallet, accounts } = await holder();
+    expect(accounts).toHaveLength(1);
+    names(() => []);
+    expect(await tokenAccountsOf(nodes.pool, wallet, 0n)).toEqual(accounts);
+  });
+
+  it('are waited for where a quorum neither names nor denies one', async () => {
+    const { wallet } = await holder();
+    const [, second = ''] = room.localnet.rpcUrls;
+    const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
+    const pair = await openNodePool([liar, second]);
+    names(() => []);
+    await expect(tokenAccountsOf(pair, wallet, 0n)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    await pair.close();
+  });
+
+  it('are those of nodes that have come to the end of the audit', async () => {
+    const { wallet, accounts } = await holder();
+    const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    expect(await tokenAccountsOf(room.pool, wallet, slot)).toEqual(accounts);
+    await expect(tokenAccountsOf(room.pool, wallet, slot + 1_000n)).rejects.toMatchObject({
+      code: 'NoHealthyNode',
+    });
+  });
+});

@@ -1,0 +1,90 @@
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { auditWorkflowId } from '../../src/domain/audit.ts';
+import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { startAudit } from '../../src/platform/start-audit.ts';
+import { TemporalRuns } from '../../src/platform/temporal-runs.ts';
+import { openService, type Service } from '../http/service.ts';
+import { until } from '../withdrawals/outcomes-support.ts';
+
+const PLACES = 2;
+
+let service: Service;
+let connection: NativeConnection;
+let workers: readonly Worker[] = [];
+let running: Promise<unknown>;
+let asked: string[] = [];
+let ended = false;
+
+async function forHours(name: string): Promise<void> {
+  asked.push(name);
+  while (!ended) await setTimeout(50);
+}
+
+const steps = {
+  planCatchUp: async () => ({ behind: false, ranges: [], why: null }),
+  async scanTail() {
+    asked.push('tail');
+    await setTimeout(50);
+    return { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null, state: 'tail' };
+  },
+  watchWallet: async () => void asked.push('wallet'),
+  async auditPage() {
+    await forHours('audit');
+    return { addresses: 1, transactions: 0, differences: [], found: 0, remaining: 0, unread: 0, next: null };
+  },
+  closeAudit: async () => undefined,
+  async rescan() {
+    await forHours('rescan');
+    return { blocks: 1 };
+  },
+};
+
+beforeAll(async () => {
+  service = await openService();
+  connection = await NativeConnection.connect({ address: service.address });
+  const common = { connection, namespace: service.namespace, activities: steps };
+  const few = { ...common, maxConcurrentActivityTaskExecutions: PLACES };
+  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+  workers = await Promise.all([
+    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
+    Worker.create({ ...few, taskQueue: WATCH_TASK_QUEUE }),
+    Worker.create({ ...few, taskQueue: AUDIT_TASK_QUEUE }),
+  ]);
+  running = Promise.all(workers.map((worker) => worker.run()));
+});
+afterAll(async () => {
+  ended = true;
+  for (const worker of workers) worker.shutdown();
+  await running;
+  await connection?.close();
+  await service?.close();
+});
+
+const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_QUEUE });
+
+it('audits and rescans, however many take hours, leave the scan and the watch of the wallet their places', async () => {
+  const orders = ['a', 'b', 'c', 'd'].map((address) => {
+    return { address, from: '1', to: '2', repair: true, cause: 'import', record: 'r' } as const;
+  });
+  for (const to of ['2', '3', '4'])
+    await service.temporal.workflow.start('depositRescan', {
+      ...options(`rescan-${to}`),
+      args: [{ from: '1', to }],
+    });
+  for (const order of orders) await startAudit(service.temporal, order);
+  await until(async () => asked.length >= PLACES);
+  asked = [];
+  await service.temporal.workflow.start('depositScan', options('scan'));
+  await service.temporal.workflow.start('walletWatch', options('wallet'));
+  await until(async () => asked.includes('wallet') && asked.filter((one) => one === 'tail').length > 2);
+  expect(asked).not.toContain('audit');
+  const audits = new TemporalRuns(service.temporal);
+  await until(async () => (await audits.runningAudits()).size === orders.length);
+  const known = await audits.runningAudits();
+  expect([...known.keys()].toSorted()).toEqual(orders.map(auditWorkflowId));
+  expect([...known.values()].every((since) => since instanceof Date)).toBe(true);
+  await service.temporal.workflow.getHandle('scan').terminate();
+});

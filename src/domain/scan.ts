@@ -58,11 +58,11 @@ export interface ScanCursor {
 export interface ScanPosition {
   /** The last block that was linked, scanned and committed; null before the first. */
   readonly cursor: ScanCursor | null;
-  /** The newest slot that a quorum of nodes has finalized. */
+  /** The newest slot that a quorum of nodes has finalized, by what a worker told last; null where none tells. */
   readonly tip: string | null;
   /** Slots from the cursor to the tip. */
   readonly lag: string | null;
-  /** Over the newest report; null before there is one. */
+  /** Over the newest report; null before there is one, and while the scan is paused. */
   readonly blocksPerSecond: number | null;
   /** ISO-8601: when the worker said so; null where none did. */
   readonly at: string | null;

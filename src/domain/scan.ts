@@ -114,6 +114,11 @@ export interface ScanGap extends ScanRange {
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends Word, ScanRange {}
 
+/** A rescan that has not ended. `begunAt`: ISO-8601. */
+export interface OpenRescan extends RescanOrder {
+  readonly begunAt: string;
+}
+
 /** One run at a time reads a range again. */
 export function rescanWorkflowId({ from, to }: ScanRange): string {
   return `deposit-rescan/${from}-${to}`;

@@ -24,6 +24,7 @@ export interface ScanDeps {
 
 const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
+const RESCANS_SHOWN = 100;
 
 /** Puts the pause on record, which every worker obeys, and answers how the scan stands. */
 export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> {
@@ -63,17 +64,25 @@ export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<S
 /** The record, which counts, and what the run adds where it answers. */
 export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
-  const [told, cursor, paused, gaps] = await Promise.all([
+  const [told, cursor, paused, gaps, rescans] = await Promise.all([
     ask(deps),
     ledger.scan.cursor(),
     ledger.scanPauses.open(),
     ledger.gaps.list(GAPS_SHOWN),
+    ledger.rescans.open(RESCANS_SHOWN),
   ]);
   const { tip } = told;
   return {
     ...standOnRecord(told, paused, gaps),
     ...positionOf(cursor, tip === null ? null : BigInt(tip)),
     gaps: gaps.map(presentGap),
+    rescans: rescans.map(({ fromSlot, toSlot, who, why, begunAt }) => ({
+      from: fromSlot.toString(),
+      to: toSlot.toString(),
+      who,
+      why,
+      begunAt: begunAt.toISOString(),
+    })),
   };
 }
 

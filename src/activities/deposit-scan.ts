@@ -3,6 +3,7 @@ import { cancellationSignal, log } from '@temporalio/activity';
 import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
+import { finalizedTip } from '../solana/scan/frontier.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps, type Step } from './deposit-scanner.ts';
@@ -35,7 +36,7 @@ export function createDepositScan(deps: DepositScanDeps) {
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers. Where it
-     * cannot go on it says so and tries again; while it is paused it does nothing else. Any number may run at once: each block is
+     * cannot go on it says so and tries again; while it is paused it tells how far the chain goes on without it, and does nothing else. Any number may run at once: each block is
      * committed by one. Answers how the scan stands at the end.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
@@ -115,13 +116,20 @@ async function attempt(
   } catch (error) {
     if (!isOperational(error)) log.error('a step of the scan failed', { error });
     const cursor = await cursorOr(deps, last.cursor);
-    return { stand: { cursor, tip: last.tip, ...haltAfter(error) }, blocks: 0 };
+    const halt = haltAfter(error);
+    const tip = halt.state === 'paused' ? await tipOr(deps, last.tip) : last.tip;
+    return { stand: { cursor, tip, ...halt }, blocks: 0 };
   }
 }
 
 /** The cursor on record, or the one that was known where the record cannot be read. */
 function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<Stand['cursor']> {
   return ledger.scan.cursor().catch(() => known);
+}
+
+/** What a quorum has finalized, or what was known where none answers. */
+function tipOr({ pool }: DepositScanDeps, known: Stand['tip']): Promise<Stand['tip']> {
+  return finalizedTip(pool).catch(() => known);
 }
 
 /** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */

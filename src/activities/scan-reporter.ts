@@ -7,7 +7,8 @@ const HEARTBEAT_EVERY_MS = 2_000;
 const SIGNAL_EVERY_MS = 10_000;
 
 /**
- * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then. One
+ * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then as it or the
+ * chain goes on. One
  * that fails is made up for by the next. Made inside the activity that scans.
  */
 export class ScanReporter {
@@ -28,7 +29,7 @@ export class ScanReporter {
   show(status: ScanStatus): void {
     this.#status = status;
     const isNew = status.state !== this.#told?.state;
-    const moved = status.cursor?.slot !== this.#told?.cursor?.slot;
+    const moved = status.cursor?.slot !== this.#told?.cursor?.slot || status.tip !== this.#told?.tip;
     const due = performance.now() - this.#toldAt >= SIGNAL_EVERY_MS;
     if (isNew || (moved && due)) void this.#tell(status);
   }

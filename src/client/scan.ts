@@ -1,11 +1,14 @@
-import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
+import type { OpenRescan, ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 import type { Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
-/** How the scan of blocks stands, and all gaps on record, newest first. */
-export type ScanOverview = ScanStatus & { readonly gaps: readonly ScanGap[] };
+/** How the scan of blocks stands, all gaps on record, newest first, and the rescans that have not ended. */
+export type ScanOverview = ScanStatus & {
+  readonly gaps: readonly ScanGap[];
+  readonly rescans: readonly OpenRescan[];
+};
 
 /** Calls about the scan of blocks, for operations. Each answers how the scan stands after it. */
 export class ScanCalls {

@@ -58,11 +58,11 @@ export interface ScanCursor {
 export interface ScanPosition {
   /** The last block that was linked, scanned and committed; null before the first. */
   readonly cursor: ScanCursor | null;
-  /** The newest slot that a quorum of nodes has finalized. */
+  /** The newest slot that a quorum of nodes has finalized, by what a worker told last; null where none tells. */
   readonly tip: string | null;
   /** Slots from the cursor to the tip. */
   readonly lag: string | null;
-  /** Over the newest report; null before there is one. */
+  /** Over the newest report; null before there is one, and while the scan is paused. */
   readonly blocksPerSecond: number | null;
   /** ISO-8601: when the worker said so; null where none did. */
   readonly at: string | null;
@@ -113,6 +113,11 @@ export interface ScanGap extends ScanRange {
 
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends Word, ScanRange {}
+
+/** A rescan that has not ended. `begunAt`: ISO-8601. */
+export interface OpenRescan extends RescanOrder {
+  readonly begunAt: string;
+}
 
 /** One run at a time reads a range again. */
 export function rescanWorkflowId({ from, to }: ScanRange): string {

@@ -5,10 +5,12 @@ import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
+import { assertPast } from './scanned.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
 /** Whose manifests are taken, and when the pool is low. */
@@ -73,8 +75,9 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
     const { lowWater, manifestKey } = addresses;
     const pool = new AddressPool(ledger, lowWater);
-    assignRoute(app, pool, tipOf(deps));
-    importRoute(app, pool, { manifestKey, cluster: explorer.cluster });
+    const tip = tipOf(deps);
+    assignRoute(app, pool, tip);
+    importRoute(app, { ledger, pool, tip, trust: { manifestKey, cluster: explorer.cluster } });
     releaseRoute(app, pool);
     readRoutes(app, deps);
   };
@@ -82,14 +85,16 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
 
 type App = Parameters<FastifyPluginAsyncZod>[0];
 
+type Tip = (() => Promise<bigint>) | null;
+
 /** The newest slot that a quorum has finalized, shared for a second; null where this API knows no nodes. */
-function tipOf({ chain }: BalanceDeps): (() => Promise<bigint>) | null {
+function tipOf({ chain }: BalanceDeps): Tip {
   if (chain === undefined) return null;
   const shared = new TtlCache<bigint>(TIP_SHARED_MS);
   return () => shared.get('', async () => finalizedTip((await chain()).pool));
 }
 
-function assignRoute(app: App, pool: AddressPool, tip: (() => Promise<bigint>) | null): void {
+function assignRoute(app: App, pool: AddressPool, tip: Tip): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses',
@@ -104,7 +109,14 @@ function assignRoute(app: App, pool: AddressPool, tip: (() => Promise<bigint>) |
   });
 }
 
-function importRoute(app: App, pool: AddressPool, trust: ManifestTrust): void {
+interface ImportDeps {
+  readonly ledger: Ledger;
+  readonly pool: AddressPool;
+  readonly tip: Tip;
+  readonly trust: ManifestTrust;
+}
+
+function importRoute(app: App, { ledger, pool, tip, trust }: ImportDeps): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses/import',
@@ -115,7 +127,9 @@ function importRoute(app: App, pool: AddressPool, trust: ManifestTrust): void {
       description: 'They are watched from now on. Those that may have been paid before come with `since`.',
       body: z.strictObject({
         manifest: ManifestBody,
-        since: position.optional().meta({ description: 'The first slot in which they may have been paid' }),
+        since: position
+          .optional()
+          .meta({ description: 'The first slot in which they may have been paid; none of the future' }),
         keptBack: z.boolean().optional().meta({
           description:
             'Give none of the new ones to anybody: users may have them, in a newer record than this',
@@ -125,6 +139,7 @@ function importRoute(app: App, pool: AddressPool, trust: ManifestTrust): void {
     },
     handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
+      if (since !== null) await assertPast(ledger, since, tip);
       const { low, ...counts } = await pool.import(manifest.entries, since, { keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },

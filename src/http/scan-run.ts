@@ -24,6 +24,7 @@ export interface ScanDeps {
 
 const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
+const RESCANS_SHOWN = 100;
 
 /** Puts the pause on record, which every worker obeys, and answers how the scan stands. */
 export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> {
@@ -63,20 +64,25 @@ export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<S
 /** The record, which counts, and what the run adds where it answers. */
 export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
-  const [told, cursor, paused, gaps] = await Promise.all([
+  const [told, cursor, paused, gaps, rescans] = await Promise.all([
     ask(deps),
     ledger.scan.cursor(),
     ledger.scanPauses.open(),
     ledger.gaps.list(GAPS_SHOWN),
+    ledger.rescans.open(RESCANS_SHOWN),
   ]);
-  const { tip, blocksPerSecond, at } = told;
-  const position = positionOf(cursor, tip === null ? null : BigInt(tip));
+  const { tip } = told;
   return {
     ...standOnRecord(told, paused, gaps),
-    ...position,
-    blocksPerSecond,
-    at,
+    ...positionOf(cursor, tip === null ? null : BigInt(tip)),
     gaps: gaps.map(presentGap),
+    rescans: rescans.map(({ fromSlot, toSlot, who, why, begunAt }) => ({
+      from: fromSlot.toString(),
+      to: toSlot.toString(),
+      who,
+      why,
+      begunAt: begunAt.toISOString(),
+    })),
   };
 }
 
@@ -88,10 +94,10 @@ function standOnRecord(
 ): ScanStatus {
   if (paused !== undefined) {
     const { who, why, since } = paused;
-    return { ...positionIn(told), state: 'paused', who, why, since: since.toISOString() };
+    const position = { ...positionIn(told), blocksPerSecond: null };
+    return { ...position, state: 'paused', who, why, since: since.toISOString() };
   }
   const open = gaps.find(({ state }) => state === 'open');
-  if (isOutdated(told, new Date())) return { ...positionIn(told), state: 'silent' };
   const isOver = told.state === 'paused' || (told.state === 'gap' && open === undefined);
   return isOver ? { ...positionIn(told), state: 'starting' } : told;
 }
@@ -102,14 +108,16 @@ function positionIn({ cursor, tip, lag, blocksPerSecond, at }: ScanStatus): Scan
 
 const NOTHING_TOLD = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
 
-/** Asks the run; `silent` where it does not answer in time, whatever the cause. */
+/** Asks the run; `silent` where it does not answer in time, or has heard of no worker for long, whatever the cause. */
 async function ask(deps: ScanDeps): Promise<ScanStatus> {
   const handle = handleOf(deps);
   try {
     return await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, async () => {
       // A run that has ended still answers questions, as it was.
       const { status } = await handle.describe();
-      return status.name === 'RUNNING' ? handle.query(scanStatus) : { ...NOTHING_TOLD, state: 'absent' };
+      if (status.name !== 'RUNNING') return { ...NOTHING_TOLD, state: 'absent' };
+      const told = await handle.query(scanStatus);
+      return isOutdated(told, new Date()) ? { ...NOTHING_TOLD, at: told.at, state: 'silent' } : told;
     });
   } catch (error) {
     return { ...NOTHING_TOLD, state: error instanceof WorkflowNotFoundError ? 'absent' : 'silent' };

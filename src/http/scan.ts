@@ -1,7 +1,14 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanOverview } from '../client/scan.ts';
-import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../domain/scan.ts';
+import {
+  GAP_STATES,
+  GOING_ON,
+  type OpenRescan,
+  type ScanGap,
+  STANDING_STILL,
+  UNTOLD,
+} from '../domain/scan.ts';
 import { overviewOf, pause, resume, type ScanDeps, startRescan } from './scan-run.ts';
 import { position, problems, time, u64, why } from './schemas.ts';
 
@@ -17,6 +24,12 @@ const GapBody = range.extend({
   auditedAt: time.nullable(),
 }) satisfies z.ZodType<ScanGap>;
 
+const RescanBody = range.extend({
+  who: z.string(),
+  why: z.string(),
+  begunAt: time,
+}) satisfies z.ZodType<OpenRescan>;
+
 const told = z.object({
   cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
   tip: u64.nullable(),
@@ -24,6 +37,7 @@ const told = z.object({
   blocksPerSecond: z.number().nullable(),
   at: time.nullable(),
   gaps: z.array(GapBody).readonly(),
+  rescans: z.array(RescanBody).readonly(),
 });
 const standstill = told.extend({ why: z.string(), since: time });
 const ScanBody = z

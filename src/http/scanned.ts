@@ -8,3 +8,20 @@ export async function assertScanned({ scan }: Pick<Ledger, 'scan'>, to: bigint):
   const message = `to: the scan has come to ${cursor === null ? 'no slot yet' : `slot ${cursor.slot}`}`;
   throw new DomainError('InvalidRequest', message, { field: 'to' });
 }
+
+/**
+ * Nothing can have been paid in a slot that is not yet: an audit from there on would look at nothing. `tip`: the newest final slot, null
+ * where no nodes are known, and the scan says how far the chain is.
+ *
+ * @throws DomainError InvalidRequest for a slot of the future, `since`
+ */
+export async function assertPast(
+  { scan }: Pick<Ledger, 'scan'>,
+  since: bigint,
+  tip: (() => Promise<bigint>) | null,
+): Promise<void> {
+  const newest = tip === null ? ((await scan.cursor())?.slot ?? null) : await tip();
+  if (newest !== null && since <= newest) return;
+  const message = `since: the newest final slot is ${newest ?? 'not known: no scan has begun'}`;
+  throw new DomainError('InvalidRequest', message, { field: 'since' });
+}

@@ -98,7 +98,7 @@ interface ScanPauseTable {
 }
 
 /** Committed blocks that are read again: their headers are kept meanwhile. */
-interface RescanTable {
+export interface RescanTable {
   fromSlot: bigint;
   toSlot: bigint;
   who: string;

@@ -1,7 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
+import type { RescanTable } from './deposit-tables.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 /** Committed slots that are read again, both ends included. */
@@ -39,6 +40,11 @@ export class Rescans {
         )
         .execute();
     });
+  }
+
+  /** Those under way, the oldest first. */
+  async open(limit: number): Promise<readonly Selectable<RescanTable>[]> {
+    return this.#db.selectFrom('rescan').selectAll().orderBy('begunAt').limit(limit).execute();
   }
 
   async end({ from, to }: Range): Promise<void> {

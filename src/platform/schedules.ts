@@ -4,17 +4,27 @@ import { keepDoing } from './rhythm.ts';
 
 /** Workflows that run for the whole of Sluice: how often, and how long at most. The id of the schedule is the name of the workflow. */
 const SCHEDULES = [
-  { name: 'orphans', every: '1 minute', atMost: '10 minutes' },
-  { name: 'walletWatch', every: '1 minute', atMost: '10 minutes' },
-  { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes' },
+  { name: 'orphans', every: '1 minute', atMost: '10 minutes', summary: 'start again what has no run' },
+  {
+    name: 'walletWatch',
+    every: '1 minute',
+    atMost: '10 minutes',
+    summary: 'look for payments that the record lacks',
+  },
+  { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes', summary: 'ask how the nodes are' },
   // Millions of wallets take longer than an hour, and the next round waits for this one; one that is cut goes on there.
-  { name: 'reconciliation', every: '1 hour', atMost: '30 days' },
+  {
+    name: 'reconciliation',
+    every: '1 hour',
+    atMost: '30 days',
+    summary: 'hold the balances of our wallets against the record',
+  },
 ] as const;
 const ENSURED_EVERY_MS = 30_000;
 
 /** Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them. */
 export async function ensureSchedules(client: Client): Promise<void> {
-  for (const { name, every, atMost } of SCHEDULES) {
+  for (const { name, every, atMost, summary } of SCHEDULES) {
     try {
       await client.schedule.create({
         scheduleId: name,
@@ -25,6 +35,7 @@ export async function ensureSchedules(client: Client): Promise<void> {
           workflowId: name,
           taskQueue: WORKFLOW_TASK_QUEUE,
           workflowExecutionTimeout: atMost,
+          staticSummary: summary,
         },
         policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
         state: { triggerImmediately: true },

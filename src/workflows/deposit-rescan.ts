@@ -1,4 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import type { RescanOrder } from '../domain/scan.ts';
 import { RESCAN } from './options.ts';
@@ -10,5 +10,10 @@ const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'rea
  * fails where no node shows the blocks for a day.
  */
 export async function depositRescan(order: RescanOrder): Promise<{ readonly blocks: number }> {
-  return rescan(order);
+  setCurrentDetails('reading; how far it is stands in the heartbeat of the pending activity');
+  const end = await rescan(order);
+  setCurrentDetails(
+    `${end.blocks} blocks read again; what they lacked on record is an alert \`deposit_missed\``,
+  );
+  return end;
 }

@@ -1,8 +1,9 @@
-import { log, setHandler } from '@temporalio/workflow';
+import { log, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { type ScanStatus, sinceOf } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-report.ts';
 import { wordOf } from '../domain/word.ts';
 import * as act from './deposit-activities.ts';
+import { scanCard } from './details.ts';
 import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
 
 /** What one run of the scan hands to the next. */
@@ -29,6 +30,7 @@ export class DepositScanProgress {
 
   constructor({ status = UNKNOWN }: DepositScanInput) {
     this.#status = status;
+    this.note(status);
     setHandler(scanStatus, () => this.#status);
     setHandler(scanReport, (report) => {
       const status = parseScanStatus(report);
@@ -45,6 +47,7 @@ export class DepositScanProgress {
 
   note(status: ScanStatus): void {
     this.#status = status;
+    setCurrentDetails(scanCard(status));
   }
 
   next(): DepositScanInput {

@@ -1,5 +1,7 @@
 import { describeAmount } from '../domain/amount.ts';
 import { WAITS_FOR } from '../domain/outlook.ts';
+import type { ReconciliationReport } from '../domain/reconciliation.ts';
+import type { ScanStatus } from '../domain/scan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { WithdrawalView } from './messages.ts';
 
@@ -15,6 +17,31 @@ export function progressCard(terms: WithdrawalTerms, view: WithdrawalView): stri
     `waits for ${WAITS_FOR[view.status]}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
     `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``,
+  ];
+  return lines.join(LINE_BREAK);
+}
+
+/** The card of the scan: its state and what keeps it, how far it is, and when a worker said so. */
+export function scanCard(status: ScanStatus): string {
+  const { cursor, lag, blocksPerSecond, at } = status;
+  const by = status.state === 'paused' ? ` by ${status.who}` : '';
+  const still = 'why' in status ? `${by} since ${status.since}: ${status.why}` : '';
+  const pace = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
+  const behind = lag === null ? [] : [`${lag} behind`];
+  const place =
+    cursor === null ? 'before its first block' : [`at slot ${cursor.slot}`, ...behind, ...pace].join(', ');
+  const lines = [`**${status.state}**${still}`, place, ...(at === null ? [] : [`told at ${at}`])];
+  return lines.join(LINE_BREAK);
+}
+
+/** The card of a reconciliation: what it has come to so far. */
+export function reconciliationCard(report: ReconciliationReport): string {
+  const { wallets, accounts, differences, unread, complete } = report;
+  const verdict = differences === 0 ? 'chain and record agree' : `**${differences} differences**`;
+  const lines = [
+    `${wallets} wallets with ${accounts} accounts compared: ${verdict}`,
+    ...(unread === 0 ? [] : [`${unread} wallets not read`]),
+    ...(complete ? [] : ['the scan is behind: the next round goes on']),
   ];
   return lines.join(LINE_BREAK);
 }

@@ -1,6 +1,7 @@
-import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import { bothOf, NOTHING_RECONCILED, type ReconciliationReport } from '../domain/reconciliation.ts';
+import { reconciliationCard } from './details.ts';
 import { SCAN } from './options.ts';
 
 const { reconcilePage } = proxyActivities<DepositActivities>({
@@ -16,6 +17,7 @@ export async function reconciliation(done = NOTHING_RECONCILED): Promise<Reconci
   for (let total = done; ; ) {
     const { next, ...page } = await reconcilePage();
     total = bothOf(total, page);
+    setCurrentDetails(reconciliationCard(total));
     if (next === null) return total;
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof reconciliation>(total);
   }

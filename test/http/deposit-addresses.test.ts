@@ -93,6 +93,25 @@ describe('the pool', () => {
     const { body } = await desk.call('GET', `${ROOT}/${address}`);
     expect(body).toMatchObject({ state: 'auditing', since: '77', userRef: null, assignedAt: null });
   });
+
+  test('no payment can have come in a slot that is not yet: such a `since` is refused, and nothing imported', async () => {
+    const tip = BigInt(desk.localnet.controls.chain.at('finalized').slot);
+    const refused = await importing(21, 1, `${tip + 1n}`);
+    expect(refused).toMatchObject({ status: 400, body: { field: 'since' } });
+    expect(refused.body.detail).toBe(`since: the newest final slot is ${tip}`);
+    const { address } = desk.keys.entry(21);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
+    expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
+  });
+
+  test('an API that knows no nodes takes `since` up to where the scan has come', async () => {
+    const other = await desk.also({});
+    const cursor = (await desk.ledger.scan.cursor())?.slot ?? 0n;
+    const importThere = (since: bigint) =>
+      desk.call('POST', `${ROOT}/import`, { manifest: desk.manifest(22, 1), since: `${since}` }, other);
+    expect(await importThere(cursor + 1n)).toMatchObject({ status: 400, body: { field: 'since' } });
+    expect(await importThere(cursor)).toMatchObject({ status: 200, body: { imported: 1 } });
+  });
 });
 
 describe('in a record that was restored', () => {

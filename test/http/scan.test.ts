@@ -29,6 +29,7 @@ test('before the first block there is nothing to tell', async () => {
       blocksPerSecond: null,
       at: null,
       gaps: [],
+      rescans: [],
     },
   });
   expect((await call('POST', '/v1/scan/rescan', RANGE)).body).toMatchObject({
@@ -92,6 +93,10 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
     });
   const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
   expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
+  const underWay = { from: '100', to: '100', who: 'tests', why: 'missed one' };
+  expect((await scan()).rescans).toMatchObject([{ ...underWay, begunAt: expect.stringMatching(/Z$/) }]);
+  await service.ledger.rescans.end({ from: 100n, to: 100n });
+  expect((await scan()).rescans).toEqual([]);
   await handle.terminate();
 });
 

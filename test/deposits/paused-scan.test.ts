@@ -1,0 +1,26 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it } from 'vitest';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+const tail = () =>
+  new MockActivityEnvironment().run(() =>
+    createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
+  );
+
+it('a paused scan tells how far the chain has gone on without it, and no pace', async () => {
+  await room.scanAll(room.scanner());
+  expect(await tail()).toMatchObject({ state: 'tail', lag: '0' });
+  await room.ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  room.finalize(7);
+  const tip = room.localnet.controls.chain.at('finalized').slot.toString();
+  expect(await tail()).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
+});
+
+it('a paused scan whose nodes are away stays paused, and makes up no tip', async () => {
+  room.localnet.controls.setFault(0, '*', { kind: 'http', status: 503 });
+  room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+  expect(await tail()).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
+});

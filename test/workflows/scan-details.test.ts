@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+import { reconciliationCard, scanCard } from '../../src/workflows/details.ts';
+
+const POSITION = {
+  cursor: { slot: '100', blockhash: 'b100', height: '90' },
+  tip: '112',
+  lag: '12',
+  blocksPerSecond: 2.4,
+  at: '2026-01-01T00:00:09.000Z',
+};
+const STILL = { since: '2026-01-01T00:00:00.000Z', why: 'to see' };
+const linesOf = (status: ScanStatus) => scanCard(status).split('  \n');
+
+describe('the card of the scan in the Web UI', () => {
+  it('begins with the state, and says how far it is', () => {
+    expect(linesOf({ ...POSITION, state: 'tail' })).toEqual([
+      '**tail**',
+      'at slot 100, 12 behind, 2.4 blocks/s',
+      'told at 2026-01-01T00:00:09.000Z',
+    ]);
+  });
+
+  it('says who paused it, since when and why', () => {
+    const paused = { ...POSITION, ...STILL, blocksPerSecond: null, state: 'paused', who: 'ops' } as const;
+    expect(linesOf(paused).slice(0, 2)).toEqual([
+      '**paused** by ops since 2026-01-01T00:00:00.000Z: to see',
+      'at slot 100, 12 behind',
+    ]);
+  });
+
+  it('says what is not known, before the first block', () => {
+    const status = { ...POSITION, cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
+    expect(linesOf({ ...status, state: 'starting' })).toEqual(['**starting**', 'before its first block']);
+  });
+});
+
+const SOME = { wallets: 7, accounts: 9, differences: 0, confidential: 0, unread: 0, complete: true };
+
+it.each([
+  [SOME, '7 wallets with 9 accounts compared: chain and record agree'],
+  [{ ...SOME, differences: 2 }, '7 wallets with 9 accounts compared: **2 differences**'],
+  [
+    { ...SOME, unread: 3 },
+    '7 wallets with 9 accounts compared: chain and record agree  \n3 wallets not read',
+  ],
+  [
+    { ...SOME, complete: false },
+    '7 wallets with 9 accounts compared: chain and record agree  \nthe scan is behind: the next round goes on',
+  ],
+])('the card of a reconciliation says what it has come to %#', (report, card) => {
+  expect(reconciliationCard(report)).toBe(card);
+});

@@ -60,7 +60,7 @@ describe('the reconciliation', () => {
     room.finalize();
     await room.scanAll(room.scanner());
     const deposits = await room.depositsOf(wallet);
-    expect(deposits.map(({ reason }) => reason).toSorted()).toEqual([null, 'unknown_mint']);
+    expect(new Set(deposits.map(({ reason }) => reason))).toEqual(new Set([null, 'unknown_mint']));
     await room.lose(deposits);
     expect((await reconcile()).differences).toBe(2);
     const accounts = deposits.map(({ account, asset }) => `${account}/${asset}`);

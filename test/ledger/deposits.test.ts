@@ -84,7 +84,7 @@ describe('a deposit', () => {
     const rows = async (limit: number) =>
       (await use.ledger.deposits.unconfirmed(limit)).map(({ amount }) => amount);
     expect(await rows(2)).toEqual([1n, 5n]);
-    expect((await rows(5)).toSorted()).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(new Set(await rows(5))).toEqual(new Set([1n, 2n, 3n, 4n, 5n]));
   });
 
   it('is one of many that a transaction made, one for each account and asset', async () => {

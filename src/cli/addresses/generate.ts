@@ -86,7 +86,8 @@ async function write(path: string, text: string, mode: number): Promise<void> {
       throw new UsageError(
         `${path} is there already, and is never overwritten: go on with it by --mnemonic-file`,
       );
-    if (UNWRITABLE.some((one) => one === code)) throw new UsageError(`${path} cannot be written: ${code}`);
+    const why = UNWRITABLE.find((one) => one === code);
+    if (why !== undefined) throw new UsageError(`${path} cannot be written: ${why}`);
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import type {
   OutcomeEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { messageOf } from '../domain/errors.ts';
 import { claimedHeight, deathHeight } from '../domain/judge.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
@@ -20,7 +21,6 @@ import {
   linkedRange,
 } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { chunksOf } from '../domain/chunks.ts';
 import { getTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { messageOf } from '../domain/errors.ts';
 import { claimedHeight } from '../domain/judge.ts';
 import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { chunksOf } from '../domain/chunks.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
 import { Finality } from './finality.ts';
 import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';

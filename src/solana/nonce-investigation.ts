@@ -6,11 +6,11 @@ import type {
   NonceEvidence,
   Sighting,
 } from '../domain/attempt.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { messageOf } from '../domain/errors.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { chunksOf } from '../domain/chunks.ts';
 import { askStatuses, confirmOutcome } from './investigation.ts';
 import { findNonceEnd, type NonceEnd, nonceWalk } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';

@@ -1,6 +1,6 @@
+import { chunksOf } from '../domain/chunks.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type AgreedNonce, agreedNonce, type ShownNonce } from '../domain/lost-nonces.ts';
-import { chunksOf } from '../domain/chunks.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';

@@ -1,5 +1,5 @@
-import type { Holding } from '../../domain/reconciliation.ts';
 import { chunksOf } from '../../domain/chunks.ts';
+import type { Holding } from '../../domain/reconciliation.ts';
 import { isTokenProgram } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';

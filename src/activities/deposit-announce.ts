@@ -4,7 +4,7 @@ import { NodeFault } from '../solana/rpc/errors.ts';
 import { getBlocks } from '../solana/rpc/methods.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import { confirmedTip } from '../solana/scan/frontier.ts';
-import { type SearchedBlock, showBlock } from '../solana/scan/searched-block.ts';
+import { type Search, showBlock } from '../solana/scan/searched-block.ts';
 import type { WatchSet } from '../solana/scan/watch-set.ts';
 import type { ScannerDeps } from './deposit-scanner.ts';
 import { isOperational } from './scan-alarms.ts';
@@ -60,8 +60,9 @@ export class DepositAnnouncer {
   }
 }
 
-async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet): Promise<SearchedBlock> {
-  const block = await showBlock(node, slot, 'confirmed', set);
-  if (block.header.parentSlot < slot) return block;
+/** What was found in a block, without its bytes: those of all that one look reads would take more memory than there is. */
+async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet): Promise<Search> {
+  const { header, listed, candidates, transactions } = await showBlock(node, slot, 'confirmed', set);
+  if (header.parentSlot < slot) return { header, listed, candidates, transactions };
   throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
 }

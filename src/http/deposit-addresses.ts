@@ -76,7 +76,7 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
     const { lowWater, manifestKey } = addresses;
     const pool = new AddressPool(ledger, lowWater);
     const tip = tipOf(deps);
-    assignRoute(app, pool, tip);
+    assignRoute(app, pool, tip === null ? null : shared(tip));
     importRoute(app, { ledger, pool, tip, trust: { manifestKey, cluster: explorer.cluster } });
     releaseRoute(app, pool);
     readRoutes(app, deps);
@@ -87,11 +87,15 @@ type App = Parameters<FastifyPluginAsyncZod>[0];
 
 type Tip = (() => Promise<bigint>) | null;
 
-/** The newest slot that a quorum has finalized, shared for a second; null where this API knows no nodes. */
+/** The newest slot that a quorum has finalized; null where this API knows no nodes. */
 function tipOf({ chain }: BalanceDeps): Tip {
-  if (chain === undefined) return null;
-  const shared = new TtlCache<bigint>(TIP_SHARED_MS);
-  return () => shared.get('', async () => finalizedTip((await chain()).pool));
+  return chain === undefined ? null : async () => finalizedTip((await chain()).pool);
+}
+
+/** The same for all who ask within a second: many users may come at once. */
+function shared(tip: NonNullable<Tip>): Tip {
+  const cache = new TtlCache<bigint>(TIP_SHARED_MS);
+  return () => cache.get('', tip);
 }
 
 function assignRoute(app: App, pool: AddressPool, tip: Tip): void {

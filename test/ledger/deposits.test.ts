@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../src/ledger/deposit-feed.ts';
-import { addDeposits } from '../../src/ledger/deposit-writing.ts';
+import { addDeposits, holdWallets } from '../../src/ledger/deposit-writing.ts';
 import { address, chain, inflow, NOTHING, START } from './chain-of-blocks.ts';
 import { commit, confirmAll, imported, onlyDeposit, shown, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
@@ -167,7 +167,10 @@ describe('a deposit', () => {
   it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
-    await addDeposits(await lockFeed(slow), [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }]);
+    const feed = await lockFeed(slow);
+    const arrivals = [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }];
+    await holdWallets(feed, arrivals);
+    await addDeposits(feed, arrivals);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();
     expect(given.address).toBe(BEN);

@@ -25,7 +25,7 @@ const RANGE_BLOCKS = 256;
 /** Slots of one plan: the next one is made when these are joined. */
 const PLAN_SLOTS = 8_000n;
 /** Ranges that one process reads at once, and the bytes that each holds. */
-const RANGES_AT_ONCE = 3;
+const RANGES_AT_ONCE = 2;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../src/ledger/deposit-feed.ts';
 import { addDeposits, holdWallets } from '../../src/ledger/deposit-writing.ts';
 import { address, chain, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, onlyDeposit, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, confirmAll, imported, lockWaits, onlyDeposit, shown, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -162,6 +162,21 @@ describe('a deposit', () => {
     await confirmAll(use.ledger);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
     expect(await codeOf(use.ledger.addresses.assign('user-2'))).toBe('NoFreeAddress');
+  });
+
+  it('is written under the lock of its address', async () => {
+    await imported(use.ledger, ANN);
+    const held = await use.other.db.startTransaction().execute();
+    await held
+      .selectFrom('depositAddress')
+      .select('address')
+      .where('address', '=', ANN)
+      .forUpdate()
+      .execute();
+    const writing = commit(use.ledger, chain(START, [inflow(ANN)]));
+    expect(await Promise.race([writing, lockWaits(use.ledger.db).then(() => 'waits')])).toBe('waits');
+    await held.commit().execute();
+    expect(await writing).toBe('committed');
   });
 
   it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {

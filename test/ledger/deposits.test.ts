@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../src/ledger/deposit-feed.ts';
 import { addDeposits, holdWallets } from '../../src/ledger/deposit-writing.ts';
 import { address, chain, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, lockWaits, onlyDeposit, shown, useDepositLedgers } from './deposit-ledger.ts';
+import {
+  commit,
+  confirmAll,
+  imported,
+  lockWaits,
+  onlyDeposit,
+  shown,
+  useDepositLedgers,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();

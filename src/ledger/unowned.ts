@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { raiseAlert } from './alerts.ts';
 import { anyOfNumbers, type Tables } from './database.ts';
 import { depositId } from './deposit-id.ts';

@@ -13,8 +13,9 @@ import { blockWitnesses } from './block-witnesses.ts';
 import { openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter } from './scan-alarms.ts';
 
-/** Of each block as many answers are held as a quorum has nodes. */
+/** The blocks of so many slots are held. */
 const SLOTS_AT_ONCE = 8n;
+/** Each is asked of as many nodes as a quorum has. */
 const BLOCKS_AT_ONCE = 4;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 

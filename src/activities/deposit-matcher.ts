@@ -132,6 +132,15 @@ export class DepositMatcher {
     };
   }
 
+  /** These blocks searched at one moment, with the same wallets: in what they differ nodes differ. */
+  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[]> {
+    const watch = await this.watch();
+    return blocks.map((block) => {
+      const { candidates, transactions } = this.#search(block, watch.set);
+      return { ...block, candidates, transactions, watch };
+    });
+  }
+
   /** Each of these with what it brought to the wallets that are on record now. */
   async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly Found<Asked>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);

@@ -1,12 +1,17 @@
+import type { ScanRange } from '../domain/scan.ts';
 import type { Word } from '../domain/word.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** What a signal to the run orders of the scan; the record decides, for this run and for all that come after it. */
+/** What runs put on record of orders to the scan: that decides, for this run and for all that come after it. */
 export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
   return {
     /** Nothing is committed after this. */
     recordPause: (order: Word) => ledger.scanPauses.begin(order),
 
     recordResume: (order: Word) => ledger.scanPauses.end(order),
+
+    /** Nobody reads it any more, and its headers may go. */
+    recordRescanGivenUp: ({ from, to }: ScanRange) =>
+      ledger.rescans.giveUp({ from: BigInt(from), to: BigInt(to) }, 'its run has ended before that'),
   };
 }

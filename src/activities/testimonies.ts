@@ -46,10 +46,14 @@ export function arrivalIn(
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-/** True where both say that the same came and left in the same slot. Nodes may word an error, and forget a time, each as it likes. */
+/** The same in the same slot. Nodes may forget a time. */
 function isSameShown(one: Shown | null, other: Shown | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
-  const [a, b] = [one.finding, other.finding];
+  return isSameFinding(one.finding, other.finding);
+}
+
+/** True where both say that the same came and left. Nodes may word an error each as it likes. */
+export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
     areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
     areSame(a.outflows, b.outflows, (x, y) => isSamePlace(x, y) && x.amount === y.amount) &&

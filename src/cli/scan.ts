@@ -1,30 +1,16 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ScanGap, ScanOverview, SluiceClient } from '../client/client.ts';
-import { GOING_ON, rescanWorkflowId, type ScanRange, type ScanStatus } from '../domain/scan.ts';
+import { GOING_ON, type ScanStatus } from '../domain/scan.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
+import { registerRescans, renderOpenRescan } from './rescans.ts';
 
 type Scan = SluiceClient['scan'];
-
-const TOLD = 'told; it stands so:';
 
 const WORDS = {
   pause: { what: 'read no more blocks until resumed', tell: (scan: Scan, why: string) => scan.pause(why) },
   resume: { what: 'end a pause', tell: (scan: Scan, why: string) => scan.resume(why) },
-} as const;
-
-const RANGES = {
-  rescan: {
-    what: 'read committed blocks again; what was missed is added, nothing is taken back',
-    told: (range: ScanRange) => `workflow ${rescanWorkflowId(range)} reads them again; the scan stands so:`,
-    tell: (scan: Scan, from: string, to: string, why: string) => scan.rescan({ from, to }, why),
-  },
-  'close-gap': {
-    what: 'go on without the blocks of the open gap; every address is then audited over it',
-    told: () => TOLD,
-    tell: (scan: Scan, from: string, to: string, why: string) => scan.closeGap({ from, to }, why),
-  },
 } as const;
 
 const goesOn = ({ state }: ScanStatus): boolean => GOING_ON.some((one) => one === state);
@@ -49,30 +35,26 @@ export function registerScan(program: Command): void {
       .description(what)
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
-      .action((why, options) => sendOrder(options, TOLD, (orders) => tell(orders, why)));
+      .action((why, options) => sendOrder(options, (orders) => tell(orders, why)));
   }
-  for (const [name, { what, told, tell }] of Object.entries(RANGES)) {
-    scan
-      .command(name)
-      .description(what)
-      .argument('<from>', 'first slot')
-      .argument('<to>', 'last slot')
-      .argument('<why>', 'for whoever asks later')
-      .option(...JSON_OPTION)
-      .action((from, to, why, options) =>
-        sendOrder(options, told({ from, to }), (orders) => tell(orders, from, to, why)),
-      );
-  }
+  scan
+    .command('close-gap')
+    .description('go on without the blocks of the open gap; every address is then audited over it')
+    .argument('<from>', 'first slot')
+    .argument('<to>', 'last slot')
+    .argument('<why>', 'for whoever asks later')
+    .option(...JSON_OPTION)
+    .action((from, to, why, options) => sendOrder(options, (orders) => orders.closeGap({ from, to }, why)));
+  registerRescans(scan);
 }
 
 function sendOrder(
   options: { readonly json?: boolean | undefined },
-  told: string,
   tell: (scan: Scan) => Promise<ScanOverview>,
 ): Promise<void> {
   return run(options, async (output) => {
     const status = await tell(connect().scan);
-    output.result(status, [told, renderScan(status)].join('\n'));
+    output.result(status, `told; it stands so:\n${renderScan(status)}`);
     return EXIT.ok;
   });
 }
@@ -86,9 +68,7 @@ function renderScan(overview: ScanOverview): string {
     `  tip     ${tip === null ? 'not known' : `slot ${tip}  ${lag ?? '?'} behind${rate}`}`,
     ...gaps.filter(({ state }) => state === 'open').map(({ from, to }) => `  gap     ${from} to ${to}`),
     ...gaps.filter(({ state }) => state === 'closed').map(renderClosed),
-    ...rescans.map(
-      ({ from, to, who, why, begunAt }) => `  rescan  ${from} to ${to} by ${who} since ${begunAt}: ${why}`,
-    ),
+    ...rescans.map((rescan) => `  rescan  ${renderOpenRescan(rescan)}`),
   ].join('\n');
 }
 

@@ -37,7 +37,7 @@ export type {
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
-export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { Rescan, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type { SluiceClientOptions } from './transport.ts';
 export type {
   Attempt,

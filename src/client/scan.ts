@@ -1,16 +1,26 @@
-import type { OpenRescan, ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
-import type { Transport } from './transport.ts';
+import type { Rescan } from '../domain/rescan.ts';
+import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
+import { queryOf, type Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
+export type { Rescan } from '../domain/rescan.ts';
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
 /** How the scan of blocks stands, all gaps on record, newest first, and the rescans that have not ended. */
 export type ScanOverview = ScanStatus & {
   readonly gaps: readonly ScanGap[];
-  readonly rescans: readonly OpenRescan[];
+  readonly rescans: readonly Rescan[];
 };
 
-/** Calls about the scan of blocks, for operations. Each answers how the scan stands after it. */
+/** A page of {@link ScanCalls.rescans}. */
+export interface RescanPage {
+  readonly rescans: readonly Rescan[];
+  readonly nextCursor: string | null;
+}
+
+const PAGE_SIZE = 100;
+
+/** Calls about the scan of blocks, for operations. An order to the scan answers how it stands after it. */
 export class ScanCalls {
   readonly #transport: Transport;
 
@@ -32,9 +42,28 @@ export class ScanCalls {
     return this.#order('resume', { why }, options);
   }
 
-  /** Reads committed blocks again: what was missed is added, nothing is taken back. @throws SluiceError `InvalidRequest` (400) */
-  rescan(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('rescan', { ...range, why }, options);
+  /**
+   * Reads committed blocks again: what was missed is added, nothing is taken back. Answers the rescan that begins, or the one of the same
+   * slots that has not ended; {@link rescans} tells what comes of it.
+   *
+   * @throws SluiceError `InvalidRequest` (400) above the cursor, or where headers are pruned
+   */
+  rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/scan/rescan', body: { ...range, why } },
+      options,
+    );
+  }
+
+  /** Every rescan, newest first: how far it is, and what it came to; pages are fetched as they are read. */
+  async *rescans(options?: CallOptions): AsyncGenerator<Rescan, void, undefined> {
+    let cursor: string | null = null;
+    do {
+      const path: string = `/v1/scan/rescans${queryOf({ limit: PAGE_SIZE, cursor })}`;
+      const page: RescanPage = await this.#transport.call({ method: 'GET', path }, options);
+      yield* page.rescans;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
   }
 
   /**

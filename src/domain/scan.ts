@@ -1,5 +1,3 @@
-import type { Word } from './word.ts';
-
 /** The states in which the scan goes on. */
 export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
 
@@ -109,19 +107,6 @@ export interface ScanGap extends ScanRange {
   readonly why: string | null;
   /** When every address had been audited over it; null before, and for one that was filled. */
   readonly auditedAt: string | null;
-}
-
-/** Read committed blocks again: what was missed is added, nothing is ever taken back. */
-export interface RescanOrder extends Word, ScanRange {}
-
-/** A rescan that has not ended. `begunAt`: ISO-8601. */
-export interface OpenRescan extends RescanOrder {
-  readonly begunAt: string;
-}
-
-/** One run at a time reads a range again. */
-export function rescanWorkflowId({ from, to }: ScanRange): string {
-  return `deposit-rescan/${from}-${to}`;
 }
 
 /** The name of the signal by which an activity tells the run how the scan stands. */

@@ -1,20 +1,14 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { ScanOverview } from '../client/scan.ts';
-import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-import {
-  type RescanOrder,
-  rescanWorkflowId,
-  type ScanGap,
-  type ScanPosition,
-  type ScanStatus,
-} from '../domain/scan.ts';
+import { depositScanWorkflowId } from '../domain/ids.ts';
+import type { ScanGap, ScanPosition, ScanStatus } from '../domain/scan.ts';
 import { isOutdated, positionOf } from '../domain/scan-view.ts';
 import type { Word } from '../domain/word.ts';
 import type { GapRow } from '../ledger/gaps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScanPauseRow } from '../ledger/scan-pauses.ts';
 import { scanStatus } from '../workflows/messages.ts';
-import { assertScanned } from './scanned.ts';
+import { presentRescan } from './rescans.ts';
 
 export interface ScanDeps {
   readonly ledger: Ledger;
@@ -38,29 +32,6 @@ export async function resume(deps: ScanDeps, order: Word): Promise<ScanOverview>
   return overviewOf(deps);
 }
 
-/**
- * Starts a run that reads the blocks of a range again, or joins the one that does; answers how the scan stands.
- *
- * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
- */
-export async function startRescan(deps: ScanDeps, range: RescanOrder): Promise<ScanOverview> {
-  const to = BigInt(range.to);
-  await assertScanned(deps.ledger, to);
-  await deps.ledger.rescans.begin({ ...range, from: BigInt(range.from), to });
-  await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, () =>
-    deps.temporal.workflow.start('depositRescan', {
-      workflowId: rescanWorkflowId(range),
-      taskQueue: WORKFLOW_TASK_QUEUE,
-      args: [range],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `read slots ${range.from} to ${range.to} again`,
-      staticDetails: `asked for by ${range.who}: ${range.why}`,
-    }),
-  );
-  return overviewOf(deps);
-}
-
 /** The record, which counts, and what the run adds where it answers. */
 export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
@@ -76,13 +47,7 @@ export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
     ...standOnRecord(told, paused, gaps),
     ...positionOf(cursor, tip === null ? null : BigInt(tip)),
     gaps: gaps.map(presentGap),
-    rescans: rescans.map(({ fromSlot, toSlot, who, why, begunAt }) => ({
-      from: fromSlot.toString(),
-      to: toSlot.toString(),
-      who,
-      why,
-      begunAt: begunAt.toISOString(),
-    })),
+    rescans: rescans.map(presentRescan),
   };
 }
 

@@ -1,16 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanOverview } from '../client/scan.ts';
-import {
-  GAP_STATES,
-  GOING_ON,
-  type OpenRescan,
-  type ScanGap,
-  STANDING_STILL,
-  UNTOLD,
-} from '../domain/scan.ts';
-import { overviewOf, pause, resume, type ScanDeps, startRescan } from './scan-run.ts';
-import { position, problems, time, u64, why } from './schemas.ts';
+import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../domain/scan.ts';
+import { RangeBody, RescanBody, rescanRoutes } from './rescans.ts';
+import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
+import { problems, time, u64, why } from './schemas.ts';
 
 const tags = ['operations'];
 const range = z.object({ from: u64, to: u64 });
@@ -23,12 +17,6 @@ const GapBody = range.extend({
   why: z.string().nullable(),
   auditedAt: time.nullable(),
 }) satisfies z.ZodType<ScanGap>;
-
-const RescanBody = range.extend({
-  who: z.string(),
-  why: z.string(),
-  begunAt: time,
-}) satisfies z.ZodType<OpenRescan>;
 
 const told = z.object({
   cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
@@ -52,9 +40,6 @@ const ScanBody = z
 
 const response = { 200: ScanBody, ...problems };
 const WhyBody = z.strictObject({ why });
-const RangeBody = z
-  .strictObject({ from: position, to: position, why })
-  .refine(({ from, to }) => from <= to, { error: 'must not be below `from`', path: ['to'] });
 
 /** Routes of `/v1/scan`: how the scan of blocks stands, and what operators may ask of it, in the name of the API key. */
 export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
@@ -73,39 +58,23 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         handler: ({ caller: who, body }) => give(deps, { who, why: body.why }),
       });
     }
-    rangeRoutes(deps, app);
+    app.route({
+      method: 'POST',
+      url: '/v1/scan/close-gap',
+      schema: {
+        tags,
+        summary: 'Go on without the blocks of the open gap',
+        description: 'Who and why stay on record, and every address is audited over these slots.',
+        body: RangeBody,
+        response,
+      },
+      handler: async ({ caller: who, body }) => {
+        await deps.ledger.gaps.close({ ...body, who });
+        return overviewOf(deps);
+      },
+    });
+    await app.register(rescanRoutes(deps));
   };
-}
-
-function rangeRoutes(deps: ScanDeps, app: Parameters<FastifyPluginAsyncZod>[0]): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/scan/rescan',
-    schema: {
-      tags,
-      summary: 'Read committed blocks again, both ends included',
-      description: 'What was missed is added; nothing is taken back.',
-      body: RangeBody,
-      response,
-    },
-    handler: ({ caller: who, body }) =>
-      startRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
-  });
-  app.route({
-    method: 'POST',
-    url: '/v1/scan/close-gap',
-    schema: {
-      tags,
-      summary: 'Go on without the blocks of the open gap',
-      description: 'Who and why stay on record, and every address is audited over these slots.',
-      body: RangeBody,
-      response,
-    },
-    handler: async ({ caller: who, body }) => {
-      await deps.ledger.gaps.close({ ...body, who });
-      return overviewOf(deps);
-    },
-  });
 }
 
 const ORDERS = [

@@ -97,13 +97,23 @@ interface ScanPauseTable {
   endedWhy: string | null;
 }
 
-/** Committed blocks that are read again: their headers are kept meanwhile. */
+/** Committed blocks that are read again: until it has ended their headers are kept. */
 export interface RescanTable {
+  position: Generated<bigint>;
   fromSlot: bigint;
   toSlot: bigint;
   who: string;
   why: string;
   begunAt: Generated<Date>;
+  /** When a run took it up last: one that nobody goes on with is given up. */
+  triedAt: Generated<Date>;
+  /** All of it up to this slot is read, but for gaps; null before the first block. */
+  readTo: bigint | null;
+  blocks: Generated<number>;
+  found: Generated<number>;
+  /** What the newest try failed by; null where it goes on. */
+  trouble: string | null;
+  endedAt: Date | null;
 }
 
 interface StagedRangeTable {

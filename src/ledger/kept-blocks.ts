@@ -74,6 +74,6 @@ async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<
     (select min(blockhash_slot) from nonce_upkeep where state in ('prepared', 'signed')),
     (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
-    (select min(from_slot) from rescan)) as slot`.execute(trx);
+    (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;
 }

@@ -1,9 +1,11 @@
+import type { Transaction } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
+import { depositKey } from '../domain/deposit-key.ts';
 import { isSameBlock } from '../domain/scan-walk.ts';
 import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
-import type { Database } from './database.ts';
+import type { Database, Tables } from './database.ts';
+import type { Arrival } from './deposit-merge.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
-import { raiseMissed } from './missed.ts';
 import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
@@ -71,20 +73,11 @@ export class Scan {
 
   /**
    * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
-   * a block above the cursor, NodeFault for one that is not the block on record at its slot. `missed: 'alarm'`: what the scan should
-   * have found is an alert in the same transaction.
+   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
    */
-  async upsert(
-    matched: Matched<FoundBlock>,
-    { missed = 'quiet' }: { readonly missed?: 'alarm' | 'quiet' } = {},
-  ): Promise<CommitResult> {
-    return this.#db.transaction().execute(async (trx) => {
-      const blocks = await withNewestWatchSet(trx, matched);
-      if (blocks === null) return 'overtaken';
-      const added = await recordFindings(trx, await namedBlocks(trx, blocks));
-      if (missed === 'alarm') await raiseMissed(trx, added);
-      return 'committed';
-    });
+  async upsert(matched: Matched<FoundBlock>): Promise<CommitResult> {
+    const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
+    return added === null ? 'overtaken' : 'committed';
   }
 
   /** The committed blocks of these slots, both ends within, the lowest first. */
@@ -97,4 +90,15 @@ export class Scan {
       .orderBy('slot')
       .execute();
   }
+}
+
+/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where it is overtaken. */
+export async function upsertBlocks(
+  trx: Transaction<Tables>,
+  matched: Matched<FoundBlock>,
+): Promise<readonly Arrival[] | null> {
+  const blocks = await withNewestWatchSet(trx, matched);
+  if (blocks === null) return null;
+  const added = await recordFindings(trx, await namedBlocks(trx, blocks));
+  return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
 }

@@ -1,19 +1,25 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
-import type { RescanOrder } from '../domain/scan.ts';
+import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
+import { recordRescanGivenUp } from './deposit-activities.ts';
 import { RESCAN } from './options.ts';
 
 const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'read blocks again' });
 
 /**
  * Reads committed blocks again, beside the scan, which waits for none of it. Runs under the id `deposit-rescan/<from>-<to>`, and
- * fails where no node shows the blocks for a day.
+ * fails where no node shows the blocks for a day. How far it is, and what it came to, is on record.
  */
-export async function depositRescan(order: RescanOrder): Promise<{ readonly blocks: number }> {
-  setCurrentDetails('reading; how far it is stands in the heartbeat of the pending activity');
-  const end = await rescan(order);
-  setCurrentDetails(
-    `${end.blocks} blocks read again; what they lacked on record is an alert \`deposit_missed\``,
-  );
-  return end;
+export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
+  setCurrentDetails('reading; `sluice scan rescans` says how far it is');
+  try {
+    const end = await rescan(order);
+    setCurrentDetails(
+      `${end.blocks} blocks read again; what they lacked on record, ${end.found} deposits, is an alert \`deposit_missed\``,
+    );
+    return end;
+  } catch (error) {
+    await CancellationScope.nonCancellable(() => recordRescanGivenUp(order));
+    throw error;
+  }
 }

@@ -82,7 +82,14 @@ test('the scan is looked at, paused and resumed', async () => {
   await expect.poll(state, WAIT).toBe('tail');
   const { cursor } = await asked<ScanOverview>('scan', 'status');
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
-  expect((await asked<ScanOverview>('scan', 'rescan', from, to, 'once more')).state).toBe('tail');
+  const told = await sluice('scan', 'rescan', from, to, 'once more');
+  expect(told.stdout).toMatch(`rescan of ${from} to ${to} begun: workflow deposit-rescan/${from}-${to}\n`);
+  const rescans = async () => (await sluice('scan', 'rescans')).stdout;
+  await expect.poll(rescans, WAIT).toContain(' done ');
+  expect(await rescans()).toMatch(/^begun +from +to +state +blocks +found +asked for by\n/);
+  expect(await rescans()).toMatch(
+    new RegExp(`\\n\\S+Z {2}${from} {2}${to} {2}done \\S+Z {2}\\d+ {6}0 {4,}\\S+: once more\\n$`),
+  );
   expect((await sluice('scan', 'rescan', from, '99999999', 'too far')).code).toBe(2);
   expect((await sluice('scan', 'close-gap', from, to, 'there is none')).code).toBe(3);
 });

@@ -125,6 +125,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
     pause: ({ scan }, how) => scan.pause('why', how),
     resume: ({ scan }, how) => scan.resume('why', how),
     rescan: ({ scan }, how) => scan.rescan(range, 'why', how),
+    rescans: ({ scan }, how) => scan.rescans(how).next(),
     closeGap: ({ scan }, how) => scan.closeGap(range, 'why', how),
   },
   audits: {

@@ -2,12 +2,17 @@ import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import type { RescanRow } from '../../src/ledger/rescans.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const NODES = [0, 1, 2];
 const BY = { who: 'ops', why: 'to see' };
+
+async function newestRescan(): Promise<RescanRow | undefined> {
+  return (await room.ledger.rescans.list({ limit: 1 })).rows[0];
+}
 
 async function rescan(
   range: { readonly from: bigint; readonly to: bigint },
@@ -94,19 +99,35 @@ describe('blocks that are read again', () => {
     await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow(CancelledFailure);
   });
 
-  it('are read on from where a worker that died had come to', async () => {
-    const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const heartbeatDetails = { next: (to - 1n).toString(), blocks: 100 };
-    expect(await rescan({ from: to - 9n, to }, new MockActivityEnvironment({ heartbeatDetails }))).toBe(102);
+  it('are read on from where a try before had come to, and the record says what that failed by', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const range = await paid(wallet, AMOUNTS);
+    await room.scanAll(room.scanner());
+    await room.lose(await room.depositsOf(wallet));
+    const from = range.to - 11n;
+    const { controls } = room.localnet;
+    for (const node of NODES)
+      controls.setFault(node, '*', { kind: 'hole', from: Number(from) + 8, to: Number(range.to) });
+    await expect(rescan({ from, to: range.to })).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    const trouble = expect.stringContaining('too few nodes');
+    expect(await newestRescan()).toMatchObject({ blocks: 8, readTo: from + 7n, endedAt: null, trouble });
+    controls.clearFaults();
+    for (const node of NODES)
+      controls.setFault(node, '*', { kind: 'hole', from: Number(from), to: Number(from) + 7 });
+    expect(await rescan({ from, to: range.to })).toBe(12);
+    const found = AMOUNTS.length;
+    expect(await newestRescan()).toMatchObject({ ...BY, blocks: 12, found, trouble: null });
+    expect((await newestRescan())?.endedAt).toBeInstanceOf(Date);
+    expect(await missed()).toHaveLength(found);
   });
 
-  it.each([{}, { next: 'x', blocks: 100 }, 'x'])(
-    'are all read where that told %j',
-    async (heartbeatDetails) => {
-      const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-      expect(await rescan({ from: to - 9n, to }, new MockActivityEnvironment({ heartbeatDetails }))).toBe(10);
-    },
-  );
+  it('are on record each time that somebody asked for them', async () => {
+    const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    for (let times = 0; times < 2; times += 1) expect(await rescan({ from: to - 3n, to })).toBe(4);
+    const { rows } = await room.ledger.rescans.list({ limit: 2 });
+    expect(rows).toMatchObject([1, 2].map(() => ({ fromSlot: to - 3n, toSlot: to, blocks: 4, found: 0 })));
+  });
 });
 
 describe('a gap that was closed', () => {

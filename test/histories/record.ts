@@ -11,7 +11,7 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
-import { rescanWorkflowId } from '../../src/domain/scan.ts';
+import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';

@@ -135,6 +135,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/scan/close-gap',
     '/v1/scan/pause',
     '/v1/scan/rescan',
+    '/v1/scan/rescans',
     '/v1/scan/resume',
     '/v1/webhooks',
     '/v1/webhooks/{id}',

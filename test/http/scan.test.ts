@@ -87,17 +87,46 @@ test.each([
 });
 
 test('a rescan is a run of its own, joined by who asks again, and needs no scan that runs', async () => {
+  const underWay = {
+    from: '100',
+    to: '100',
+    who: 'tests',
+    why: 'missed one',
+    state: 'reading',
+    readTo: null,
+    blocks: 0,
+    found: 0,
+    trouble: null,
+    begunAt: expect.stringMatching(/Z$/),
+    endedAt: null,
+  };
   for (const why of ['missed one', 'again'])
-    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, why })).body).toMatchObject({
-      state: 'absent',
-    });
+    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, why })).body).toEqual(underWay);
   const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
   expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
-  const underWay = { from: '100', to: '100', who: 'tests', why: 'missed one' };
-  expect((await scan()).rescans).toMatchObject([{ ...underWay, begunAt: expect.stringMatching(/Z$/) }]);
-  await service.ledger.rescans.end({ from: 100n, to: 100n });
-  expect((await scan()).rescans).toEqual([]);
+  expect((await scan()).rescans).toEqual([underWay]);
   await handle.terminate();
+});
+
+test('what came of each rescan is listed, newest first, page by page', async () => {
+  const { rescans } = service.ledger;
+  const [open] = await rescans.open(1);
+  await rescans.note(open?.position ?? 0n, 'too few nodes');
+  const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
+  expect((await scan()).rescans).toMatchObject([waiting]);
+  await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
+  expect((await scan()).rescans).toEqual([]);
+  const { position } = await rescans.begin({ from: 100n, to: 101n, who: 'ops', why: 'once more' });
+  await rescans.end(position, 2);
+  const newest = await call('GET', '/v1/scan/rescans?limit=1');
+  const endedAt = expect.stringMatching(/Z$/);
+  expect(newest.body.rescans).toMatchObject([{ to: '101', state: 'done', blocks: 2, endedAt }]);
+  const next = await call('GET', `/v1/scan/rescans?limit=1&cursor=${newest.body.nextCursor}`);
+  expect(next.body).toMatchObject({
+    rescans: [{ to: '100', state: 'given_up', trouble: 'too few nodes', endedAt }],
+    nextCursor: null,
+  });
+  expect((await call('GET', '/v1/scan/rescans?limit=x')).body).toMatchObject({ status: 400, field: 'limit' });
 });
 
 test('a rescan ends at the cursor', async () => {

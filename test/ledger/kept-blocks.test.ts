@@ -76,21 +76,40 @@ it('an audit that comes to no end keeps so many at most', async () => {
 it('none goes that is just read again; what is gone cannot be', async () => {
   await commit(use.ledger, BLOCKS);
   const range = { from: 103n, to: 110n };
-  await use.ledger.rescans.begin({ ...range, ...OPS });
+  const { position } = await use.ledger.rescans.begin({ ...range, ...OPS });
   expect(await prune()).toBe(103n);
-  await use.ledger.rescans.begin({ ...range, ...OPS });
-  await use.ledger.rescans.end(range);
+  expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position });
+  await use.ledger.rescans.end(position, 0);
   expect(await prune()).toBe(115n);
   expect(await codeOf(use.ledger.rescans.begin({ ...range, ...OPS }))).toBe('InvalidRequest');
   await use.ledger.rescans.begin({ from: 115n, to: 120n, ...OPS });
 });
 
-it('a rescan that was given up is not waited for for ever', async () => {
+const RANGE = { from: 103n, to: 110n };
+const newest = async () => (await use.ledger.rescans.list({ limit: 1 })).rows[0];
+
+it('a rescan that was given up is not waited for for ever, and says so', async () => {
   await commit(use.ledger, BLOCKS);
-  await use.ledger.rescans.begin({ from: 103n, to: 110n, ...OPS });
-  await use.ledger.db
-    .updateTable('rescan')
-    .set({ begunAt: new Date(Date.now() - 49 * 3_600_000) })
-    .execute();
+  const { position } = await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  const forsake = () =>
+    use.ledger.db
+      .updateTable('rescan')
+      .set({ triedAt: new Date(Date.now() - 49 * 3_600_000) })
+      .execute();
+  await forsake();
+  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  expect(await prune()).toBe(103n);
+  await use.ledger.rescans.note(position, 'no node shows them');
+  await forsake();
   expect(await prune()).toBe(115n);
+  expect(await newest()).toMatchObject({ trouble: 'no node shows them', endedAt: expect.any(Date) });
+});
+
+it('a rescan whose run has ended is given up, by what it failed by or by that', async () => {
+  await commit(use.ledger, BLOCKS);
+  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  await use.ledger.rescans.giveUp(RANGE, 'cancelled');
+  await use.ledger.rescans.giveUp(RANGE, 'again');
+  expect(await newest()).toMatchObject({ trouble: 'cancelled', endedAt: expect.any(Date) });
+  expect(await use.ledger.rescans.open(10)).toEqual([]);
 });

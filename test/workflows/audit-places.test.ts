@@ -38,7 +38,7 @@ const steps = {
   closeAudit: async () => undefined,
   async rescan() {
     await forHours('rescan');
-    return { blocks: 1 };
+    return { blocks: 1, found: 0 };
   },
 };
 

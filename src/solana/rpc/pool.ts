@@ -87,6 +87,19 @@ export class NodePool {
   }
 
   /**
+   * Asks no more nodes than it takes for a quorum of them to give what is wanted, each for itself, the best first: what each of those that
+   * were asked answered. Never throws.
+   */
+  async some<T>(
+    ask: (node: SolanaNode) => Promise<T>,
+    wanted: (answer: T) => boolean,
+  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+    const isWanted = ({ result }: Heard<T>) => result.status === 'fulfilled' && wanted(result.value);
+    const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length);
+    return heard.map(({ member, result }) => ({ node: member.node.name, result }));
+  }
+
+  /**
    * Ask every node, or each that is `meant`, at once; never throws. One of them that may not be asked now is there with a NodeFault that
    * says why.
    */

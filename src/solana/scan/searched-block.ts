@@ -41,8 +41,21 @@ export async function showBlock(
   watched: WatchSet,
   expected?: ExpectedBlock,
 ): Promise<SearchedBlock> {
+  const shown = await blockShownBy(node, slot, commitment, watched, expected);
+  if (shown === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
+  return shown;
+}
+
+/** {@link showBlock}; null where the node answers null. */
+export async function blockShownBy(
+  node: SolanaNode,
+  slot: bigint,
+  commitment: 'confirmed' | 'finalized',
+  watched: WatchSet,
+  expected?: ExpectedBlock,
+): Promise<SearchedBlock | null> {
   const bytes = await getBlockBytes(node, slot, commitment);
-  if (bytes === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
+  if (bytes === null) return null;
   const search = searchBlock(bytes, slot, watched, node);
   if (expected !== undefined && !isSameHeader(search.header, expected))
     throw new NodeFault(node.name, `getBlock: shows another block ${slot} than ${expected.blockhash}`);

@@ -1,0 +1,115 @@
+import type { BlockFinding } from '../domain/deposit.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { SolanaNode } from '../solana/rpc/node.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { type ListedHeader, tellsOfAbsence } from '../solana/scan/header-book.ts';
+import { blockShownBy, type SearchedBlock } from '../solana/scan/searched-block.ts';
+import type { WatchSet } from '../solana/scan/watch-set.ts';
+import type { WatchedBlock } from './deposit-matcher.ts';
+import type { BlockDeps } from './deposit-scanner.ts';
+import { agreedTransaction, isSameFinding } from './testimonies.ts';
+
+type Testimony = WatchedBlock & { readonly finding: BlockFinding };
+
+const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
+
+/**
+ * A finalized block as the nodes of a quorum show it, once where they say the same: what one of them hides, another one shows. Where they
+ * differ in what came or went, a quorum is asked for that transaction: who shows it otherwise has lied, and its block is not among them.
+ * Fewer nodes than a quorum will do where each of the others answers that it does not have the block. Throws NoHealthyNode where too
+ * few show it now.
+ */
+export async function blockWitnesses(
+  deps: BlockDeps,
+  header: ListedHeader,
+): Promise<readonly WatchedBlock[]> {
+  const { pool, matcher } = deps;
+  const watch = await matcher.watch();
+  const heard = await pool.some(
+    (node) => blockOrNone(node, header, watch.set),
+    (block) => block !== null,
+  );
+  const answers = heard.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  const shown = answers.flatMap((block) => (block === null ? [] : [{ ...block, header, watch }]));
+  const isAll = shown.length > 0 && answers.length === pool.nodes.length;
+  if (shown.length >= pool.quorum || isAll) return withoutLiars(deps, shown);
+  const what = `block ${header.blockhash} of slot ${header.slot}`;
+  const failure = heard.find(({ result }) => result.status === 'rejected')?.result;
+  const cause: unknown = failure?.status === 'rejected' ? failure.reason : undefined;
+  throw new DomainError('NoHealthyNode', `too few nodes show ${what} now`, {}, cause);
+}
+
+/** Null where the node answers that it does not have it. */
+async function blockOrNone(
+  node: SolanaNode,
+  header: ListedHeader,
+  watched: WatchSet,
+): Promise<SearchedBlock | null> {
+  try {
+    return await blockShownBy(node, header.slot, 'finalized', watched, header);
+  } catch (error) {
+    if (tellsOfAbsence(error)) return null;
+    throw error;
+  }
+}
+
+async function withoutLiars(
+  { pool, matcher }: BlockDeps,
+  shown: readonly WatchedBlock[],
+): Promise<readonly WatchedBlock[]> {
+  if (shown.length < 2) return shown;
+  const judge = await matcher.judge();
+  let left: readonly Testimony[] = await matcher.findings(await matcher.searchedAlike(shown));
+  for (;;) {
+    const signature = disputed(left);
+    if (signature === undefined) return left.slice(0, 1);
+    const agreed = await agreedTransaction(pool, signature, judge);
+    if (agreed === null) return left;
+    const { slot, finding } = agreed.shown;
+    const isTrue = (block: Testimony) =>
+      isSameFinding(partOf(block, signature), slot === block.header.slot ? finding : NOTHING);
+    const honest = left.filter(isTrue);
+    // What came in meanwhile, such as a wallet, makes liars of all.
+    if (honest.length === 0) return left;
+    const liars = left.filter((block) => !isTrue(block));
+    blame(pool, liars, `${signature}, which ${agreed.nodes.join(', ')} show`);
+    left = honest;
+  }
+}
+
+function blame(pool: NodePool, liars: readonly Testimony[], what: string): void {
+  for (const { node, header } of liars)
+    pool.distrust(node, `showed otherwise in block ${header.slot} what came and went by ${what}`);
+}
+
+/** A transaction of which these blocks of one slot do not say the same; undefined where there is none. */
+function disputed(blocks: readonly Testimony[]): string | undefined {
+  const parts = blocks.map(bySignature);
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const signatures = new Set(parts.flatMap((part) => [...part.keys()]));
+  return [...signatures].find((signature) => {
+    const one = first.get(signature) ?? NOTHING;
+    return parts.some((part) => !isSameFinding(part.get(signature) ?? NOTHING, one));
+  });
+}
+
+function partOf(block: Testimony, signature: string): BlockFinding {
+  return bySignature(block).get(signature) ?? NOTHING;
+}
+
+/** What each of the transactions that are about wallets of ours brought. */
+function bySignature({
+  finding: { inflows, outflows, spends },
+}: Testimony): ReadonlyMap<string, BlockFinding> {
+  const parts = new Map<string, { [Kind in keyof BlockFinding]: BlockFinding[Kind][number][] }>();
+  const at = (signature: string) => {
+    const part = parts.get(signature) ?? { inflows: [], outflows: [], spends: [] };
+    parts.set(signature, part);
+    return part;
+  };
+  for (const inflow of inflows) at(inflow.signature).inflows.push(inflow);
+  for (const outflow of outflows) at(outflow.signature).outflows.push(outflow);
+  for (const spend of spends) at(spend.signature).spends.push(spend);
+  return parts;
+}

@@ -1,0 +1,36 @@
+import type { ScanRange } from './scan.ts';
+import type { Word } from './word.ts';
+
+/** Read committed blocks again: what was missed is added, nothing is ever taken back. */
+export interface RescanOrder extends Word, ScanRange {}
+
+/** What a rescan came to: how many blocks it has read, and how many deposits in them that were not on record. */
+export interface RescanResult {
+  readonly blocks: number;
+  readonly found: number;
+}
+
+export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const;
+
+/**
+ * A rescan on record.
+ *
+ * - `reading`: it goes on.
+ * - `waiting`: its newest try failed by `trouble`, and it is tried again.
+ * - `done`: all was read.
+ * - `given_up`: it ended before that, by `trouble`. What was read until then is on record.
+ */
+export interface Rescan extends RescanOrder, RescanResult {
+  readonly state: (typeof RESCAN_STATES)[number];
+  /** All of it up to this slot is read, but for gaps; null before the first block. */
+  readonly readTo: string | null;
+  readonly trouble: string | null;
+  /** ISO-8601. */
+  readonly begunAt: string;
+  readonly endedAt: string | null;
+}
+
+/** One run at a time reads a range again. */
+export function rescanWorkflowId({ from, to }: ScanRange): string {
+  return `deposit-rescan/${from}-${to}`;
+}

@@ -1,0 +1,128 @@
+import type { Client } from '@temporalio/client';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { RescanPage } from '../client/scan.ts';
+import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { RESCAN_STATES, type Rescan, type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { RescanRow } from '../ledger/rescans.ts';
+import { assertScanned } from './scanned.ts';
+import { pageQuery, position, problems, time, u64, why } from './schemas.ts';
+
+interface RescanDeps {
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+}
+
+const START_DEADLINE_MS = 3_000;
+const count = z.int().nonnegative();
+
+export const RescanBody = z
+  .object({
+    from: u64,
+    to: u64,
+    who: z.string(),
+    why: z.string(),
+    state: z.enum(RESCAN_STATES).meta({
+      description:
+        '`waiting`: its newest try failed by `trouble`, and it is tried again. `given_up`: it ended by `trouble` before all was read',
+    }),
+    readTo: u64
+      .nullable()
+      .meta({ description: 'All of it up to this slot is read, but for gaps; null before the first block' }),
+    blocks: count.meta({ description: 'Read so far' }),
+    found: count.meta({ description: 'Deposits in them that were not on record; they are now' }),
+    trouble: z.string().nullable(),
+    begunAt: time,
+    endedAt: time.nullable(),
+  })
+  .meta({ id: 'Rescan' }) satisfies z.ZodType<Rescan>;
+
+const RescanPageBody = z
+  .object({ rescans: z.array(RescanBody).readonly(), nextCursor: z.string().nullable() })
+  .meta({ id: 'RescanPage' }) satisfies z.ZodType<RescanPage>;
+
+/** Two slots, both ends included, and a reason. */
+export const RangeBody = z
+  .strictObject({ from: position, to: position, why })
+  .refine(({ from, to }) => from <= to, { error: 'must not be below `from`', path: ['to'] });
+
+/** `POST /v1/scan/rescan`, in the name of the API key, and `GET /v1/scan/rescans`: what came of each. */
+export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
+  const tags = ['operations'];
+  return async (app) => {
+    app.route({
+      method: 'POST',
+      url: '/v1/scan/rescan',
+      schema: {
+        tags,
+        summary: 'Read committed blocks again, both ends included',
+        description:
+          'What was missed is added; nothing is taken back. Answers the rescan that begins, or the one of the same slots that has not ended.',
+        body: RangeBody,
+        response: { 200: RescanBody, ...problems },
+      },
+      handler: ({ caller: who, body }) =>
+        startRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
+    });
+    app.route({
+      method: 'GET',
+      url: '/v1/scan/rescans',
+      schema: {
+        tags,
+        summary: 'How far each rescan is, and what it came to, newest first',
+        querystring: z.strictObject(pageQuery),
+        response: { 200: RescanPageBody, ...problems },
+      },
+      handler: async ({ query }) => {
+        const { rows, nextCursor } = await deps.ledger.rescans.list(query);
+        return { rescans: rows.map(presentRescan), nextCursor };
+      },
+    });
+  };
+}
+
+/**
+ * Starts a run that reads the blocks of a range again, or joins the one that does.
+ *
+ * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
+ */
+async function startRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
+  const to = BigInt(order.to);
+  await assertScanned(ledger, to);
+  const begun = await ledger.rescans.begin({ ...order, from: BigInt(order.from), to });
+  await temporal.withDeadline(Date.now() + START_DEADLINE_MS, () =>
+    temporal.workflow.start('depositRescan', {
+      workflowId: rescanWorkflowId(order),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [order],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `read slots ${order.from} to ${order.to} again`,
+      staticDetails: `asked for by ${order.who}: ${order.why}`,
+    }),
+  );
+  return presentRescan(begun);
+}
+
+export function presentRescan(row: RescanRow): Rescan {
+  const { fromSlot, toSlot, who, why, readTo, blocks, found, trouble, begunAt, endedAt } = row;
+  return {
+    from: fromSlot.toString(),
+    to: toSlot.toString(),
+    who,
+    why,
+    state: stateOf(row),
+    readTo: readTo?.toString() ?? null,
+    blocks,
+    found,
+    trouble,
+    begunAt: begunAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+  };
+}
+
+function stateOf({ trouble, endedAt }: RescanRow): Rescan['state'] {
+  if (endedAt === null) return trouble === null ? 'reading' : 'waiting';
+  return trouble === null ? 'done' : 'given_up';
+}

@@ -1,0 +1,203 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import type { RescanResult } from '../../src/domain/rescan.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { openAlertsIn } from './audit-support.ts';
+import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+const BY = { who: 'ops', why: 'a user misses it' };
+const PAID = 7_000_000n;
+
+const opened: NodePool[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((pool) => pool.close()));
+});
+
+/** The nodes of the room, of which the one at this place lies; as many of them as are wanted. */
+async function poolWithLiarAt(place: number, count = 3): Promise<NodePool> {
+  const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
+  const honest = room.localnet.rpcUrls.slice(1, count);
+  const pool = await openNodePool([...honest.slice(0, place), liar, ...honest.slice(place)]);
+  opened.push(pool);
+  return pool;
+}
+
+async function rescan(pool: NodePool, from: bigint): Promise<RescanResult> {
+  const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const order = { from: `${from}`, to: `${to}`, ...BY };
+  return new MockActivityEnvironment().run(() => createDepositRescan(room.deps(pool)).rescan(order));
+}
+
+/** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */
+function hiding(wallet: string): Edit {
+  return (method, params, answer) => {
+    if (!isWholeBlock(method, params)) return answer;
+    for (const one of answer.result?.transactions ?? []) hide(one, wallet);
+    return answer;
+  };
+}
+
+function hide({ transaction, meta }: Json, wallet: string): void {
+  const keys: readonly (string | { pubkey: string })[] =
+    transaction.accountKeys ?? transaction.message.accountKeys;
+  for (const [index, key] of keys.entries())
+    if ((typeof key === 'string' ? key : key.pubkey) === wallet)
+      meta.postBalances[index] = meta.preBalances[index];
+}
+
+/** Whoever a block pays is this wallet, by the word of the node. */
+function turnedTo(wallet: string): Edit {
+  return (method, params, answer) => {
+    if (!isWholeBlock(method, params)) return answer;
+    for (const { transaction } of answer.result?.transactions ?? [])
+      for (const key of transaction.accountKeys) if (key.writable && !key.signer) key.pubkey = wallet;
+    return answer;
+  };
+}
+
+/** Pays a wallet and has the block scanned as the node that lies so shows it; the first slot of it. */
+async function scanned(wallet: string, lie: Edit): Promise<bigint> {
+  const from = BigInt(room.localnet.controls.produceSlot());
+  await room.localnet.airdrop(wallet, PAID);
+  room.finalize();
+  nodes.liar.edit = lie;
+  await room.scanAll(new DepositScanner(room.deps(nodes.pool)));
+  return from;
+}
+
+/** A watched wallet that is paid in a block which the scan was shown without that. */
+async function hidden(): Promise<{ readonly wallet: string; readonly from: bigint }> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  const from = await scanned(wallet, hiding(wallet));
+  expect(await amountsOf(wallet)).toEqual([]);
+  return { wallet, from };
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+}
+
+/** The places of the nodes that are known to have lied. */
+function liarsIn(pool: NodePool): readonly number[] {
+  return pool.report().flatMap(({ demoted }, place) => (demoted?.cause === 'false' ? [place] : []));
+}
+
+async function missed(): Promise<readonly string[]> {
+  return openAlertsIn(room, 'deposit_missed');
+}
+
+describe('what one node of three hid from the scan, and still hides', () => {
+  it.each([
+    [0, [0]],
+    [1, [1]],
+    [2, []],
+  ])('is found at whichever place it stands: %i', async (place, known) => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(place);
+    expect(await rescan(pool, from)).toMatchObject({ found: 1 });
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+    const [deposit] = await room.depositsOf(wallet);
+    expect(await missed()).toContain(deposit?.signature);
+    expect(liarsIn(pool)).toEqual(known);
+    expect(await rescan(pool, from)).toMatchObject({ found: 0 });
+    expect(await room.confirm()).toBe(1);
+  });
+
+  it('is found while another one says nothing', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0);
+    room.localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+    await rescan(pool, from);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+
+  it('waits for a second node that shows the whole block, however many list its transactions', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0);
+    const { controls } = room.localnet;
+    controls.setFault(1, 'getBlock', { kind: 'http', status: 503 });
+    const busy = { code: -32005, message: 'Node is behind' };
+    nodes.liar.edit = (method, params, { id, ...answer }) =>
+      isWholeBlock(method, params) ? { id, jsonrpc: '2.0', error: busy } : { id, ...answer };
+    const few = { code: 'NoHealthyNode', message: expect.stringContaining('too few nodes show block') };
+    await expect(rescan(pool, from)).rejects.toMatchObject(few);
+    expect(await amountsOf(wallet)).toEqual([]);
+    nodes.liar.beHonest();
+    await rescan(pool, from);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+
+  it('waits for a second node that shows the block, where the others say nothing', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0);
+    const { controls } = room.localnet;
+    for (const away of [1, 2]) controls.setFault(away, 'getBlock', { kind: 'http', status: 503 });
+    await expect(rescan(pool, from)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    controls.clearFaults();
+    await rescan(pool, from);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+
+  it('is found where the third one has pruned the block', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0);
+    const { slot } = room.localnet.controls.chain.at('finalized');
+    room.localnet.controls.setFault(2, '*', { kind: 'history-from', slot });
+    await rescan(pool, from);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+
+  it('is on record, and waits for a quorum, where two nodes contradict each other about all of it', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0, 2);
+    const inBlocks = nodes.liar.edit;
+    nodes.liar.edit = (method, params, answer) => {
+      if (method === 'getTransaction' && answer.result) hide(answer.result, wallet);
+      return inBlocks(method, params, answer);
+    };
+    expect(await rescan(pool, from)).toMatchObject({ found: 1 });
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: PAID, state: 'pending' }]);
+    expect(liarsIn(pool)).toEqual([]);
+  });
+
+  it('is found in a gap that was closed', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const from = BigInt(room.localnet.controls.produceSlot());
+    await room.localnet.airdrop(wallet, PAID);
+    const to = BigInt(room.localnet.controls.produceSlot());
+    room.finalize();
+    const hole = { kind: 'hole', from: Number(from), to: Number(to) } as const;
+    for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, '*', hole);
+    await room.scanAll(room.scanner());
+    const gap = await room.openGap();
+    await room.ledger.gaps.close({ from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n, ...BY });
+    await room.scanAll(room.scanner());
+    room.localnet.controls.clearFaults();
+    nodes.liar.edit = hiding(wallet);
+    await rescan(await poolWithLiarAt(0), from);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+});
+
+describe('what one node makes up when blocks are read again', () => {
+  it('comes on no record, and is no alarm: that node is asked last', async () => {
+    await room.scanAll(room.scanner());
+    const victim = await room.newDepositAddress();
+    const from = await scanned(newAddress(), (_method, _params, answer) => answer);
+    nodes.liar.edit = turnedTo(victim);
+    const before = await missed();
+    const pool = await poolWithLiarAt(0);
+    expect(await rescan(pool, from)).toMatchObject({ found: 0 });
+    expect(await amountsOf(victim)).toEqual([]);
+    expect(await missed()).toEqual(before);
+    expect(liarsIn(pool)).toEqual([0]);
+  });
+});

@@ -1,12 +1,12 @@
 import { createTransferInstruction } from '@solana/spl-token';
 import { TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getBlockBytes } from '../../../src/solana/rpc/methods.ts';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../../src/solana/scan/block.ts';
 import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
 import { signVersion1 } from '../../conformance/version-1.ts';
 import { ataOf, Exchange, pay } from '../../deposits/fakes-support.ts';
+import { shortBlock } from './short-block.ts';
 
 let exchange: Exchange;
 let slot: bigint;
@@ -63,7 +63,7 @@ async function answer(options: object): Promise<Buffer> {
   return Buffer.from(await (await exchange.bench.post(0, 'getBlock', params)).arrayBuffer());
 }
 
-const whole = () => getBlockBytes(exchange.node, slot, 'finalized');
+const whole = () => shortBlock(exchange.node, slot, 'finalized');
 
 async function scanned() {
   const bytes = await whole();

@@ -6,6 +6,7 @@ const COMMA = 0x2c;
 const SPACE = 0x20;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const SQUARE = 0x20;
+const OPEN_SQUARE = 0x5b;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
@@ -116,12 +117,11 @@ class ListWalk {
 
   /** Up to the end of the next element that is an object or a list, to the bracket that ends the list itself, or to the end of the part. */
   walk(part: Uint8Array): { readonly end: number; readonly ended: boolean } {
-    for (let at = 0; at < part.length; at += 1) {
+    for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
-      if (this.#isText) this.#inText(byte);
-      else if (byte === QUOTE) this.#isText = true;
-      else if ((byte | SQUARE) === OPEN) this.#depth += 1;
-      else if ((byte | SQUARE) === CLOSE) {
+      if (byte === QUOTE) at = this.#textEnd(part, at + 1);
+      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === OPEN) this.#depth += 1;
+      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === CLOSE) {
         if (this.#depth === 0) return { end: at, ended: true };
         this.#depth -= 1;
         if (this.#depth === 0) return { end: at + 1, ended: false };
@@ -130,10 +130,13 @@ class ListWalk {
     return { end: part.length, ended: false };
   }
 
-  #inText(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === BACKSLASH) this.#isEscaped = true;
-    else if (byte === QUOTE) this.#isText = false;
+  /** Where the text ends in which it stands: behind the part where that has no end of it. */
+  #textEnd(part: Uint8Array, from: number): number {
+    let at = this.#isEscaped ? from + 1 : from;
+    for (; at < part.length && part[at] !== QUOTE; at += 1) if (part[at] === BACKSLASH) at += 1;
+    this.#isText = at >= part.length;
+    this.#isEscaped = at > part.length;
+    return at;
   }
 }
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { findingOf } from '../../src/domain/credits.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
-import { searchBlock } from '../../src/solana/scan/searched-block.ts';
+import { searchBlock } from '../../src/solana/scan/search.ts';
 import type { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
 import { median, milliseconds } from './figures.ts';

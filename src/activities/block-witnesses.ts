@@ -1,11 +1,11 @@
 import type { BlockFinding } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
+import { NodeFault } from '../solana/rpc/errors.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { type ListedHeader, tellsOfAbsence } from '../solana/scan/header-book.ts';
-import { blockShownBy, type SearchedBlock } from '../solana/scan/searched-block.ts';
-import type { WatchSet } from '../solana/scan/watch-set.ts';
-import type { WatchedBlock } from './deposit-matcher.ts';
+import { blockShownBy } from '../solana/scan/searched-block.ts';
+import type { Watch, WatchedBlock } from './deposit-matcher.ts';
 import type { BlockDeps } from './deposit-scanner.ts';
 import { agreedTransaction, isSameFinding } from './testimonies.ts';
 
@@ -26,11 +26,11 @@ export async function blockWitnesses(
   const { pool, matcher } = deps;
   const watch = await matcher.watch();
   const heard = await pool.some(
-    (node) => blockOrNone(node, header, watch.set),
+    (node) => blockOrNone(node, header, watch),
     (block) => block !== null,
   );
   const answers = heard.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-  const shown = answers.flatMap((block) => (block === null ? [] : [{ ...block, header, watch }]));
+  const shown = answers.flatMap((block) => block ?? []);
   const isAll = shown.length > 0 && answers.length === pool.nodes.length;
   if (shown.length >= pool.quorum || isAll) return withoutLiars(deps, shown);
   const what = `block ${header.blockhash} of slot ${header.slot}`;
@@ -43,23 +43,32 @@ export async function blockWitnesses(
 async function blockOrNone(
   node: SolanaNode,
   header: ListedHeader,
-  watched: WatchSet,
-): Promise<SearchedBlock | null> {
+  watch: Watch,
+): Promise<WatchedBlock | null> {
+  const readAgain = (newer: Watch) => blockOf(node, header, newer);
   try {
-    return await blockShownBy(node, header.slot, 'finalized', watched, header);
+    const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header);
+    return block === null ? null : { ...block, header, watch, readAgain };
   } catch (error) {
     if (tellsOfAbsence(error)) return null;
     throw error;
   }
 }
 
+async function blockOf(node: SolanaNode, header: ListedHeader, watch: Watch): Promise<WatchedBlock> {
+  const block = await blockOrNone(node, header, watch);
+  if (block !== null) return block;
+  throw new NodeFault(node.name, `getBlock: shows block ${header.slot} no more`);
+}
+
 async function withoutLiars(
   { pool, matcher }: BlockDeps,
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
-  if (shown.length < 2) return shown;
+  const alike = shown.length < 2 ? null : await matcher.searchedAlike(shown);
+  if (alike === null) return shown;
   const judge = await matcher.judge();
-  let left: readonly Testimony[] = await matcher.findings(await matcher.searchedAlike(shown));
+  let left: readonly Testimony[] = await matcher.findings(alike);
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return left.slice(0, 1);

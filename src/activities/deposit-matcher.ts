@@ -2,12 +2,14 @@ import type { Ours } from '../domain/credits.ts';
 import { findingOf } from '../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
+import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Matched, RecordView } from '../ledger/watched.ts';
+import type { Matched, RecordView, WatchedWallet } from '../ledger/watched.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { addressesOf, type Search, type SearchedBlock, searchBlock } from '../solana/scan/searched-block.ts';
+import { addressesOf, type Search, searchBlock } from '../solana/scan/search.ts';
+import type { SearchedBlock } from '../solana/scan/searched-block.ts';
 import { WatchSet } from '../solana/scan/watch-set.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import { Showings } from './showings.ts';
@@ -33,6 +35,8 @@ export interface Watch {
 /** A block and the watch set that it was searched with. */
 export interface WatchedBlock extends SearchedBlock {
   readonly watch: Watch;
+  /** The same block as a node shows it now, searched with another set. */
+  readonly readAgain: (watch: Watch) => Promise<WatchedBlock>;
 }
 
 /** A search and the node whose answer was searched. */
@@ -113,9 +117,9 @@ export class DepositMatcher {
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
     const rules = this.#rules(await this.#terms());
-    const searched = blocks.map((block) => this.#searchedWith(watch, block));
+    const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block)));
     const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
-    const taken = blocks.slice(0, searches.length);
+    const taken = searched.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
     this.#note(found);
     const versions = searches.map((search) => search.watch.version);
@@ -124,7 +128,7 @@ export class DepositMatcher {
       watchVersion: lowest([watch.version, ...versions]),
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
-        const again = taken.map((block) => this.#search(block, watch.set));
+        const again = taken.map((block) => this.#withAdded(block, added, watch.set));
         const foundAgain = await find(again, record, rules);
         this.#note(foundAgain);
         return foundAgain.map(matchedBlock);
@@ -132,13 +136,18 @@ export class DepositMatcher {
     };
   }
 
-  /** These blocks searched at one moment, with the same wallets: in what they differ nodes differ. */
-  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[]> {
+  /**
+   * These blocks searched at one moment, with the same wallets: in what they differ nodes differ. Null where one is too long to be held,
+   * which was searched with those that there were while it came.
+   */
+  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[] | null> {
     const watch = await this.watch();
-    return blocks.map((block) => {
-      const { candidates, transactions } = this.#search(block, watch.set);
-      return { ...block, candidates, transactions, watch };
+    const alike = blocks.flatMap((block) => {
+      if (block.kept.kind !== 'bytes') return [];
+      const { candidates, transactions } = this.#search(block, block.kept.bytes, watch.set);
+      return [{ ...block, candidates, transactions, watch }];
     });
+    return alike.length === blocks.length ? alike : null;
   }
 
   /** Each of these with what it brought to the wallets that are on record now. */
@@ -163,11 +172,27 @@ export class DepositMatcher {
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
-  #searchedWith(watch: Watch, block: WatchedBlock): ShownSearch & { readonly watch: Watch } {
-    return block.watch.set === watch.set ? block : { ...this.#search(block, watch.set), watch };
+  async #searchedWith(watch: Watch, block: WatchedBlock): Promise<WatchedBlock> {
+    if (block.watch.set === watch.set) return block;
+    const { kept } = block;
+    const again =
+      kept.kind === 'bytes'
+        ? { ...block, ...this.#search(block, kept.bytes, watch.set), watch }
+        : await block.readAgain(watch);
+    return { ...again, header: block.header };
   }
 
-  #search({ bytes, header, node }: WatchedBlock, set: WatchSet): ShownSearch {
+  /** Throws Unavailable for one that must be read again: nobody may be asked for it now, and whoever matches it next asks. */
+  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): ShownSearch {
+    const { kept, header } = block;
+    if (kept.kind === 'bytes') return { ...this.#search(block, kept.bytes, set), header };
+    if (!added.some(({ address }) => kept.names.has(address))) return block;
+    this.forget();
+    const message = `block ${header.slot} must be read again: it names a wallet that came in while it was read`;
+    throw new DomainError('Unavailable', message);
+  }
+
+  #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): ShownSearch {
     const { maxTransactionVersion } = this.#options;
     return { ...searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion }), node };
   }

@@ -4,9 +4,9 @@ import type { Cursor } from '../ledger/scan-cursor.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { ChainReader, type Reading, type ShowBlock } from '../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
-import { showBlock } from '../solana/scan/searched-block.ts';
+import { type ExpectedBlock, showBlock } from '../solana/scan/searched-block.ts';
 import { startBlock } from '../solana/scan/start.ts';
-import type { DepositMatcher, WatchedBlock } from './deposit-matcher.ts';
+import type { DepositMatcher, Watch, WatchedBlock } from './deposit-matcher.ts';
 
 export interface ScannerDeps {
   readonly ledger: Ledger;
@@ -83,11 +83,12 @@ export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<Wa
 
 /** Finalized blocks from any node, searched for all wallets that are on record. */
 export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
-  return async (slot, expected) => {
-    const watch = await matcher.watch();
+  const read = async (slot: bigint, watch: Watch, expected?: ExpectedBlock): Promise<WatchedBlock> => {
     const block = await pool.read((node) => showBlock(node, slot, 'finalized', watch.set, expected));
-    return { ...block, watch };
+    const { header, listed } = block;
+    return { ...block, watch, readAgain: (newer) => read(slot, newer, { ...header, listed }) };
   };
+  return async (slot, expected) => read(slot, await matcher.watch(), expected);
 }
 
 /** The cursor to read on from; before the first block, the one behind which the scan begins. Throws ScanPaused. */

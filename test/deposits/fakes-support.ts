@@ -20,12 +20,12 @@ import type { BlockFinding, ScannedBlock, WatchKind } from '../../src/domain/dep
 import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import { getBlockBytes } from '../../src/solana/rpc/methods.ts';
 import { SolanaNode } from '../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../src/solana/scan/block.ts';
 import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
 import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { Bench } from '../localnet/support.ts';
+import { shortBlock } from '../solana/scan/short-block.ts';
 
 const ACCOUNT_BYTES = 165;
 
@@ -193,7 +193,7 @@ class Exchange {
   }
 
   async #bytes(slot: bigint): Promise<Uint8Array> {
-    const bytes = await getBlockBytes(this.node, slot, 'finalized');
+    const bytes = await shortBlock(this.node, slot, 'finalized');
     if (bytes === null) throw new Error(`the node shows no block ${slot}`);
     return bytes;
   }

@@ -1,63 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findingOfTransaction } from '../../src/domain/credits.ts';
-import type {
-  AccountChange,
-  BlockFinding,
-  ScannedTransaction,
-  TokenChange,
-} from '../../src/domain/deposit.ts';
-import { ata, ours, TOKEN, TOKEN_2022, terms, transaction } from './credits-support.ts';
+import type { BlockFinding, ScannedTransaction } from '../../src/domain/deposit.ts';
+import { anyTransaction, MINTS, U64_MAX, WALLETS } from './any-transaction.ts';
+import { ata, ours, TOKEN, terms } from './credits-support.ts';
 
-const U64_MAX = 2n ** 64n - 1n;
-const WALLETS = ['dep1', 'dep2', 'hot1', 'hot2', 'stranger', 'other'];
-const MINTS = ['usd', 'eur', 'fake'];
 const known = ours({
   assets: [terms('SOL', { minimumDeposit: 3n }), terms('usd'), terms('eur', { depositsOn: false })],
   isAttempt: (signature) => signature === 'ours',
 });
-
-/** Small numbers meet each other and the minimum; large ones need all 64 bits. */
-const amount = fc.oneof(fc.bigInt(0n, 5n), fc.bigInt(U64_MAX - 5n, U64_MAX), fc.bigInt(0n, U64_MAX));
-const wallet = fc.constantFrom(...WALLETS);
-
-const account = fc.record({ signer: fc.boolean(), before: amount, after: amount }).map(
-  (sides) =>
-    (address: string): AccountChange => ({ address, ...sides }),
-);
-const accounts = fc
-  .tuple(fc.shuffledSubarray(WALLETS, { minLength: 1 }), fc.array(account, { minLength: 6, maxLength: 6 }))
-  .map(([names, make]) => names.flatMap((name, index) => make[index]?.(name) ?? []));
-
-const holding = fc.option(fc.record({ owner: wallet, program: fc.constantFrom(TOKEN, TOKEN_2022), amount }), {
-  nil: null,
-});
-const token: fc.Arbitrary<TokenChange> = fc
-  .record({
-    whose: wallet,
-    mint: fc.constantFrom(...MINTS),
-    astray: fc.boolean(),
-    before: holding,
-    after: holding,
-  })
-  .map(({ whose, mint, astray, before, after }) => {
-    const name = ata(whose, mint);
-    return { account: astray ? `${name}/astray` : name, mint, before, after };
-  });
-const tokens = fc.uniqueArray(token, {
-  selector: ({ account: name, mint }) => `${name} ${mint}`,
-  maxLength: 6,
-});
-
-const anyTransaction: fc.Arbitrary<ScannedTransaction> = fc
-  .record({
-    signature: fc.constantFrom('ours', 'theirs'),
-    error: fc.constantFrom(null, null, null, 'AccountInUse'),
-    feeLamports: amount,
-    accounts,
-    tokens,
-  })
-  .map((parts) => transaction(parts));
 
 /** What one wallet has more, or less, of one asset: arithmetic on both sides of the transaction alone. */
 function changeOf(

@@ -1,5 +1,6 @@
-import type { SolanaNode } from './node.ts';
+import type { Condensed, SolanaNode } from './node.ts';
 import * as shape from './schemas.ts';
+import type { ReadParts } from './wire.ts';
 
 /** How sure a node must be of what it answers. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
@@ -63,20 +64,29 @@ export const getBlocks = (
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
 /**
- * The bytes of the whole answer with the block of a slot and what its transactions did to their accounts; null where the node shows no
- * block, which never means that there is none. Throws as `SolanaNode.call` does.
+ * The bytes of the whole answer with the block of a slot and what its transactions did to their accounts, or what `read` makes of one too
+ * long to be held; null where the node shows no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
  */
-export const getBlockBytes = (node: SolanaNode, slot: bigint, commitment: Exclude<Commitment, 'processed'>) =>
-  node.bytes('getBlock', [
-    Number(slot),
-    {
-      commitment,
-      transactionDetails: 'accounts',
-      encoding: 'jsonParsed',
-      rewards: false,
-      ...versionsOf(node),
-    },
-  ]);
+export const getBlockBytes = <Long extends Condensed>(
+  node: SolanaNode,
+  slot: bigint,
+  commitment: Exclude<Commitment, 'processed'>,
+  read: ReadParts<Long>,
+) =>
+  node.bytes(
+    'getBlock',
+    [
+      Number(slot),
+      {
+        commitment,
+        transactionDetails: 'accounts',
+        encoding: 'jsonParsed',
+        rewards: false,
+        ...versionsOf(node),
+      },
+    ],
+    read,
+  );
 
 /** The first block of which the node still has the transactions. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { boundsOf, type MethodBounds } from './bounds.ts';
+import { OversizedAnswer } from './body.ts';
+import { boundsOf } from './bounds.ts';
 import { envelope, isWholeResult } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { TurnMissed } from './gate.ts';
 import { parseJson } from './json.ts';
-
-import { HttpRefusal, OversizedAnswer, Wire, type WireOptions } from './wire.ts';
+import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 /** Bounds of the requests to a node, and its name. */
 export interface NodeOptions extends WireOptions {
@@ -13,6 +13,11 @@ export interface NodeOptions extends WireOptions {
   readonly name?: string;
   /** The highest version of a transaction that it may show us: a block or transaction above it is refused (-32015). Default 1. */
   readonly maxTransactionVersion?: number;
+}
+
+/** What was read of an answer part by part; `rim` is the answer without what was cut out of it, the rest of an answer like any other. */
+export interface Condensed {
+  readonly rim: Buffer;
 }
 
 const HIGHEST_TRANSACTION_VERSION = 1;
@@ -64,11 +69,20 @@ export class SolanaNode {
 
   /**
    * Like {@link call}, for a result too large to be turned into objects: the bytes of the whole answer, or null where the result is null.
+   * One that is too long to be held as well is what `read` makes of its parts, and throws what that throws.
    */
-  async bytes(method: string, params: readonly unknown[]): Promise<Uint8Array | null> {
+  async bytes<Long extends Condensed>(
+    method: string,
+    params: readonly unknown[],
+    read: ReadParts<Long>,
+  ): Promise<Uint8Array | Long | null> {
     this.callCount += 1;
     const id = this.#nextId++;
-    const answer = await this.#post(id, method, params);
+    const answer = await this.#stream(id, method, params, read);
+    if (!Buffer.isBuffer(answer)) {
+      this.#open(answer.rim, id, method);
+      return answer;
+    }
     if (!isWholeResult(answer, id)) {
       const result = this.#open(answer, id, method);
       if (result === undefined) throw this.#fault(method, 'result: is absent', { field: 'result' });
@@ -111,13 +125,45 @@ export class SolanaNode {
   }
 
   async #post(id: number, method: string, params: readonly unknown[]): Promise<Buffer> {
-    const bounds = boundsOf(method);
     try {
-      return await this.#wire.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }), bounds);
+      return await this.#wire.post(textOf(id, method, params), boundsOf(method));
     } catch (error) {
-      const why = error instanceof Error ? error.message : 'no answer';
-      throw this.#fault(method, why, { ...refusalOf(error, bounds), cause: error });
+      throw this.#failed(method, error);
     }
+  }
+
+  /** What the reader of parts throws is its own word, and none of the transport's. */
+  async #stream<Long>(
+    id: number,
+    method: string,
+    params: readonly unknown[],
+    read: ReadParts<Long>,
+  ): Promise<Buffer | Long> {
+    const settled = async (parts: AsyncIterable<Uint8Array>) => {
+      const [result] = await Promise.allSettled([read(this.#told(method, parts))]);
+      return result;
+    };
+    const answer = await this.#wire
+      .stream(textOf(id, method, params), boundsOf(method), settled)
+      .catch((error: unknown) => {
+        throw this.#failed(method, error);
+      });
+    if (Buffer.isBuffer(answer)) return answer;
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  }
+
+  async *#told(method: string, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* parts;
+    } catch (error) {
+      throw this.#failed(method, error);
+    }
+  }
+
+  #failed(method: string, error: unknown): NodeFault {
+    const why = error instanceof Error ? error.message : 'no answer';
+    return this.#fault(method, why, { ...refusalOf(error), cause: error });
   }
 
   #parse(bytes: Buffer, method: string): unknown {
@@ -143,10 +189,14 @@ export class SolanaNode {
   }
 }
 
+function textOf(id: number, method: string, params: readonly unknown[]): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params });
+}
+
 /** What an error of the wire says of when to ask again. A node that is too long where anybody can make its answer so is not left alone. */
-function refusalOf(error: unknown, { maxBytes }: MethodBounds): FaultDetails {
+function refusalOf(error: unknown): FaultDetails {
   if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
-  const isBeyond = error instanceof OversizedAnswer && error.maxBytes === maxBytes;
-  return isBeyond ? { retryAfterMs: OVERSIZED_ALONE_MS } : {};
+  const isBeyondReason = error instanceof OversizedAnswer && error.isBeyondReason;
+  return isBeyondReason ? { retryAfterMs: OVERSIZED_ALONE_MS } : {};
 }

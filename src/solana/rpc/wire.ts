@@ -1,15 +1,17 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
+import { Body, OversizedAnswer } from './body.ts';
 import type { MethodBounds } from './bounds.ts';
+import { Deadline } from './deadline.ts';
 import { Gate } from './gate.ts';
 
 /** Bounds of the requests to one node. */
 export interface WireOptions {
   /** From the question to the last byte of the answer; and so long may a question wait for its turn before that. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Largest answer to any question, unpacked. Default 64 MiB. */
+  /** Largest answer that is held at once, unpacked: a longer one can only be read part by part. Default 64 MiB. */
   readonly maxBytes?: number;
+  /** Largest answer that is read part by part, unpacked. Default 4 GiB: no block that the chain can make takes so much. */
+  readonly maxPartsBytes?: number;
   /** Requests at once, each on a keep-alive connection. Default 16. */
   readonly connections?: number;
   /** Requests that start within any second. Default: no limit. */
@@ -29,20 +31,14 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** An answer of more than `maxBytes`, which was not read to its end. */
-export class OversizedAnswer extends Error {
-  override readonly name = 'OversizedAnswer';
-  readonly maxBytes: number;
-
-  constructor(maxBytes: number) {
-    super(`the answer is larger than ${maxBytes} bytes`);
-    this.maxBytes = maxBytes;
-  }
-}
+/** Reads an answer that is too long to be held, part by part, unpacked. */
+export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
 const LONGEST_RETRY_AFTER_MS = 60_000;
-const inflate = promisify(gunzip);
-const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
+const MIB = 1_024 * 1_024;
+/** How much longer than any other answer one is waited for that anybody can make very long, and how fast it must come then. */
+const PATIENCE = 6;
+const MS_PER_BYTE = 1_000 / MIB;
 
 /** Keep-alive HTTP connections to one node, with a deadline and a size bound for every answer. */
 export class Wire {
@@ -51,12 +47,14 @@ export class Wire {
   readonly #gate: Gate;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
+  readonly #maxPartsBytes: number;
 
   constructor(url: URL, options: WireOptions) {
-    const { timeoutMs = 10_000, maxBytes = 64 * 1024 * 1024, connections = 16 } = options;
+    const { timeoutMs = 10_000, maxBytes = 64 * MIB, connections = 16 } = options;
     this.#path = url.pathname + url.search;
     this.#timeoutMs = timeoutMs;
     this.#maxBytes = maxBytes;
+    this.#maxPartsBytes = options.maxPartsBytes ?? 4_096 * MIB;
     this.#gate = new Gate({
       concurrency: connections,
       perSecond: options.requestsPerSecond ?? Number.POSITIVE_INFINITY,
@@ -69,10 +67,30 @@ export class Wire {
    * was never asked, or the error of the transport.
    */
   post(body: string, bounds: MethodBounds): Promise<Buffer> {
-    const turn = AbortSignal.timeout(this.#timeoutMs);
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
-    const exchange = () => this.#exchange(body, maxBytes, AbortSignal.timeout(this.#timeoutMs));
-    return this.#gate.pass(turn, exchange, bounds.lane);
+    return this.#pass(bounds, async () => {
+      const deadline = new Deadline(this.#timeoutMs);
+      return this.#exchange(body, deadline, async (answer) => {
+        const whole = await answer.whole(maxBytes);
+        if (whole !== null) return whole;
+        throw new OversizedAnswer(maxBytes, maxBytes === bounds.maxBytes);
+      });
+    });
+  }
+
+  /**
+   * {@link post} for an answer of any length: it is waited for as long as it keeps coming, and one that is too long to be held is given
+   * to `read`, what that makes of it is the answer. Throws what `read` throws, too.
+   */
+  stream<T>(body: string, bounds: MethodBounds, read: ReadParts<T>): Promise<Buffer | T> {
+    return this.#pass(bounds, async () => {
+      const deadline = new Deadline(PATIENCE * this.#timeoutMs, MS_PER_BYTE);
+      return this.#exchange(
+        body,
+        deadline,
+        async (answer) => (await answer.whole(this.#maxBytes)) ?? read(answer.parts(this.#maxPartsBytes)),
+      );
+    });
   }
 
   /** Drops every connection, and what is still asked on it. */
@@ -80,44 +98,29 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  async #exchange(body: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-    const {
-      statusCode,
-      headers,
-      body: answer,
-    } = await this.#pool.request({
-      method: 'POST',
-      path: this.#path,
-      headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
-      body,
-      signal,
-    });
-    if (statusCode < 200 || statusCode > 299) {
-      await answer.dump();
-      throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
+  #pass<T>({ lane }: MethodBounds, exchange: () => Promise<T>): Promise<T> {
+    return this.#gate.pass(AbortSignal.timeout(this.#timeoutMs), exchange, lane);
+  }
+
+  async #exchange<T>(body: string, deadline: Deadline, take: (answer: Body) => Promise<T>): Promise<T> {
+    try {
+      const answer = await this.#pool.request({
+        method: 'POST',
+        path: this.#path,
+        headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+        body,
+        signal: deadline.signal,
+      });
+      const { statusCode, headers } = answer;
+      if (statusCode < 200 || statusCode > 299) {
+        await answer.body.dump();
+        throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
+      }
+      const coming = new Body(answer, deadline);
+      return await take(coming).finally(() => coming.drop());
+    } finally {
+      deadline.clear();
     }
-    const bytes = await collect(answer, maxBytes);
-    return headers['content-encoding'] === 'gzip' ? unpack(bytes, maxBytes) : bytes;
-  }
-}
-
-async function collect(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body as AsyncIterable<Uint8Array>) {
-    size += part.length;
-    if (size > maxBytes) throw new OversizedAnswer(maxBytes);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
-
-async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer> {
-  try {
-    return await inflate(bytes, { maxOutputLength: maxBytes });
-  } catch (error) {
-    const isLong = error instanceof Error && 'code' in error && error.code === TOO_LONG_TO_INFLATE;
-    throw isLong ? new OversizedAnswer(maxBytes) : error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isBlockTime } from '../../domain/block-time.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import { JsonBytes, Unreadable } from './json-bytes.ts';
-import { listingIn } from './listing.ts';
+import { JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
+import { listIn } from './listing.ts';
 import { type ByteRange, Lookups } from './lookups.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
@@ -13,8 +13,8 @@ export type BlockScan =
   | {
       readonly mustParse: false;
       readonly header: Omit<BlockHeader, 'slot'>;
-      /** See `listingOf`. */
-      readonly listed: string;
+      /** The names of its transactions; see `listIn`. */
+      readonly list: Uint8Array;
       /** Each text in a transaction that the watch set takes for a wallet of ours, once. */
       readonly candidates: readonly string[];
       /** The transactions that hold a candidate, each as the bytes of its JSON object, in their order. */
@@ -33,13 +33,13 @@ type HeaderField = (typeof HEADER_FIELDS)[number];
  * Looks for watched wallets in the answer to a `getBlock` (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`)
  * without parsing it. Every wallet that a parse would find in a transaction is among the candidates, or `mustParse` is true: for an
  * answer with a backslash in it, as text may then be written in more than one way, and for any in which a transaction lacks
- * what names its wallets in plain text: its keys, meta, both lists of token balances.
+ * what names its wallets in plain text: its keys, meta, both lists of token balances. All that may be a wallet is added to `names`.
  * Source: DESIGN "Deposits".
  */
-export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet): BlockScan {
+export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: WatchSet): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
   try {
-    return new AnswerScan(bytes, watched).scan();
+    return new AnswerScan(bytes, watched, names).scan();
   } catch (error) {
     if (error instanceof Unreadable || error instanceof RangeError) return { mustParse: true };
     throw error;
@@ -56,19 +56,20 @@ class AnswerScan {
   readonly #signatures: ByteRange[] = [];
   readonly #fields = new Map<string, string | null>();
 
-  constructor(bytes: Uint8Array, watched: WatchSet) {
+  constructor(bytes: Uint8Array, watched: WatchSet, names?: WatchSet) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const lookups = new Lookups(watched, view);
     this.#bytes = bytes;
     this.#lookups = lookups;
     this.#json = new JsonBytes(view);
-    this.#reader = new TransactionBytes(
-      this.#json,
-      (start, end) => lookups.ask(start, end),
-      (start, end) => {
-        if (this.#signatures.length === this.#transactions.length) this.#signatures.push({ start, end });
-      },
-    );
+    const ask: OnText = (start, end) => lookups.ask(start, end);
+    const note: OnText = (start, end) => {
+      names?.addBytes(view, start, end);
+      lookups.ask(start, end);
+    };
+    this.#reader = new TransactionBytes(this.#json, names === undefined ? ask : note, (start, end) => {
+      if (this.#signatures.length === this.#transactions.length) this.#signatures.push({ start, end });
+    });
   }
 
   scan(): BlockScan {
@@ -80,8 +81,8 @@ class AnswerScan {
       return this.#block(value);
     });
     if (results !== 1) throw new Unreadable(`${results} results`);
-    const listed = listingIn(this.#bytes, this.#signatures);
-    return { mustParse: false, header: headerOf(this.#fields), listed, ...this.#hits() };
+    const list = listIn(this.#bytes, this.#signatures);
+    return { mustParse: false, header: headerOf(this.#fields), list, ...this.#hits() };
   }
 
   #block(at: number): number {

@@ -47,13 +47,12 @@ export class WatchSet {
   /** Watches `address` from now on. Throws RangeError for what is no address: no scan would ever find it. */
   add(address: string): void {
     if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is no address`);
-    const print = this.#fingerprint.take(this.#view, 0, this.#text.write(address, 'latin1'));
-    const segment = segmentOf(this.#fingerprint.spread);
-    if (!this.#put(segment, print)) return;
-    this.#size += 1;
-    const count = (this.#counts[segment] ?? 0) + 1;
-    this.#counts[segment] = count;
-    if (count > this.#stride * HIGHEST_LOAD) this.#grow();
+    this.#add(this.#view, 0, this.#text.write(address, 'latin1'));
+  }
+
+  /** {@link add} for the text that lies in `view` from `start` to `end`; what has not the length of an address is left out. */
+  addBytes(view: DataView, start: number, end: number): void {
+    if (end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS) this.#add(view, start, end);
   }
 
   /** True for every member, and for next to no other text. */
@@ -86,6 +85,16 @@ export class WatchSet {
   /** Whether a member has this hash. */
   holds(spread: number, print: number): boolean {
     return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
+  }
+
+  #add(view: DataView, start: number, end: number): void {
+    const print = this.#fingerprint.take(view, start, end);
+    const segment = segmentOf(this.#fingerprint.spread);
+    if (!this.#put(segment, print)) return;
+    this.#size += 1;
+    const count = (this.#counts[segment] ?? 0) + 1;
+    this.#counts[segment] = count;
+    if (count > this.#stride * HIGHEST_LOAD) this.#grow();
   }
 
   #put(segment: number, print: number): boolean {

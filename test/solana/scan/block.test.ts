@@ -1,12 +1,12 @@
 import { createTransferInstruction } from '@solana/spl-token';
 import { TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { getBlockBytes } from '../../../src/solana/rpc/methods.ts';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../../src/solana/scan/block.ts';
 import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
 import { signVersion1 } from '../../conformance/version-1.ts';
 import { ataOf, pay, useExchange } from '../../deposits/fakes-support.ts';
+import { shortBlock } from './short-block.ts';
 
 const use = useExchange();
 let slot: bigint;
@@ -61,7 +61,7 @@ async function answer(options: object): Promise<Buffer> {
   return Buffer.from(await (await use.exchange.bench.post(0, 'getBlock', params)).arrayBuffer());
 }
 
-const whole = () => getBlockBytes(use.exchange.node, slot, 'finalized');
+const whole = () => shortBlock(use.exchange.node, slot, 'finalized');
 
 async function scanned() {
   const bytes = await whole();

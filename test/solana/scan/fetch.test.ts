@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { getBlockBytes } from '../../../src/solana/rpc/methods.ts';
 import { type NodeOptions, SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type ScriptedNode,
   startScriptedNode,
 } from '../rpc-scripted-node.ts';
+import { shortBlock } from './short-block.ts';
 
 let server: ScriptedNode;
 let node: SolanaNode;
@@ -23,13 +23,13 @@ afterEach(async () => {
   await server.close();
 });
 
-const fetchIt = () => getBlockBytes(node, 7n, 'finalized');
+const fetchIt = () => shortBlock(node, 7n, 'finalized');
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
 
 it('asks for accounts alone, the versions that are read, and no rewards', async () => {
   await open((asked) => resultOf(asked, 'null'), { maxTransactionVersion: 1 });
   expect(await fetchIt()).toBeNull();
-  await getBlockBytes(node, 8n, 'confirmed');
+  await shortBlock(node, 8n, 'confirmed');
   const wanted = {
     transactionDetails: 'accounts',
     encoding: 'jsonParsed',
@@ -95,11 +95,6 @@ describe('reacts as to any other call', () => {
     const { message, ...fields } = wanted as { message?: RegExp };
     const thrown = expect(fetchIt()).rejects;
     await (message === undefined ? thrown.toMatchObject(fields) : thrown.toThrow(message));
-  });
-
-  it('more bytes than are allowed', async () => {
-    await open((asked) => resultOf(asked, `{"a":"${'x'.repeat(5_000)}"}`), { maxBytes: 4_000 });
-    await expect(fetchIt()).rejects.toThrow('larger than 4000 bytes');
   });
 
   it('a method that it lacks, until it has it', async () => {

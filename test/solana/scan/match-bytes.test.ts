@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base';
 import { describe, expect, test } from 'vitest';
-import { listingOf } from '../../../src/solana/scan/listing.ts';
+import { listingOf, listOf, nameOf } from '../../../src/solana/scan/listing.ts';
 import { scanBlockBytes } from '../../../src/solana/scan/match-bytes.ts';
 import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 
@@ -55,7 +55,7 @@ describe('a block', () => {
         height: 9n,
         time: 1_700_000_000n,
       },
-      listed: listingOf(['x']),
+      list: listOf(['x']),
       candidates: [],
       hitTransactions: [],
     });
@@ -68,7 +68,7 @@ describe('a block', () => {
     };
     const listed = (...names: readonly (readonly string[])[]): string => {
       const { seen } = scan(names.map((signatures) => named(...signatures)));
-      return seen.mustParse ? 'must parse' : seen.listed;
+      return seen.mustParse ? 'must parse' : nameOf([seen.list]);
     };
     expect(listed(['a', 'z'], ['b'])).toBe(listingOf(['a', 'b']));
     expect(listed()).toBe(listingOf([]));

@@ -1,0 +1,92 @@
+import { pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import { createGunzip, gunzip } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import type { Deadline } from './deadline.ts';
+
+/** An answer of more than `maxBytes`, which was not read to its end. */
+export class OversizedAnswer extends Error {
+  override readonly name = 'OversizedAnswer';
+  /** True where no honest node ever answers so much. */
+  readonly isBeyondReason: boolean;
+
+  constructor(maxBytes: number, isBeyondReason: boolean) {
+    super(`the answer is larger than ${maxBytes} bytes`);
+    this.isBeyondReason = isBeyondReason;
+  }
+}
+
+const inflate = promisify(gunzip);
+const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
+const PART_BYTES = 256 * 1_024;
+
+/** The body of an answer on its way, and what has come of it. */
+export class Body {
+  readonly #rest: AsyncIterator<Uint8Array>;
+  readonly #isPacked: boolean;
+  readonly #deadline: Deadline;
+  #held: Uint8Array[] = [];
+
+  constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
+    this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    this.#isPacked = headers['content-encoding'] === 'gzip';
+    this.#deadline = deadline;
+  }
+
+  /** All of it, unpacked; null where that is more than so many bytes. */
+  async whole(maxBytes: number): Promise<Buffer | null> {
+    let size = 0;
+    for (let part = await this.#next(); part !== null; part = await this.#next()) {
+      this.#held.push(part);
+      size += part.length;
+      if (size > maxBytes) return null;
+    }
+    const bytes = Buffer.concat(this.#held);
+    this.#held = [bytes];
+    return this.#isPacked ? unpack(bytes, maxBytes) : bytes;
+  }
+
+  /** What is not {@link whole}, part by part from its first byte on, unpacked. Throws {@link OversizedAnswer} behind so many bytes. */
+  async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
+    let size = 0;
+    const packed = this.#parts();
+    for await (const part of this.#isPacked ? unpacked(packed) : packed) {
+      size += part.length;
+      if (size > maxBytes) throw new OversizedAnswer(maxBytes, true);
+      yield part;
+    }
+  }
+
+  /** Reads no more of it. */
+  async drop(): Promise<void> {
+    await this.#rest.return?.();
+  }
+
+  async *#parts(): AsyncGenerator<Uint8Array> {
+    for (let part = this.#held.shift(); part !== undefined; part = this.#held.shift()) yield part;
+    for (let part = await this.#next(); part !== null; part = await this.#next()) yield part;
+  }
+
+  async #next(): Promise<Uint8Array | null> {
+    const { done, value } = await this.#rest.next();
+    if (done === true) return null;
+    this.#deadline.came(value.length);
+    return value;
+  }
+}
+
+async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
+  try {
+    return await inflate(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === TOO_LONG_TO_INFLATE) return null;
+    throw error;
+  }
+}
+
+function unpacked(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const unpacker = createGunzip({ chunkSize: PART_BYTES });
+  // What fails is told to whoever reads.
+  pipeline(parts, unpacker, () => undefined);
+  return unpacker;
+}

@@ -1,0 +1,65 @@
+import type { BlockHeader, ScannedTransaction } from '../../domain/deposit.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import { readBlock, readTransactionsAt } from './block.ts';
+import { listOf, nameOf } from './listing.ts';
+import { scanBlockBytes } from './match-bytes.ts';
+import type { WatchSet } from './watch-set.ts';
+
+/** What the search of a block for watched wallets came to. */
+export interface Search {
+  readonly header: BlockHeader;
+  /** See {@link listingOf}. */
+  readonly listed: string;
+  /** Addresses in the block that the watch set takes for ours. */
+  readonly candidates: readonly string[];
+  /** The transactions that hold one, at least. */
+  readonly transactions: readonly ScannedTransaction[];
+}
+
+/** What is found in one piece of a block, or in all of it; `list`: the names of its transactions, see `listOf`. */
+export interface Found extends Omit<Search, 'listed'> {
+  readonly list: Uint8Array;
+}
+
+/** The node that shows a block. */
+export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
+
+/** Searches the bytes of a getBlock answer; see `scanBlockBytes`. Throws as `readBlock` does. */
+export function searchBlock(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower): Search {
+  const { list, ...found } = searchPiece(bytes, slot, watched, node);
+  return { ...found, listed: nameOf([list]) };
+}
+
+/** {@link searchBlock} for an answer that is a piece of one, perhaps. Whatever may be an address in it is added to `names`. */
+export function searchPiece(
+  bytes: Uint8Array,
+  slot: bigint,
+  watched: WatchSet,
+  node: Shower,
+  names?: WatchSet,
+): Found {
+  const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
+  const scan = scanBlockBytes(bytes, watched, names);
+  if (!scan.mustParse) {
+    const { header, list, candidates, hitTransactions } = scan;
+    const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
+    return { header: { slot, ...header }, list, candidates, transactions };
+  }
+  const { header, transactions } = readBlock(bytes, slot, options);
+  const candidates = new Set<string>();
+  const hits = transactions.filter((transaction) => {
+    const addresses = addressesOf(transaction);
+    for (const address of addresses) names?.add(address);
+    const found = addresses.filter((address) => watched.has(address));
+    for (const address of found) candidates.add(address);
+    return found.length > 0;
+  });
+  const list = listOf(transactions.map(({ signature }) => signature));
+  return { header, list, candidates: [...candidates], transactions: hits };
+}
+
+/** Every address that a transaction can move money of. */
+export function addressesOf({ accounts, tokens }: ScannedTransaction): readonly string[] {
+  const owners = tokens.flatMap(({ before, after }) => [before?.owner ?? [], after?.owner ?? []].flat());
+  return [...accounts.map(({ address }) => address), ...owners];
+}

@@ -1,0 +1,137 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { DepositScanner, openReader } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { finalizedTip } from '../../src/solana/scan/frontier.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(2);
+const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
+/** Less than a block with one transaction takes, and more than its list of signatures. */
+const HELD_BYTES = 900;
+let narrow: NodePool;
+
+beforeAll(async () => {
+  narrow = await openNodePool(room.localnet.rpcUrls, { maxBytes: HELD_BYTES });
+});
+afterAll(() => narrow.close());
+
+const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+
+/** A wallet of ours that was paid so in blocks of their own. */
+async function paidWallet(amounts = AMOUNTS): Promise<string> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
+  room.finalize();
+  return wallet;
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  const amounts = (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  return amounts.toSorted((a, b) => Number(a - b));
+}
+
+/** What follows the cursor, read as a scanner does that holds no block. */
+async function readLong(deps: ReturnType<typeof room.deps>) {
+  const expected = await room.ledger.scan.cursor();
+  if (expected === null) throw new Error('the scan has begun');
+  const reader = openReader(deps, 1_000_000);
+  const tip = await finalizedTip(room.pool);
+  await reader.after(expected, tip);
+  const reading = await reader.after(expected, tip);
+  if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
+  const long = reading.blocks.filter(({ kept }) => kept.kind === 'names');
+  if (long.length === 0) throw new Error('no block is long');
+  return { expected, blocks: reading.blocks };
+}
+
+describe('blocks too long to be held bring what others bring', () => {
+  it('to a scan that follows the chain, and no node is blamed', async () => {
+    const wallet = await paidWallet();
+    await room.scanAll(new DepositScanner(room.deps(narrow)));
+    await room.confirm();
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+    expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(AMOUNTS.map(() => 'final'));
+    expect(narrow.report().map(({ demoted, errorRate }) => ({ demoted, errorRate }))).toEqual(
+      room.localnet.rpcUrls.map(() => ({ demoted: null, errorRate: 0 })),
+    );
+    await room.chainLength();
+  });
+
+  it('to a scan that catches up', async () => {
+    const wallet = await paidWallet();
+    const ranges = createDepositRanges({ ...room.deps(narrow), catchUpSlots: 1n, rangeBlocks: 2 });
+    const plan = await run(() => ranges.planCatchUp());
+    for (const range of plan.ranges)
+      expect(await run(() => ranges.scanRange(range))).toMatchObject({ complete: true });
+    await run(() => ranges.joinRanges());
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('before they are final', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    room.localnet.controls.produceSlots(2);
+    await new DepositAnnouncer(room.deps(narrow)).announce();
+    expect(await amountsOf(wallet)).toEqual([7_000_000n]);
+  });
+
+  it('to whoever reads them again', async () => {
+    const wallet = await paidWallet();
+    await room.scanAll(room.scanner());
+    const deposits = await room.depositsOf(wallet);
+    await room.lose(deposits);
+    const slots = deposits.map(({ slot }) => slot).toSorted((a, b) => Number(a - b));
+    const order = { from: String(slots[0]), to: String(slots.at(-1)), who: 'ops', why: 'to see' };
+    await run(() => createDepositRescan(room.deps(narrow)).rescan(order));
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+});
+
+describe('a wallet that comes in while a long block is read', () => {
+  it('has the block read again where that names it, and credits what it brought', async () => {
+    const wallet = newAddress();
+    await room.scanAll(room.scanner());
+    await room.localnet.airdrop(wallet, 5_000_000n);
+    room.finalize();
+    const deps = room.deps(narrow, { freshMs: 0 });
+    const { expected, blocks } = await readLong(deps);
+    const matched = await deps.matcher.match(blocks);
+    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    const commit = room.ledger.scan.commit({ expected, ...matched });
+    await expect(commit).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(await room.ledger.scan.cursor()).toEqual(expected);
+    const again = await deps.matcher.match(blocks);
+    expect(await room.ledger.scan.commit({ expected, ...again })).toBe('committed');
+    expect(await amountsOf(wallet)).toEqual([5_000_000n]);
+  });
+
+  it('asks no node where the block does not name it', async () => {
+    const wallet = await paidWallet();
+    const deps = room.deps(narrow, { freshMs: 0 });
+    const { expected, blocks } = await readLong(deps);
+    const matched = await deps.matcher.match(blocks);
+    await room.newDepositAddress();
+    const asked = narrow.report().map(({ calls }) => calls);
+    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(narrow.report().map(({ calls }) => calls)).toEqual(asked);
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+
+  it('is found where the watch set was forgotten since', async () => {
+    const wallet = await paidWallet();
+    const deps = room.deps(narrow);
+    const { expected, blocks } = await readLong(deps);
+    deps.matcher.forget();
+    const blind = blocks.map((block) => ({ ...block, candidates: [], transactions: [] }));
+    const matched = await deps.matcher.match(blind);
+    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await amountsOf(wallet)).toEqual(AMOUNTS);
+  });
+});

@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findingOf } from '../../src/domain/credits.ts';
+import type { ScannedTransaction } from '../../src/domain/deposit.ts';
+import { essenceOf } from '../../src/domain/essence.ts';
+import { anyTransaction, WALLETS } from './any-transaction.ts';
+import { account, ours, PAYER, terms, tokens, transaction } from './credits-support.ts';
+
+const known = ours({
+  assets: [terms('SOL', { minimumDeposit: 3n }), terms('usd'), terms('eur', { depositsOn: false })],
+  isAttempt: (signature) => signature === 'ours',
+});
+const isOurs = (address: string): boolean => known.kindOf(address) !== undefined;
+
+function finding(one: ScannedTransaction | null) {
+  return findingOf({ transactions: one === null ? [] : [one] }, known);
+}
+
+describe('the essence of a transaction', () => {
+  it('comes to the same by the rules of deposits, whoever else is taken for ours', () => {
+    fc.assert(
+      fc.property(anyTransaction, fc.subarray(WALLETS), (shown, others) => {
+        const mayBeOurs = (address: string) => isOurs(address) || others.includes(address);
+        expect(finding(essenceOf(shown, mayBeOurs))).toEqual(finding(shown));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is nothing where our wallets are only named', () => {
+    const named = transaction({
+      accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],
+      tokens: [tokens('dep1', 'usd', 9n, 9n)],
+    });
+    expect(essenceOf(named, isOurs)).toBeNull();
+  });
+
+  it('has no account of strangers but the one that pays the fee', () => {
+    const many = Array.from({ length: 60 }, (_, index) => account(`other${index}`, 1n, 2n));
+    const foreign = tokens('stranger', 'usd', 1n, 2n);
+    const paid = account('dep1', 0n, 4n);
+    const shown = transaction({ accounts: [PAYER, ...many, paid], tokens: [foreign] });
+    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+  });
+});

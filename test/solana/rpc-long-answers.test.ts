@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Deadline } from '../../src/solana/rpc/deadline.ts';
+import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
+import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
+
+const HELD_BYTES = 1_000;
+const RIM = Buffer.from('{"result":{},"id":1}');
+let server: Server | undefined;
+let node: SolanaNode | undefined;
+
+/** A node that gives an answer of many parts to the first question, and to every other one. */
+async function open(
+  answer: (response: ServerResponse) => Promise<void>,
+  options: NodeOptions = {},
+): Promise<SolanaNode> {
+  server = createServer((_request, response) => void answer(response).catch(() => response.destroy()));
+  await new Promise<void>((ready) => server?.listen(0, '127.0.0.1', ready));
+  const { port } = server.address() as AddressInfo;
+  node = new SolanaNode(`http://127.0.0.1:${port}`, { maxBytes: HELD_BYTES, ...options });
+  return node;
+}
+afterEach(async () => {
+  await node?.close();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function joined(parts: AsyncIterable<Uint8Array>) {
+  const all: Uint8Array[] = [];
+  for await (const part of parts) all.push(part);
+  return { rim: RIM, text: Buffer.concat(all).toString('latin1') };
+}
+
+const ask = (asked: SolanaNode, read = joined) => asked.bytes('getBlock', [], read);
+
+describe('an answer too long to be held', () => {
+  // What cannot be packed is longer than may be held as it comes, too.
+  const [short, long, loose] = [
+    'x'.repeat(HELD_BYTES),
+    'x'.repeat(HELD_BYTES * 50),
+    randomBytes(HELD_BYTES * 50).toString('hex'),
+  ];
+
+  it.each([
+    ['as it is', (text: string) => [Buffer.from(text)], {}],
+    ['packed', (text: string) => [gzipSync(text)], { 'content-encoding': 'gzip' }],
+    [
+      'packed in members',
+      (text: string) => [gzipSync(text.slice(0, 700)), gzipSync(text.slice(700))],
+      { 'content-encoding': 'gzip' },
+    ],
+  ])('is read from its first byte to its last, %s', async (_name, pack, headers) => {
+    for (const text of [`${short}y`, long, loose]) {
+      const asked = await open(async (response) => {
+        response.writeHead(200, headers);
+        for (const member of pack(text))
+          for (let at = 0; at < member.length; at += 333) response.write(member.subarray(at, at + 333));
+        response.end();
+      });
+      expect(await ask(asked)).toEqual({ rim: RIM, text });
+      await asked.close();
+      server?.close();
+    }
+  });
+
+  it('is refused where its rim answers another question, or tells of an error', async () => {
+    const asked = await open(async (response) => void response.end(long));
+    const rim = (text: string) =>
+      ask(asked, async (parts) => ({ ...(await joined(parts)), rim: Buffer.from(text) }));
+    await expect(rim('{"result":{},"id":7}')).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(rim('{"error":{"code":-32004,"message":"later"},"id":2}')).rejects.toMatchObject({
+      code: -32004,
+    });
+    await expect(rim('{"result":{')).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('is a fault of the node where it breaks off', async () => {
+    const asked = await open(async (response) => {
+      response.write(long);
+      await sleep(20);
+      response.destroy();
+    });
+    await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('throws what its reader throws, and reads no more', async () => {
+    let isCut = false;
+    const asked = await open(async (response) => {
+      response.on('close', () => {
+        isCut = true;
+      });
+      while (!isCut) {
+        response.write(long);
+        await sleep(1);
+      }
+    });
+    const read = async (parts: AsyncIterable<Uint8Array>): Promise<never> => {
+      for await (const _ of parts) throw new RangeError('a defect');
+      throw new Error('nothing came');
+    };
+    await expect(ask(asked, read)).rejects.toThrow(new RangeError('a defect'));
+    await vi.waitFor(() => expect(isCut).toBe(true));
+  });
+
+  it('is cut off where it never ends, and its node left alone for minutes', async () => {
+    const asked = await open(
+      async (response) => {
+        while (!response.destroyed) {
+          response.write(long);
+          await sleep(1);
+        }
+      },
+      { maxPartsBytes: 1_000_000 },
+    );
+    const error: unknown = await ask(asked).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'NodeFault', message: expect.stringContaining('1000000 bytes') });
+    expect(retryAfterMs(error)).toBe(300_000);
+  });
+
+  it('is given up where it stops coming', async () => {
+    const asked = await open(async (response) => void response.write(long), { timeoutMs: 20 });
+    await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+});
+
+describe('a deadline', () => {
+  const begin = (msPerByte = 0) => {
+    vi.useFakeTimers();
+    return new Deadline(1_000, msPerByte);
+  };
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('ends after its time, whatever comes, where nothing gives more', () => {
+    const deadline = begin();
+    deadline.came(1e9);
+    vi.advanceTimersByTime(999);
+    expect(deadline.signal.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(deadline.signal.aborted).toBe(true);
+  });
+
+  it('lets what keeps coming go on, and ends what comes too slowly', () => {
+    const deadline = begin(1);
+    for (let second = 0; second < 60; second += 1) {
+      vi.advanceTimersByTime(500);
+      deadline.came(500);
+    }
+    expect(deadline.signal.aborted).toBe(false);
+    for (let second = 0; second < 10; second += 1) {
+      vi.advanceTimersByTime(1_000);
+      deadline.came(100);
+    }
+    expect(deadline.signal.aborted).toBe(true);
+  });
+
+  it('waits for the next byte no longer than at first, however much has come', () => {
+    const deadline = begin(1);
+    deadline.came(1e9);
+    vi.advanceTimersByTime(2_000);
+    expect(deadline.signal.aborted).toBe(true);
+  });
+});

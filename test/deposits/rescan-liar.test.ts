@@ -61,13 +61,13 @@ function turnedTo(wallet: string): Edit {
   };
 }
 
-/** Pays a wallet and has the block scanned as the node that lies so shows it; the first slot of it. */
+/** Pays a wallet and has the block scanned as the node that lies so, asked alone, shows it; the first slot of it. */
 async function scanned(wallet: string, lie: Edit): Promise<bigint> {
   const from = BigInt(room.localnet.controls.produceSlot());
   await room.localnet.airdrop(wallet, PAID);
   room.finalize();
   nodes.liar.edit = lie;
-  await room.scanAll(new DepositScanner(room.deps(nodes.pool)));
+  await room.scanAll(new DepositScanner(room.deps(await poolWithLiarAt(0, 1))));
   return from;
 }
 

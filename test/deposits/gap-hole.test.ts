@@ -1,5 +1,7 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/held-slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
@@ -149,6 +151,19 @@ describe('a gap that is audited while nodes do not answer', () => {
     expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([`${from}-${to}`]);
     expect(await newestGap()).toMatchObject({ ...NOT_AUDITED, unshownSince: null, walkedAt: null });
     await settled(order);
+  });
+
+  it('waits where they fall silent in the middle of a page, and calls none of its wallets unread', async () => {
+    const { order, wallet, ...slots } = await closedHole();
+    room.localnet.controls.clearFaults();
+    const deps = room.deps();
+    expect((await deps.held.holdersOf(room.pool, slots)).holding.size).toBe(3);
+    for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, '*', away);
+    const page = () => createAddressAudit(deps).auditPage(order, null);
+    await expect(new MockActivityEnvironment().run(page)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    expect(await room.ledger.gapAudits.of(slots)).toMatchObject({ unread: 0, walkedAt: null });
+    await settled(order);
+    expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
   });
 
   it('waits for one that may have its blocks, and goes on without it after a while', async () => {

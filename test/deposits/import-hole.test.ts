@@ -34,3 +34,19 @@ it('an address with a past is freed by no nodes that have a hole there, and by a
   expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
   expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
 });
+
+it('waits while nodes are away, and is no alert for each address', async () => {
+  const { ledger, localnet } = room;
+  await room.scanAll(room.scanner());
+  const address = newAddress();
+  await ledger.addresses.import([{ address, path: `m/${address}` }], 1n);
+  const [order] = await dueAuditsIn(room);
+  if (order === undefined) throw new Error('an audit is due');
+  for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+  await expect(auditIn(room, order)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+  localnet.controls.clearFaults();
+  await room.pool.probe();
+  expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+  expect((await ledger.addresses.byAddress(address))?.state).toBe('free');
+});

@@ -1,4 +1,5 @@
-import { type AuditDeps, createAddressAudit } from './address-audit.ts';
+import { createAddressAudit } from './address-audit.ts';
+import type { AuditDeps } from './audited-address.ts';
 import { createDepositRanges, type RangeDeps } from './deposit-range.ts';
 import { createDepositRescan } from './deposit-rescan.ts';
 import { createDepositScan, type DepositScanDeps } from './deposit-scan.ts';

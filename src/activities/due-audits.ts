@@ -29,7 +29,7 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   if (free <= 0) return 0;
   const record = await ledger.continuity.record();
   const isIdle = (order: AuditOrder): boolean => !running.has(auditWorkflowId(order));
-  const gaps = (await ledger.gaps.toAudit(LOOKED_AT)).map((gap) => auditOfGap(gap, record)).filter(isIdle);
+  const gaps = (await ledger.gapAudits.due(LOOKED_AT)).map((gap) => auditOfGap(gap, record)).filter(isIdle);
   // No more than half of the places: gaps of which nodes never show all leave imports the others.
   const begun = inTurns(gaps).slice(0, Math.ceil(free / 2));
   const tried: string[] = [];

@@ -93,8 +93,8 @@ async function expectedByHistory(
   const derived = derivedAccountsOf(await deps.ledger.assets.list(), wallet);
   const held = [...baseline.balances, ...holdings].map(({ account }) => account);
   const accounts = new Set([wallet, ...derived, ...held]);
-  const { listed, unread } = await listedFor(deps, accounts, baseline.slot + 1n, slot);
-  if (unread.length > 0) return null;
+  const { listed, unread, isWhole } = await listedFor(deps, accounts, baseline.slot + 1n, slot);
+  if (unread.length > 0 || !isWhole) return null;
   const moved = listed
     .flatMap(({ finding: { inflows, outflows } }) => [
       ...inflows,

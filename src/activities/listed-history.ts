@@ -9,10 +9,14 @@ export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
 }
 
-/** What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike, nor denies. */
+/**
+ * What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike, nor denies; `isWhole`: nodes that have
+ * the blocks say that there are no others.
+ */
 export interface ListedHistory {
   readonly listed: readonly Shown[];
   readonly unread: readonly string[];
+  readonly isWhole: boolean;
 }
 
 const AT_ONCE = 8;
@@ -49,14 +53,19 @@ export async function listedFor(
     if (isDenied) credit.take(listedBy);
     else if (shown === null) unread.add(signature);
   };
-  for (const account of accounts) await pLimit(AT_ONCE).map(await historyOf(deps, account, from, to), look);
-  return { listed: [...listed.values()], unread: [...unread] };
+  let isWhole = true;
+  for (const account of accounts) {
+    const history = await historyOf(deps, account, from, to);
+    await pLimit(AT_ONCE).map(history.entries, look);
+    isWhole &&= history.isWhole;
+  }
+  return { listed: [...listed.values()], unread: [...unread], isWhole };
 }
 
 /**
  * How far nodes are believed in one reading. What none but proven liars list is left out, or one of them could have all nodes asked for
- * 50,000 transactions of each account that never were. That hides nothing: a history is read only where a quorum of nodes lists all of
- * it, at least one of them honest; what is true is in its list, too. A liar might as well have listed nothing.
+ * 50,000 transactions of each account that never were. That hides nothing: a history is whole only where a quorum of nodes that have
+ * the blocks lists all of it, at least one of them honest; what is true is in its list, too. A liar might as well have listed nothing.
  */
 class Credit {
   readonly #lies = new Map<string, number>();

@@ -37,7 +37,10 @@ function exitOf({ report }: Audit): number {
 
 function render({ report, why, from, to }: Audit): string {
   if (report === null) return `the audit failed: ${why ?? 'nobody says why'}`;
-  const hidden = report.unread === 0 ? '' : `; ${report.unread} that no quorum of nodes shows now: ask again`;
+  const hidden =
+    report.unread === 0
+      ? ''
+      : `; ${report.unread} not told: no quorum of nodes shows them, or the blocks of these slots, now: ask again`;
   const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}${hidden}`;
   if (report.found === 0)
     return `${looked}: ${report.unread === 0 ? 'chain and record agree' : 'no difference is seen'}`;

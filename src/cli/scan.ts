@@ -84,7 +84,13 @@ function headline(status: ScanStatus): string {
   return `${status.state}${by} since ${status.since}: ${status.why}`;
 }
 
-function renderClosed({ from, to, who, why, auditedAt }: ScanGap): string {
-  const audit = auditedAt === null ? 'its audit goes on' : `audited ${auditedAt}`;
-  return `  closed  ${from} to ${to} by ${who ?? '?'}: ${why ?? '?'}; ${audit}`;
+function renderClosed(gap: ScanGap): string {
+  const { from, to, who, why } = gap;
+  return `  closed  ${from} to ${to} by ${who ?? '?'}: ${why ?? '?'}; ${auditOf(gap)}`;
+}
+
+function auditOf({ auditedAt, unshownSince }: ScanGap): string {
+  if (auditedAt !== null) return `audited ${auditedAt}`;
+  if (unshownSince === null) return 'its audit goes on';
+  return `audited, and not settled: no quorum of nodes has shown blocks of these slots (asked since ${unshownSince}); add nodes that have them`;
 }

@@ -31,7 +31,10 @@ export const ALERT_KINDS = [
   'deposit_unowned',
   /** An audit, or blocks that were read again, showed a deposit that was not on record. Subject: its signature. */
   'deposit_missed',
-  /** What nodes list for an address, or its history, is shown by none: the audit is not done. Subject: the address. */
+  /**
+   * What nodes list for an address is shown by no quorum, or none has shown the blocks of the slots: the audit is not done. Subject: the
+   * address, the slots of a closed gap, or `since` and the slot of imports.
+   */
   'audit_incomplete',
   /** Few deposit addresses are left to hand out. Subject: `sluice`. */
   'addresses_low',

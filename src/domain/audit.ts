@@ -1,6 +1,7 @@
 import type { Alarm } from './alerts.ts';
 import type { BlockHeader, Movement } from './deposit.ts';
 import { depositKey } from './deposit-key.ts';
+import type { Slots } from './held-slots.ts';
 import type { ScanRange } from './scan.ts';
 
 /**
@@ -16,6 +17,13 @@ export interface AuditOrder extends ScanRange {
   readonly record?: string;
 }
 
+export function slotsOf({ from, to }: ScanRange): Slots {
+  return { from: BigInt(from), to: BigInt(to) };
+}
+
+/** Why what nodes do not list is no proof that nothing came. */
+export const UNSHOWN = 'no quorum of nodes has shown the blocks of these slots: add nodes that have them';
+
 /** What an audit came to. */
 export interface AuditReport {
   readonly addresses: number;
@@ -25,7 +33,10 @@ export interface AuditReport {
   readonly found: number;
   /** How many of them the record still has, or still lacks. */
   readonly remaining: number;
-  /** Transactions that no quorum of nodes shows alike, and histories that none lists: nothing is said of them, and the audit is not done. */
+  /**
+   * Transactions that no quorum of nodes shows alike, histories that none lists, and addresses over slots of which none has shown the
+   * blocks: nothing is said of them, and the audit is not done.
+   */
   readonly unread: number;
 }
 

@@ -107,6 +107,8 @@ export interface ScanGap extends ScanRange {
   readonly why: string | null;
   /** When every address had been audited over it; null before, and for one that was filled. */
   readonly auditedAt: string | null;
+  /** Since when audits of it settle nothing, as no quorum of nodes has shown its blocks; null where that is not so. */
+  readonly unshownSince: string | null;
 }
 
 /** The name of the signal by which an activity tells the run how the scan stands. */

@@ -103,5 +103,6 @@ function presentGap(row: GapRow): ScanGap {
     who: row.who,
     why: row.why,
     auditedAt: row.auditedAt?.toISOString() ?? null,
+    unshownSince: row.unshownSince?.toISOString() ?? null,
   };
 }

@@ -16,6 +16,9 @@ const GapBody = range.extend({
   who: z.string().nullable(),
   why: z.string().nullable(),
   auditedAt: time.nullable(),
+  unshownSince: time.nullable().meta({
+    description: 'Since when audits of it settle nothing: no quorum of nodes has shown blocks of these slots',
+  }),
 }) satisfies z.ZodType<ScanGap>;
 
 const told = z.object({

@@ -5,6 +5,7 @@ import { anyOf, type Database, type Tables, violates } from './database.ts';
 import { isRecord, refuseInDoubt } from './doubt.ts';
 import { IS_SURE, releaseDoubtful, STATE } from './doubtful-addresses.ts';
 import { givenRows } from './given-rows.ts';
+import { nextLook } from './next-look.ts';
 import { ASSIGNED_NOW } from './ownership.ts';
 import { watch } from './watched.ts';
 
@@ -28,11 +29,14 @@ const SHOWN = [
   'since',
   'auditDue',
   'auditTriedAt',
+  'unreadSince',
+  'auditAfter',
   'createdAt',
   'assignedAt',
   'assignedAfter',
   'watchedAfter',
 ] as const;
+const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
@@ -119,10 +123,11 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /** Those whose time before they were watched is still to be audited: first those that nobody has tried, then those tried the longest ago. */
+  /** Those whose time before they were watched is to be audited now: first those that nobody has tried, then those tried the longest ago. */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
     return this.#rows()
       .where('auditDue', '=', true)
+      .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
       .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
       .orderBy('position')
       .limit(limit)
@@ -139,6 +144,17 @@ export class DepositAddresses {
       .execute();
   }
 
+  /** Its audit has ended, and was not whole: it is begun again, later from time to time. */
+  async putOff(address: string): Promise<void> {
+    const unreadSince = sql<Date>`coalesce(unread_since, now())`;
+    await this.#db
+      .updateTable('depositAddress')
+      .set({ unreadSince, auditAfter: nextLook(unreadSince) })
+      .where('address', '=', address)
+      .where('auditDue', '=', true)
+      .execute();
+  }
+
   /**
    * What came from `since` on is on the record of that name: the address is free, unless something came, or it is to be audited from
    * earlier by now. Nothing in another record, which a backup may have taken back to before the audit.
@@ -148,7 +164,7 @@ export class DepositAddresses {
       if (!(await isRecord(trx, record))) return;
       await trx
         .updateTable('depositAddress')
-        .set({ auditDue: false, state: insteadOf('auditing', 'free') })
+        .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })
         .where('address', '=', address)
         .where('since', '=', since)
         .where('auditDue', '=', true)
@@ -242,7 +258,7 @@ async function importPart(
   if (since !== null)
     await trx
       .updateTable('depositAddress')
-      .set({ state: insteadOf('free', 'auditing'), since, auditDue: true })
+      .set({ state: insteadOf('free', 'auditing'), since, auditDue: true, ...NEVER_UNREAD })
       .where('address', '=', anyOf(addresses))
       .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
       .execute();

@@ -28,6 +28,9 @@ interface DepositAddressTable {
   auditDue: Generated<boolean>;
   /** When that was last begun; null where it never was. */
   auditTriedAt: Date | null;
+  /** Since when the audit ends without being whole, and when it is begun again; both null where that was not so. */
+  unreadSince: Date | null;
+  auditAfter: Date | null;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
   /** What came up to this slot was there before the address was the user's; null where nobody knows any more. */
@@ -78,6 +81,10 @@ interface ScanGapTable {
   why: string | null;
   /** Every wallet has been asked for over the gap; the wallets of which nodes did not show all are in `gapUnreadWallet`. */
   walkedAt: Date | null;
+  /** Since when the walk, or the newest look after it, found no quorum of nodes that shows the blocks of these slots. */
+  unshownSince: Date | null;
+  /** When it is looked at again; null where that is at once. */
+  auditAfter: Date | null;
   auditedAt: Date | null;
 }
 

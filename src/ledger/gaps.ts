@@ -3,8 +3,7 @@ import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type BlockName, isSameBlock } from '../domain/scan-walk.ts';
 import type { Word } from '../domain/word.ts';
-import { anyOf, type Database, type Tables } from './database.ts';
-import { isRecord } from './doubt.ts';
+import type { Database, Tables } from './database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
@@ -17,18 +16,6 @@ export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
   readonly below: BlockName | null;
   readonly above: bigint;
-}
-
-/** Both ends included. */
-export interface Slots {
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
-/** What came of the audits of some wallets: nodes showed all, or not. */
-export interface AuditedWallets {
-  readonly audited: readonly string[];
-  readonly unread: readonly string[];
 }
 
 /** The gaps that the scan stood at. At most one is open, right after the cursor; once the cursor moves, it is filled. */
@@ -103,18 +90,6 @@ export class Gaps {
     });
   }
 
-  /** Those that were closed and whose addresses are still to be audited, the oldest first. */
-  async toAudit(limit: number): Promise<readonly GapRow[]> {
-    return this.#db
-      .selectFrom('scanGap')
-      .selectAll()
-      .where('state', '=', 'closed')
-      .where('auditedAt', 'is', null)
-      .orderBy('fromSlot')
-      .limit(limit)
-      .execute();
-  }
-
   /** Those that were closed and reach into these slots, the lowest first, each with the blocks on record around it. */
   async closedBetween(from: bigint, to: bigint): Promise<readonly ClosedGap[]> {
     // Right below a gap may lie the last block of another one, which is known by name alone.
@@ -135,65 +110,4 @@ export class Gaps {
       below: slot === null || blockhash === null || height === null ? null : { slot, blockhash, height },
     }));
   }
-
-  /**
-   * Wallets that are to be audited over a closed gap, in the order of their addresses, those behind `after`: all that are watched, and
-   * once each has been asked for, those of which nodes did not show all.
-   */
-  async unaudited(slots: Slots, after: string | null, limit: number): Promise<readonly string[]> {
-    const gap = await this.#db
-      .selectFrom('scanGap')
-      .select('walkedAt')
-      .where(isGap(slots))
-      .executeTakeFirst();
-    const isWalked = gap !== undefined && gap.walkedAt !== null;
-    const all = sql`select address as wallet from watched_wallet`;
-    const unread = sql`select wallet from gap_unread_wallet where ${isGap(slots)}`;
-    const { rows } = await sql<{ wallet: string }>`select wallet from (${isWalked ? unread : all}) due
-      where wallet > ${after ?? ''} order by wallet limit ${limit}`.execute(this.#db);
-    return rows.map(({ wallet }) => wallet);
-  }
-
-  /** Puts on the record of that name of which wallets nodes showed all over the gap, and of which they did not. May be repeated. */
-  async noteAudited({ from, to }: Slots, { audited, unread }: AuditedWallets, record: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
-      await trx
-        .deleteFrom('gapUnreadWallet')
-        .where(isGap({ from, to }))
-        .where('wallet', '=', anyOf(audited))
-        .execute();
-      if (unread.length === 0) return;
-      await trx
-        .insertInto('gapUnreadWallet')
-        .values(unread.map((wallet) => ({ fromSlot: from, toSlot: to, wallet })))
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    });
-  }
-
-  /**
-   * Every wallet has been asked for over the gap, on the record of that name: it is audited once none is left of which nodes did not show
-   * all. Nothing in another record: see `DepositAddresses.markAudited`.
-   */
-  async markAudited(slots: Slots, record: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
-      await trx
-        .updateTable('scanGap')
-        .set({
-          walkedAt: sql<Date>`coalesce(walked_at, now())`,
-          auditedAt: sql<Date | null>`case when exists (select from gap_unread_wallet unread
-            where unread.from_slot = scan_gap.from_slot and unread.to_slot = scan_gap.to_slot) then null else now() end`,
-        })
-        .where(isGap(slots))
-        .where('state', '=', 'closed')
-        .where('auditedAt', 'is', null)
-        .execute();
-    });
-  }
-}
-
-function isGap({ from, to }: Slots) {
-  return sql<boolean>`(from_slot = ${from} and to_slot = ${to})`;
 }

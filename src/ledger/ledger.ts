@@ -13,6 +13,7 @@ import { Deliveries } from './deliveries.ts';
 import { DepositAddresses } from './deposit-addresses.ts';
 import { DepositFeed } from './deposit-feed.ts';
 import { Deposits } from './deposits.ts';
+import { GapAudits } from './gap-audits.ts';
 import { Gaps } from './gaps.ts';
 import { KeptBlocks } from './kept-blocks.ts';
 import { LostNonces } from './lost-nonces.ts';
@@ -62,6 +63,7 @@ export interface Ledger {
   readonly keptBlocks: KeptBlocks;
   readonly rescans: Rescans;
   readonly gaps: Gaps;
+  readonly gapAudits: GapAudits;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
@@ -109,6 +111,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     keptBlocks: new KeptBlocks(db),
     rescans: new Rescans(db),
     gaps: new Gaps(db),
+    gapAudits: new GapAudits(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),

@@ -21,6 +21,7 @@ import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 import { assignedAfter } from './migrations/0024-assigned-after.ts';
 import { oneDeposit } from './migrations/0025-one-deposit.ts';
 import { creditsFirst } from './migrations/0026-credits-first.ts';
+import { unshownSlots } from './migrations/0027-unshown-slots.ts';
 import { rescanResults } from './migrations/0029-rescan-results.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
@@ -46,6 +47,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0024-assigned-after': assignedAfter,
   '0025-one-deposit': oneDeposit,
   '0026-credits-first': creditsFirst,
+  '0027-unshown-slots': unshownSlots,
   '0029-rescan-results': rescanResults,
 };
 

@@ -32,6 +32,7 @@ import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
 import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
+import { HeldSlots } from '../solana/scan/held-slots.ts';
 import { WalletLists } from '../solana/wallet-lists.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
@@ -159,6 +160,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     ledger,
     pool: chain.pool,
     lists: new WalletLists(),
+    held: new HeldSlots(),
     scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,

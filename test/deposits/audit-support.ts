@@ -5,13 +5,18 @@ import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
-import type { Slots } from '../../src/ledger/gaps.ts';
+import type { Slots } from '../../src/domain/held-slots.ts';
 import type { ScanRoom } from './scan-room.ts';
 
-/** The whole audit, page by page, as its workflow does it. */
-export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
+/** The whole audit, page by page, as its workflow does it, each at its `attempt`. */
+export function auditIn(
+  room: ScanRoom,
+  order: AuditOrder,
+  pool = room.pool,
+  attempt = 1,
+): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
-  return new MockActivityEnvironment().run(async () => {
+  return new MockActivityEnvironment({ attempt }).run(async () => {
     const pages: AuditedPage[] = [];
     do pages.push(await activities.auditPage(order, pages.at(-1)?.next ?? null));
     while (pages.at(-1)?.next !== null);

@@ -3,6 +3,7 @@ import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { HeldSlots } from '../../src/solana/scan/held-slots.ts';
 import { WalletLists } from '../../src/solana/wallet-lists.ts';
 
 // Compares wallets page by page, and kills itself right before or after its second page is on record: <database> <before|after> <nodes…>
@@ -26,6 +27,7 @@ reconciliations.commit = async (...page) => {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => undefined);
 };
-const lists = new WalletLists();
-const activities = createReconciliation({ ledger, pool, matcher, lists, patienceMs: 0, pageSize: 5 });
+const [lists, held] = [new WalletLists(), new HeldSlots()];
+const deps = { ledger, pool, matcher, lists, held };
+const activities = createReconciliation({ ...deps, patienceMs: 0, pageSize: 5 });
 for (;;) await new MockActivityEnvironment().run(() => activities.reconcilePage());

@@ -14,6 +14,7 @@ import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { HeldSlots } from '../../src/solana/scan/held-slots.ts';
 import { WalletLists } from '../../src/solana/wallet-lists.ts';
 import { useLedger } from '../ledger/support.ts';
 
@@ -76,6 +77,7 @@ export class ScanRoom {
       ledger: this.ledger,
       pool,
       lists: new WalletLists(),
+      held: new HeldSlots(),
       matcher: new DepositMatcher(this.ledger, options),
     };
   }

@@ -73,6 +73,9 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
     { state: 'closed', who: 'tests', why: 'archive has none', auditedAt: null },
   ]);
   expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
+  expect((await scan()).gaps).toMatchObject([{ unshownSince: null }]);
+  await ledger.gapAudits.noteUnshown({ from: 101n, to: 105n }, await ledger.continuity.record());
+  expect((await scan()).gaps).toMatchObject([{ unshownSince: expect.stringMatching(/Z$/) }]);
 });
 
 test.each([

@@ -69,6 +69,20 @@ describe('audits that are due', () => {
     expect(begun).toEqual(names);
   });
 
+  it('are begun later each time they end and are not whole, and at once where they are to begin earlier', async () => {
+    const { addresses, db } = use.ledger;
+    const [first = ''] = names;
+    const isDue = async () => (await addresses.toAudit(100)).some(({ address: one }) => one === first);
+    await addresses.putOff(first);
+    expect(await isDue()).toBe(true);
+    const unreadSince = new Date(Date.now() - 20 * 60_000);
+    await db.updateTable('depositAddress').set({ unreadSince }).where('address', '=', first).execute();
+    await addresses.putOff(first);
+    expect(await isDue()).toBe(false);
+    await addresses.import([{ address: first, path: `m/${first}` }], 0n);
+    expect(await isDue()).toBe(true);
+  });
+
   it('of gaps that never end leave those of imports their places', async () => {
     await closedGaps(20);
     for (let rounds = 0; rounds < 2; rounds += 1) {

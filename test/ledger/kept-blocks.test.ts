@@ -53,7 +53,7 @@ it('none goes that a gap without its audit, or an address with a past, needs', a
   expect(await prune()).toBe(104n);
   await use.ledger.addresses.markAudited(address('past'), 104n, await use.ledger.continuity.record());
   expect(await prune()).toBe(106n);
-  await use.ledger.gaps.markAudited({ from: 106n, to: 108n }, await use.ledger.continuity.record());
+  await use.ledger.gapAudits.end({ from: 106n, to: 108n }, await use.ledger.continuity.record());
   expect(await prune()).toBe(115n);
   await imported(use.ledger, address('new'));
 });

@@ -75,7 +75,7 @@ describe('a gap', () => {
       blockhash: 'b109',
       height: 98n,
     });
-    expect(await use.ledger.gaps.toAudit(10)).toMatchObject([{ fromSlot: 101n, ...WORD }]);
+    expect(await use.ledger.gapAudits.due(10)).toMatchObject([{ fromSlot: 101n, ...WORD }]);
     const found = {
       header: { slot: 104n, blockhash: null, time: null },
       finding: { ...NOTHING, inflows: [inflow(ANN)] },
@@ -86,8 +86,8 @@ describe('a gap', () => {
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({
       rows: [{ slot: 104n, blockhash: null }],
     });
-    await use.ledger.gaps.markAudited({ from: 101n, to: 109n }, await use.ledger.continuity.record());
-    expect(await use.ledger.gaps.toAudit(10)).toEqual([]);
+    await use.ledger.gapAudits.end({ from: 101n, to: 109n }, await use.ledger.continuity.record());
+    expect(await use.ledger.gapAudits.due(10)).toEqual([]);
   });
 });
 

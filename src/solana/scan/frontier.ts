@@ -86,10 +86,14 @@ async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promis
 }
 
 /**
- * What a node lists in window after window. Each is wider than the one before until the node takes that no more: how many slots it lists
- * at once is its provider's to say.
+ * What a node lists in window after window, in any order within one. Each is wider than the one before until the node takes that no
+ * more: how many slots it lists at once is its provider's to say.
  */
-async function* windowsOf(node: SolanaNode, from: bigint, to: bigint): AsyncGenerator<readonly bigint[]> {
+export async function* windowsOf(
+  node: SolanaNode,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<readonly bigint[]> {
   let [width, widest] = [WINDOW, WIDEST];
   for (let next = from; next <= to; ) {
     const end = lowest([to, next + width - 1n]);

@@ -10,18 +10,26 @@ import type { NodePool } from '../rpc/pool.ts';
 import { reachedBy } from '../wallet-history.ts';
 import type { WalletListing, WalletLists } from '../wallet-lists.ts';
 import { transactionIn } from './denial.ts';
+import type { HeldSlots } from './held-slots.ts';
 
 const SIGNATURE_BYTES = 64;
 
-/** Nodes, and what of their lists has been read. */
+/** Nodes, what of their lists has been read, and of which slots they have shown the blocks. */
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
+  readonly held: HeldSlots;
 }
 
 /** A transaction in the list of an account, and the names of the nodes that list it in that slot. */
 export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
+}
+
+/** What nodes list for an account; `isWhole`: a quorum of those that have the blocks of all the slots lists nothing else. */
+export interface AccountHistory {
+  readonly entries: readonly ListedSignature[];
+  readonly isWhole: boolean;
 }
 
 /** What one node lists, and the first block of which it still has transactions: it lists none from before. */
@@ -33,43 +41,54 @@ interface Listing extends WalletListing {
 /**
  * Every finalized transaction that names `account` in these slots: all that any node lists.
  *
- * A list that is empty, or ends early, is believed only where a quorum of nodes still has its history from `from` on.
+ * A list that is empty, or ends early, is believed only where a quorum of nodes shows that it has every block of these slots, and has
+ * forgotten none since: where too few do, there may be more than is listed.
  *
- * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes list from so early on.
+ * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where no quorum of nodes lists anything.
  */
 export async function historyOf(
-  { pool, lists }: ListedNodes,
+  { pool, lists, held }: ListedNodes,
   account: string,
   from: bigint,
   to: bigint,
-): Promise<readonly ListedSignature[]> {
+): Promise<AccountHistory> {
+  const { holding } = await held.holdersOf(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
+  let isWhole = true;
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
-    const whole = listings.filter(({ historyFrom }) => historyFrom <= above + 1n);
-    const covered = reachedBy(
-      pool.quorum,
-      whole.map(({ coveredTo }) => coveredTo),
-    );
-    if (covered === null || covered <= above) {
-      const lacks = whole.length < listings.length ? 'has the history of' : 'lists';
-      const message = `no quorum of nodes ${lacks} ${account} from slot ${above + 1n} on`;
-      throw new DomainError('NoHealthyNode', message);
-    }
+    const whole = listings.filter(({ node, historyFrom }) => holding.has(node) && historyFrom <= above + 1n);
+    const believed = listedTo(pool, whole, above);
+    const listed = believed ?? listedTo(pool, listings, above);
+    if (listed === null)
+      throw new DomainError(
+        'NoHealthyNode',
+        `no quorum of nodes lists ${account} from slot ${above + 1n} on`,
+      );
+    isWhole &&= believed !== null;
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {
         const place = `${entry.signature}/${entry.slot}`;
         found.set(place, found.get(place) ?? { ...entry, listedBy: new Set() });
         found.get(place)?.listedBy.add(node);
       }
-    above = covered;
+    above = listed;
   }
-  return [...found.values()];
+  return { entries: [...found.values()], isWhole };
+}
+
+/** The slot above `above` to which a quorum lists all that it has; null where too few do. */
+function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): bigint | null {
+  const reached = reachedBy(
+    pool.quorum,
+    listings.map(({ coveredTo }) => coveredTo),
+  );
+  return reached === null || reached <= above ? null : reached;
 }
 
 /** Every node is waited for: the one that has the most is often the slowest. */
 async function listingsOfAll(
-  { pool, lists }: ListedNodes,
+  { pool, lists }: Pick<ListedNodes, 'pool' | 'lists'>,
   account: string,
   above: bigint,
 ): Promise<readonly Listing[]> {

@@ -1,0 +1,128 @@
+import { cancellationSignal, log } from '@temporalio/activity';
+import {
+  type Arrived,
+  type AuditOrder,
+  type AuditReport,
+  differenceAlarm,
+  differencesBetween,
+  NOTHING_AUDITED,
+  slotsOf,
+} from '../domain/audit.ts';
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { tokenAccountsOf } from '../solana/scan/history.ts';
+import { progressOf } from '../solana/wallet-history.ts';
+import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
+import { defectInWords, isOperational } from './scan-alarms.ts';
+import type { Shown } from './testimonies.ts';
+
+export interface AuditDeps extends HistoryDeps {
+  readonly ledger: Ledger;
+}
+
+/** What the audit of one address came to. */
+export interface AddressAudit {
+  readonly report: AuditReport;
+  /** Why transactions, or all of it, were not read; null where nodes show all that they list. */
+  readonly why: string | null;
+  /** False where no quorum of nodes has shown the blocks of the slots: there may be more than they list. */
+  readonly isShown: boolean;
+}
+
+const MOST_NAMED = 3;
+
+/**
+ * Holds what nodes list for an address against the record, and repairs that where it is asked for. A failure leaves the address unread.
+ * Throws where the whole page should be tried again: see {@link isOfAll}.
+ */
+export async function auditAddress(
+  deps: AuditDeps,
+  address: string,
+  order: AuditOrder,
+): Promise<AddressAudit> {
+  try {
+    return await auditOne(deps, address, order);
+  } catch (error) {
+    if (await isOfAll(deps, order, error)) throw error;
+    const unread = { report: { ...NOTHING_AUDITED, unread: 1 }, isShown: true };
+    if (isOperational(error)) return { ...unread, why: messageOf(error) };
+    log.error('an audit failed', { error });
+    return { ...unread, why: defectInWords(error) };
+  }
+}
+
+/**
+ * True for what no other address would get over now: a list that is not read to its end, a database that is away, a cancellation; and
+ * for audits that nobody waits for, too few nodes that answer.
+ */
+async function isOfAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
+  if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
+    return true;
+  if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;
+  return (await progressOf(pool)).length < pool.quorum;
+}
+
+async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AddressAudit> {
+  const { ledger } = deps;
+  const { from, to } = slotsOf(order);
+  const before = await ledger.movements.arrivalsOf(address, from, to);
+  const accounts = await accountsOf(deps, address, before, to);
+  const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to);
+  if (order.repair) await repair(deps, found);
+  const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
+  const hidden = new Set(unread);
+  const shown = arrivalsAt(address, found);
+  const differences = differencesBetween(shown, before, now).filter(
+    ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
+  );
+  if (order.cause !== 'import')
+    for (const one of differences) await ledger.alerts.raise(differenceAlarm(one));
+  const report = {
+    addresses: 1,
+    transactions: found.length + unread.length,
+    differences,
+    found: differences.length,
+    remaining: differences.filter(({ repaired }) => !repaired).length,
+    unread: unread.length + (isWhole ? 0 : 1),
+  };
+  const why =
+    unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
+  return { report, why, isShown: isWhole };
+}
+
+/**
+ * Transfers to a token account do not name its wallet: each account is asked for by itself, one that something on record came to
+ * although it is closed since.
+ */
+async function accountsOf(
+  { ledger, pool }: AuditDeps,
+  address: string,
+  onRecord: readonly Arrived[],
+  to: bigint,
+): Promise<ReadonlySet<string>> {
+  const derived = derivedAccountsOf(await ledger.assets.list(), address);
+  const known = onRecord.map(({ account }) => account);
+  return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address, to))]);
+}
+
+function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {
+  return found.flatMap(({ slot, finding }) =>
+    finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
+  );
+}
+
+/** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
+async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): Promise<void> {
+  if (found.length === 0) return;
+  const { version } = await matcher.watch();
+  const blocks = found.map(({ slot, time, finding }) => ({
+    header: { slot, time, blockhash: null },
+    finding,
+  }));
+  // Only the audited address counts here, and it was known: what came in since is scanned, or audited, by itself.
+  const result = await ledger.scan.upsert({ blocks, watchVersion: version, rematch: () => blocks });
+  if (result === 'committed') return;
+  matcher.forget();
+  throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');
+}

@@ -1,0 +1,40 @@
+import { expect, test, vi } from 'vitest';
+import type { ScanGap, ScanOverview } from '../../src/client/client.ts';
+import { playServer } from '../client/scripted-server.ts';
+import { runSluice } from '../support/cli.ts';
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+const closed: ScanGap = {
+  from: '101',
+  to: '109',
+  state: 'closed',
+  openedAt: '2026-11-22T09:00:00.000Z',
+  endedAt: '2026-11-22T09:10:00.000Z',
+  who: 'ops',
+  why: 'pruned everywhere',
+  auditedAt: null,
+  unshownSince: '2026-11-22T09:20:00.000Z',
+};
+const overview: ScanOverview = {
+  state: 'tail',
+  cursor: { slot: '120', blockhash: 'b120', height: '100' },
+  tip: '121',
+  lag: '1',
+  blocksPerSecond: 2.5,
+  at: '2026-11-22T10:00:00.000Z',
+  gaps: [closed],
+  rescans: [],
+};
+
+test('the status says in words of which closed gaps the audit is not settled, and what helps', async () => {
+  const server = await playServer([{ status: 200, body: overview }]);
+  const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
+  const { stdout, code } = await runSluice(['scan', 'status'], { env });
+  await server.close();
+  expect(code).toBe(0);
+  expect(stdout).toContain('closed  101 to 109 by ops: pruned everywhere; ');
+  expect(stdout).toContain('not settled: no quorum of nodes has shown blocks of these slots');
+  expect(stdout).toContain('add nodes that have them');
+});

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+
+it('an address with a past is freed by no nodes that have a hole there, and by a quorum that shows the blocks', async () => {
+  const { ledger, localnet } = room;
+  const { controls } = localnet;
+  await room.scanAll(room.scanner());
+  const since = (await ledger.scan.cursor())?.slot ?? 0n;
+  const [paid, unpaid] = [newAddress(), newAddress()];
+  const from = controls.produceSlot();
+  await localnet.airdrop(paid, 8_000_000n);
+  const to = controls.produceSlot();
+  room.finalize();
+  await room.scanAll(room.scanner());
+  await ledger.addresses.import(
+    [paid, unpaid].map((address) => ({ address, path: `m/${address}` })),
+    since,
+  );
+  for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'hole', from, to });
+  controls.setFault(2, '*', { kind: 'http', status: 503 });
+  const stateOf = async (address: string) => (await ledger.addresses.byAddress(address))?.state;
+  const orders = await dueAuditsIn(room);
+  for (const order of orders) expect(await auditIn(room, order)).toMatchObject({ found: 0, unread: 1 });
+  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['auditing', 'auditing']);
+  // One cause, one alert.
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([`since ${since}`]);
+  controls.clearFaults();
+  for (const order of orders) expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+  await room.confirm();
+  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+});
+
+it('waits while nodes are away, and is no alert for each address', async () => {
+  const { ledger, localnet } = room;
+  await room.scanAll(room.scanner());
+  const address = newAddress();
+  await ledger.addresses.import([{ address, path: `m/${address}` }], 1n);
+  const [order] = await dueAuditsIn(room);
+  if (order === undefined) throw new Error('an audit is due');
+  for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+  await expect(auditIn(room, order)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+  localnet.controls.clearFaults();
+  await room.pool.probe();
+  expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+  expect((await ledger.addresses.byAddress(address))?.state).toBe('free');
+});

@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
+import { address, childOf, START } from './chain-of-blocks.ts';
+import { imported, useDepositLedgers } from './deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const GAP = { from: 101n, to: 109n };
+const [ANN, BOB] = [address('ann'), address('bob')].toSorted() as [string, string];
+
+let record = '';
+
+beforeEach(async () => {
+  await imported(use.ledger, ANN, BOB);
+  await use.ledger.gaps.open(START, { ...childOf(START, { skipped: 9 }), parentSlot: 109n, height: 99n });
+  await use.ledger.gaps.close({ ...GAP, who: 'ops', why: 'lost' });
+  record = await use.ledger.continuity.record();
+});
+
+const wallets = () => use.ledger.gapAudits.wallets(GAP, null, 10);
+const isDue = async () => (await use.ledger.gapAudits.due(10)).length === 1;
+const standing = () => use.ledger.gapAudits.of(GAP);
+
+/** The gap has been unshown for so long. */
+async function unshownFor(time: string): Promise<void> {
+  await sql`update scan_gap set unshown_since = now() - ${time}::interval`.execute(use.ledger.db);
+}
+
+it('a walk without blocks settles nothing, and is no reason to ask every wallet again', async () => {
+  const { gapAudits } = use.ledger;
+  await gapAudits.noteUnshown(GAP, record);
+  await gapAudits.noteWallets(GAP, { audited: [ANN], unread: [BOB] }, record);
+  expect(await wallets()).toEqual([ANN, BOB]);
+  await gapAudits.end(GAP, record);
+  expect(await standing()).toMatchObject({ auditedAt: null, unread: 1, wallets: [BOB] });
+  expect(await wallets()).toEqual([BOB]);
+  await gapAudits.noteWallets(GAP, { audited: [BOB], unread: [] }, record);
+  await gapAudits.end(GAP, record);
+  expect(await standing()).toMatchObject({ auditedAt: null, unshownSince: expect.any(Date), unread: 0 });
+  expect(await wallets()).toEqual([]);
+});
+
+it('once its blocks are shown, a gap is asked for as if nobody had, also where that walk is cut off', async () => {
+  const { gapAudits } = use.ledger;
+  await gapAudits.noteUnshown(GAP, record);
+  await gapAudits.end(GAP, record);
+  for (let times = 0; times < 2; times += 1) {
+    await gapAudits.begin(GAP, record);
+    expect(await standing()).toMatchObject({ walkedAt: null, unshownSince: null, auditedAt: null });
+    expect([await wallets(), await isDue()]).toEqual([[ANN, BOB], true]);
+  }
+  await gapAudits.noteWallets(GAP, { audited: [ANN, BOB], unread: [] }, record);
+  await gapAudits.end(GAP, record);
+  expect(await standing()).toMatchObject({ auditedAt: expect.any(Date) });
+  expect(await isDue()).toBe(false);
+});
+
+it('is looked at again after as long as its blocks are not shown, and after an hour at most', async () => {
+  const { gapAudits, db } = use.ledger;
+  await gapAudits.noteUnshown(GAP, record);
+  await gapAudits.end(GAP, record);
+  await unshownFor('20 minutes');
+  await gapAudits.end(GAP, record);
+  expect(await isDue()).toBe(false);
+  await unshownFor('30 days');
+  await gapAudits.end(GAP, record);
+  const { rows } = await sql<{
+    isBound: boolean;
+  }>`select audit_after <= now() + interval '1 hour' as "isBound"
+    from scan_gap`.execute(db);
+  expect([await isDue(), rows]).toEqual([false, [{ isBound: true }]]);
+});
+
+it('nothing of it is changed by a run that began in another record', async () => {
+  const { gapAudits } = use.ledger;
+  await gapAudits.noteUnshown(GAP, 'another');
+  await gapAudits.noteWallets(GAP, { audited: [], unread: [BOB] }, 'another');
+  await gapAudits.end(GAP, 'another');
+  expect(await standing()).toEqual({
+    walkedAt: null,
+    unshownSince: null,
+    auditedAt: null,
+    unread: 0,
+    wallets: [],
+  });
+});

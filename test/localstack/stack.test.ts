@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
+import { keptApiKey } from '../../src/localstack/kept-api-key.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { processesOf, supervise } from '../../src/localstack/supervision.ts';
 
@@ -35,6 +36,15 @@ test('the API answers to its key only', async () => {
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${key}` } });
   expect((await list(stack.apiKey)).status).toBe(200);
   expect((await list('wrong-key-wrong-key')).status).toBe(401);
+});
+
+test('the API key is kept for the next stack, for its owner only', async () => {
+  const path = join(stateDir, 'keys', 'api-key');
+  expect(keptApiKey(path)).toBe(stack.apiKey);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const ledger = await openLedger(stack.databaseUrl);
+  const holder = await ledger.apiKeys.holderOf(stack.apiKey).finally(() => ledger.close());
+  expect(holder).toMatch(/^dev-[0-9a-f]{8}$/);
 });
 
 test('the hot wallet is funded on the chain', async () => {

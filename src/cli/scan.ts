@@ -10,8 +10,18 @@ type Scan = SluiceClient['scan'];
 const TOLD = 'told; it stands so:';
 
 const WORDS = {
-  pause: { what: 'read no more blocks until resumed', tell: (scan: Scan, why: string) => scan.pause(why) },
-  resume: { what: 'end a pause', tell: (scan: Scan, why: string) => scan.resume(why) },
+  pause: {
+    what: 'read no more blocks until resumed',
+    isSo: (paused: boolean) => paused,
+    needless: 'it was paused already, and that pause stays as it was:',
+    tell: (scan: Scan, why: string) => scan.pause(why),
+  },
+  resume: {
+    what: 'end a pause',
+    isSo: (paused: boolean) => !paused,
+    needless: 'it was not paused; it stands so:',
+    tell: (scan: Scan, why: string) => scan.resume(why),
+  },
 } as const;
 
 const RANGES = {
@@ -43,13 +53,19 @@ export function registerScan(program: Command): void {
         return goesOn(status) ? EXIT.ok : EXIT.unavailable;
       }),
     );
-  for (const [name, { what, tell }] of Object.entries(WORDS)) {
+  for (const [name, { what, isSo, needless, tell }] of Object.entries(WORDS)) {
     scan
       .command(name)
       .description(what)
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
-      .action((why, options) => sendOrder(options, TOLD, (orders) => tell(orders, why)));
+      .action((why, options) =>
+        sendOrder(options, async (orders) => {
+          const { state } = await orders.status();
+          const told = isSo(state === 'paused') ? needless : TOLD;
+          return { told, status: await tell(orders, why) };
+        }),
+      );
   }
   for (const [name, { what, told, tell }] of Object.entries(RANGES)) {
     scan
@@ -60,18 +76,20 @@ export function registerScan(program: Command): void {
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
       .action((from, to, why, options) =>
-        sendOrder(options, told({ from, to }), (orders) => tell(orders, from, to, why)),
+        sendOrder(options, async (orders) => ({
+          told: told({ from, to }),
+          status: await tell(orders, from, to, why),
+        })),
       );
   }
 }
 
 function sendOrder(
   options: { readonly json?: boolean | undefined },
-  told: string,
-  tell: (scan: Scan) => Promise<ScanOverview>,
+  tell: (scan: Scan) => Promise<{ readonly told: string; readonly status: ScanOverview }>,
 ): Promise<void> {
   return run(options, async (output) => {
-    const status = await tell(connect().scan);
+    const { told, status } = await tell(connect().scan);
     output.result(status, [told, renderScan(status)].join('\n'));
     return EXIT.ok;
   });

@@ -114,6 +114,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
   deposits: {
     events: ({ deposits }, how) => deposits.events(how).next(),
     list: ({ deposits }, how) => deposits.list({}, how).next(),
+    page: ({ deposits }, how) => deposits.page({}, how),
     reject: ({ deposits }, how) => deposits.reject('dep', 'why', how),
   },
   assets: {

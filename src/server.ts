@@ -17,6 +17,7 @@ import { TtlCache } from './solana/ttl-cache.ts';
 
 const ALERTS_SHOWN_EVERY_MS = 15_000;
 const POOL_LOOKED_AT_EVERY_MS = 60_000;
+const DELIVERIES_LOOKED_AT_EVERY_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -60,6 +61,11 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   open.add(
     'address pool',
     keepDoing(POOL_LOOKED_AT_EVERY_MS, () => pool.look(), unlooked),
+  );
+  const unheard = (err: unknown) => log.warn({ err }, 'what webhooks have not heard cannot be looked at now');
+  open.add(
+    'late webhooks',
+    keepDoing(DELIVERIES_LOOKED_AT_EVERY_MS, () => ledger.deliveries.tellOfLate(), unheard),
   );
   const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({

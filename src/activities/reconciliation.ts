@@ -1,6 +1,12 @@
 import type { Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
-import { type Difference, NOTHING_RECONCILED, type ReconciledPage } from '../domain/reconciliation.ts';
+import { highest, lowest } from '../domain/extremes.ts';
+import {
+  type Difference,
+  NOTHING_RECONCILED,
+  type ReconciledPage,
+  type Tally,
+} from '../domain/reconciliation.ts';
 import type { Place } from '../ledger/reconciliations.ts';
 import { beating } from './beating.ts';
 import type { Look } from './expected-holdings.ts';
@@ -28,7 +34,8 @@ export function createReconciliation(deps: ReconciliationDeps) {
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
     const alarms = looks.flatMap(alarmsOf);
     const compared = looks.map(({ wallet }) => wallet);
-    if (!(await ledger.reconciliations.commit(place, { next, compared, alarms, unread })))
+    const tally = tallyOf(looks);
+    if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
       throw new DomainError('Unavailable', 'another run has compared these wallets meanwhile');
     return { ...reportOf({ looks, unread }), next };
   }
@@ -47,6 +54,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
           return await compare(place);
         } catch (error) {
           if (!(error instanceof ScanBehind)) throw error;
+          await ledger.reconciliations.halt(place, error.message);
           return { ...NOTHING_RECONCILED, complete: false, next: null };
         } finally {
           await ledger.reconciliations.tell(kind);
@@ -57,15 +65,23 @@ export function createReconciliation(deps: ReconciliationDeps) {
 }
 
 function reportOf({ looks, unread }: Looks): Omit<ReconciledPage, 'next'> {
-  const sum = (count: (look: Look) => number): number => looks.reduce((total, one) => total + count(one), 0);
+  const { wallets, accounts, differences } = tallyOf(looks);
+  const confidential = sumOf(looks, ({ pending }) => pending.length);
+  return { wallets, accounts, differences, confidential, unread: unread.length, complete: true };
+}
+
+function tallyOf(looks: readonly Look[]): Tally {
+  const [first, ...others] = looks.map(({ slot }) => slot);
   return {
     wallets: looks.length,
-    accounts: sum(({ holdings }) => holdings.length),
-    differences: sum(({ differences }) => differences.length),
-    confidential: sum(({ pending }) => pending.length),
-    unread: unread.length,
-    complete: true,
+    accounts: sumOf(looks, ({ holdings }) => holdings.length),
+    differences: sumOf(looks, ({ differences }) => differences.length),
+    slots: first === undefined ? null : { from: lowest([first, ...others]), to: highest([first, ...others]) },
   };
+}
+
+function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
+  return looks.reduce((total, one) => total + count(one), 0);
 }
 
 function alarmsOf({ wallet, slot, differences, pending }: Look): readonly Alarm[] {

@@ -13,7 +13,7 @@ const SHOWN = 200;
 export function registerAlerts(program: Command): void {
   const alerts = program
     .command('alerts')
-    .description(`list pauses, and open alerts, newest first ${RECORD_SOURCE}`)
+    .description(`list pauses of the payments, and open alerts, newest first ${RECORD_SOURCE}`)
     .option('--all', 'closed ones, too')
     .option(...JSON_OPTION)
     .action((options) =>

@@ -9,6 +9,7 @@ import { notNegative, positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
 
 const DEFAULT_LIMIT = 50;
+const LARGEST_PAGE = 200;
 
 /**
  * `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. `reject` below it ends what
@@ -23,6 +24,7 @@ export function registerDeposits(program: Command): void {
     .addOption(new Option('--state <state>', 'only those in this state').choices(DEPOSIT_STATES))
     .option('--asset <asset>', 'only those of SOL or of this mint')
     .option('--limit <count>', 'list at most so many', positive, DEFAULT_LIMIT)
+    .option('--cursor <cursor>', 'go on behind a list before: its `nextCursor`')
     .option('--follow', 'the feed from its beginning, or from --after')
     .option('--after <sequence>', 'with --follow: only what comes after this event', notNegative)
     .option('--json', 'one JSON object on stdout; with --follow one a line')
@@ -31,8 +33,10 @@ export function registerDeposits(program: Command): void {
         const filter = filterOf(options);
         if (options.follow !== true) {
           if (options.after !== undefined) throw new UsageError('--after is for the feed: add --follow');
-          return list(filter, options.limit, output);
+          return list(filter, options, output);
         }
+        if (options.cursor !== undefined)
+          throw new UsageError('--cursor is for the list: the feed goes on with --after');
         const after = options.after === undefined ? {} : { after: String(options.after) };
         return follow({ ...filter, ...after }, output);
       }),
@@ -68,15 +72,22 @@ function filterOf({ address, user, state, asset }: Chosen): DepositFilter {
   };
 }
 
-async function list(filter: DepositFilter, limit: number, output: Output): Promise<number> {
-  const found: Deposit[] = [];
-  for await (const deposit of connect().deposits.list(filter)) {
-    found.push(deposit);
-    if (found.length > limit) break;
-  }
-  const deposits = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  output.result({ deposits, hasMore }, renderTable(deposits, hasMore));
+interface Part {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+async function list(filter: DepositFilter, { limit, cursor }: Part, output: Output): Promise<number> {
+  const sluice = connect();
+  const deposits: Deposit[] = [];
+  let nextCursor = cursor ?? null;
+  do {
+    const size = Math.min(limit - deposits.length, LARGEST_PAGE);
+    const page = await sluice.deposits.page(filter, { limit: size, cursor: nextCursor });
+    deposits.push(...page.deposits);
+    nextCursor = page.nextCursor;
+  } while (nextCursor !== null && deposits.length < limit);
+  output.result({ deposits, nextCursor }, renderTable(deposits, nextCursor));
   return EXIT.ok;
 }
 
@@ -98,9 +109,10 @@ function renderEvent({ sequence, at, deposit }: DepositEvent): string {
 
 const HEADINGS = ['block', 'state', 'base units', 'asset', 'to', 'id', 'signature'] as const;
 
-function renderTable(deposits: readonly Deposit[], hasMore: boolean): string {
+function renderTable(deposits: readonly Deposit[], nextCursor: string | null): string {
   if (deposits.length === 0) return 'no deposits';
-  const more = hasMore ? ['there are more: --limit lists them'] : [];
+  const more =
+    nextCursor === null ? [] : [`there are more: --cursor ${nextCursor} goes on, --limit lists more at once`];
   return [...inColumns([HEADINGS, ...deposits.map(cellsOf)]), ...more].join('\n');
 }
 

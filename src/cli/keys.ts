@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Command } from '@commander-js/extra-typings';
+import { newApiKey } from '../ledger/api-keys.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { RECORD_SOURCE, withRecord } from './record.ts';
@@ -26,7 +26,7 @@ export function registerKeys(program: Command): void {
 
 async function createKey(name: string): Promise<string> {
   if (!NAME.test(name)) throw new UsageError('a name has 1 to 64 characters of A-Z a-z 0-9 . _ -');
-  const key = `sluice_${randomBytes(32).toString('base64url')}`;
+  const key = newApiKey();
   await withRecord((ledger) => ledger.apiKeys.add(name, key));
   return key;
 }

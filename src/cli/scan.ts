@@ -8,9 +8,21 @@ import { registerRescans, renderOpenRescan } from './rescans.ts';
 
 type Scan = SluiceClient['scan'];
 
+const TOLD = 'told; it stands so:';
+
 const WORDS = {
-  pause: { what: 'read no more blocks until resumed', tell: (scan: Scan, why: string) => scan.pause(why) },
-  resume: { what: 'end a pause', tell: (scan: Scan, why: string) => scan.resume(why) },
+  pause: {
+    what: 'read no more blocks until resumed',
+    isSo: (paused: boolean) => paused,
+    needless: 'it was paused already, and that pause stays as it was:',
+    tell: (scan: Scan, why: string) => scan.pause(why),
+  },
+  resume: {
+    what: 'end a pause',
+    isSo: (paused: boolean) => !paused,
+    needless: 'it was not paused; it stands so:',
+    tell: (scan: Scan, why: string) => scan.resume(why),
+  },
 } as const;
 
 const goesOn = ({ state }: ScanStatus): boolean => GOING_ON.some((one) => one === state);
@@ -29,13 +41,19 @@ export function registerScan(program: Command): void {
         return goesOn(status) ? EXIT.ok : EXIT.unavailable;
       }),
     );
-  for (const [name, { what, tell }] of Object.entries(WORDS)) {
+  for (const [name, { what, isSo, needless, tell }] of Object.entries(WORDS)) {
     scan
       .command(name)
       .description(what)
       .argument('<why>', 'for whoever asks later')
       .option(...JSON_OPTION)
-      .action((why, options) => sendOrder(options, (orders) => tell(orders, why)));
+      .action((why, options) =>
+        sendOrder(options, async (orders) => {
+          const { state } = await orders.status();
+          const told = isSo(state === 'paused') ? needless : TOLD;
+          return { told, status: await tell(orders, why) };
+        }),
+      );
   }
   scan
     .command('close-gap')
@@ -44,17 +62,22 @@ export function registerScan(program: Command): void {
     .argument('<to>', 'last slot')
     .argument('<why>', 'for whoever asks later')
     .option(...JSON_OPTION)
-    .action((from, to, why, options) => sendOrder(options, (orders) => orders.closeGap({ from, to }, why)));
+    .action((from, to, why, options) =>
+      sendOrder(options, async (orders) => ({
+        told: TOLD,
+        status: await orders.closeGap({ from, to }, why),
+      })),
+    );
   registerRescans(scan);
 }
 
 function sendOrder(
   options: { readonly json?: boolean | undefined },
-  tell: (scan: Scan) => Promise<ScanOverview>,
+  tell: (scan: Scan) => Promise<{ readonly told: string; readonly status: ScanOverview }>,
 ): Promise<void> {
   return run(options, async (output) => {
-    const status = await tell(connect().scan);
-    output.result(status, `told; it stands so:\n${renderScan(status)}`);
+    const { told, status } = await tell(connect().scan);
+    output.result(status, [told, renderScan(status)].join('\n'));
     return EXIT.ok;
   });
 }

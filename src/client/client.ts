@@ -5,6 +5,7 @@ import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
+import type { Reconciliation } from './reconciliation.ts';
 import { ScanCalls } from './scan.ts';
 import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
@@ -37,6 +38,13 @@ export type {
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
+export type {
+  EndedReconciliation,
+  OpenReconciliation,
+  ReconciledWallets,
+  Reconciliation,
+  UnreadWallet,
+} from './reconciliation.ts';
 export type { Rescan, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type { SluiceClientOptions } from './transport.ts';
 export type {
@@ -137,6 +145,11 @@ export class SluiceClient {
       options,
     );
     return hotWallets;
+  }
+
+  /** How far the balances of our wallets are held against the record, and what that came to. */
+  reconciliation(options?: CallOptions): Promise<Reconciliation> {
+    return this.#transport.call({ method: 'GET', path: '/v1/reconciliation' }, options);
   }
 
   /** All withdrawals that match, newest first; pages are fetched as they are read. */

@@ -117,16 +117,20 @@ export class DepositCalls {
   async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
     let cursor: string | null = null;
     do {
-      const page: DepositPage = await this.#transport.call(
-        {
-          method: 'GET',
-          path: `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...filter, cursor })}`,
-        },
-        options,
-      );
+      const page: DepositPage = await this.page(filter, { cursor, ...options });
       yield* page.deposits;
       cursor = page.nextCursor;
     } while (cursor !== null);
+  }
+
+  /** One page of the list, of at most `limit` (1-200) deposits. */
+  page(
+    filter: DepositFilter = {},
+    options: CallOptions & { readonly limit?: number; readonly cursor?: string | null } = {},
+  ): Promise<DepositPage> {
+    const { limit = PAGE_SIZE, cursor, signal } = options;
+    const path = `/v1/deposits${queryOf({ limit, ...filter, cursor })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
   }
 
   /**

@@ -46,6 +46,8 @@ export const ALERT_KINDS = [
   'reconciliation_behind',
   /** Confidential transfers wait until their receiver applies them. Subject: the token account. */
   'confidential_pending',
+  /** What a webhook has not heard waits for long; it closes once that is heard. Subject: the webhook. */
+  'webhook_behind',
   /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */
   'webhook_dead_letter',
   /** Nothing can be sent to a webhook by a fault of our own: resolver, network, clock or keys. Subject: the webhook. */

@@ -15,6 +15,20 @@ export interface Difference {
   readonly record: bigint;
 }
 
+/** The lowest and the highest slot of some. */
+export interface SlotSpan {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** How many were compared, and at which slots; null where none was. A wallet that is asked for again counts again. */
+export interface Tally {
+  readonly wallets: number;
+  readonly accounts: number;
+  readonly differences: number;
+  readonly slots: SlotSpan | null;
+}
+
 /** What a reconciliation came to. */
 export interface ReconciliationReport {
   readonly wallets: number;

@@ -22,6 +22,7 @@ import { hotWalletRoute } from './hot-wallets.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
 import { answerProblems } from './problems.ts';
+import { reconciliationRoute } from './reconciliation.ts';
 import { meterRequests } from './request-metrics.ts';
 import { scanRoutes } from './scan.ts';
 import { tokenAccountRoute } from './token-accounts.ts';
@@ -71,6 +72,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(assetRoutes(deps));
     await typed.register(auditRoutes(deps));
     await typed.register(hotWalletRoute(deps));
+    await typed.register(reconciliationRoute(deps));
     await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));
     await typed.register(webhookRoutes(deps));
   });

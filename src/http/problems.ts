@@ -54,11 +54,14 @@ function asDomainError(error: unknown): DomainError | null {
 
 /** Names every field at fault; `field` is the first, for programs that look at one. */
 function fieldsAtFault(issues: readonly Issue[]): DomainError {
-  const faults = issues.map(({ instancePath, message = 'not valid', params }) => {
+  const faults = issues.flatMap(({ instancePath, message = 'not valid', params }) => {
     const path = instancePath.split('/').filter((part) => part !== '');
     const unknown: unknown = params?.keys;
-    const field = [...path, ...(Array.isArray(unknown) ? unknown.slice(0, 1) : [])].join('.');
-    return { field, sentence: field === '' ? message : `${field}: ${message}` };
+    const paths = Array.isArray(unknown) ? unknown.map((key: unknown) => [...path, key]) : [path];
+    return paths.map((parts) => {
+      const field = parts.join('.');
+      return { field, sentence: field === '' ? message : `${field}: ${message}` };
+    });
   });
   const fields = faults.map(({ field }) => field);
   const message = faults.map(({ sentence }) => sentence).join('; ');

@@ -6,6 +6,10 @@ import { ADDRESS_TEXT } from '../domain/address.ts';
 import { WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { CURSOR } from '../ledger/page.ts';
+import { plainWords } from './words.ts';
+
+// Every schema of a request is made of what is here, and its parser takes no words of its own.
+z.config({ customError: plainWords });
 
 const address = z
   .string()

@@ -1,5 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from './database.ts';
+
+/** A key that nobody can guess. */
+export function newApiKey(): string {
+  return `sluice_${randomBytes(32).toString('base64url')}`;
+}
 
 /** The API keys by name. Only their SHA-256 is stored. */
 export class ApiKeys {

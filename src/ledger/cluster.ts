@@ -29,6 +29,7 @@ const OF_THE_SCAN = [
   'stagedRange',
   'rescan',
   'reconciliation',
+  'reconciledPass',
   'unreadWallet',
 ] as const;
 

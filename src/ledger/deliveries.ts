@@ -4,6 +4,7 @@ import { raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
 import { readStandings, type Standing } from './delivery-standing.ts';
+import { tellOfLate } from './late-deliveries.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
 /** An event on its way to an endpoint. */
@@ -204,6 +205,11 @@ export class Deliveries {
   /** What endpoints have not heard yet, by their ids; those that have heard all are left out. */
   standings(): Promise<ReadonlyMap<string, Standing>> {
     return readStandings(this.#db);
+  }
+
+  /** Keeps the alert about each endpoint in step with how long events have waited for it. */
+  tellOfLate(): Promise<void> {
+    return tellOfLate(this.#db);
   }
 
   /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */

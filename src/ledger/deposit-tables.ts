@@ -212,14 +212,32 @@ interface WalletBaselineTable {
   takenAt: Generated<Date>;
 }
 
-interface ReconciliationTable {
+/** What a pass has compared, and the slots at which it did: null where no wallet was. */
+interface PassCounts {
+  wallets: Generated<bigint>;
+  accounts: Generated<bigint>;
+  differences: Generated<bigint>;
+  fromSlot: bigint | null;
+  toSlot: bigint | null;
+}
+
+interface ReconciliationTable extends PassCounts {
   one: Generated<boolean>;
   /** Pages that were ever compared. */
   pages: Generated<bigint>;
   /** When the pass under way began; null where none is. */
   begunAt: Date | null;
   after: string | null;
+  /** Why the round ended before its pass did; null where none was ended since the last page. */
+  haltedBecause: string | null;
   comparedSince: Generated<Date>;
+}
+
+/** The last pass that came to its end. */
+interface ReconciledPassTable extends PassCounts {
+  one: Generated<boolean>;
+  begunAt: Date;
+  endedAt: Generated<Date>;
 }
 
 interface UnreadWalletTable {
@@ -250,5 +268,6 @@ export interface DepositTables {
   spend: SpendTable;
   walletBaseline: WalletBaselineTable;
   reconciliation: ReconciliationTable;
+  reconciledPass: ReconciledPassTable;
   unreadWallet: UnreadWalletTable;
 }

@@ -2,9 +2,10 @@ import { sql, type Transaction } from 'kysely';
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import { WHOLE } from '../domain/alerts.ts';
 import type { WatchKind } from '../domain/deposit.ts';
-import { behindAlarm, type Standing } from '../domain/reconciliation.ts';
+import { behindAlarm, type Standing, type Tally } from '../domain/reconciliation.ts';
 import { closeAlerts, keepOnlyAlerts, raiseAlert } from './alerts.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
+import { countedWith, endPass, type PassesView, readPasses, unreadOf } from './passes.ts';
 
 /** Where the comparing of wallets goes on: behind the wallet `after`, at the first one where that is null. */
 export interface Place {
@@ -23,6 +24,7 @@ export interface ComparedPage {
   /** The wallet behind which the next page begins; null where this one was the last of the pass. */
   readonly next: string | null;
   readonly compared: readonly string[];
+  readonly tally: Tally;
   /** All that is to be told of those that were compared, each with its `wallet` in the details. */
   readonly alarms: readonly Alarm[];
   readonly unread: readonly UnreadWallet[];
@@ -70,22 +72,30 @@ export class Reconciliations {
   }
 
   /** Puts a page on record. Answers whether it did: not where somebody else went on from that place meanwhile. */
-  async commit({ pages }: Place, { next, compared, alarms, unread }: ComparedPage): Promise<boolean> {
+  async commit({ pages }: Place, { next, compared, tally, alarms, unread }: ComparedPage): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const moved = await trx
         .updateTable('reconciliation')
-        .set({ pages: pages + 1n, after: next })
-        .$if(next === null, (row) =>
-          row.set({ begunAt: null, comparedSince: sql<Date>`coalesce(begun_at, compared_since)` }),
-        )
+        .set({ pages: pages + 1n, after: next, haltedBecause: null, ...countedWith(tally) })
         .where('pages', '=', pages)
         .executeTakeFirstOrThrow();
       if (moved.numUpdatedRows === 0n) return false;
+      if (next === null) await endPass(trx);
       await keepOnlyAlerts(trx, TOLD, alarms, compared);
       await trx.deleteFrom('unreadWallet').where('wallet', '=', anyOf(compared)).execute();
       await noteUnread(trx, unread);
       return true;
     });
+  }
+
+  /** Puts on record why nothing was compared from that place on, where nobody went on from it meanwhile. */
+  async halt({ pages }: Place, haltedBecause: string): Promise<void> {
+    await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
+  }
+
+  /** What the passes through all wallets came to, with so many of the wallets that could not be compared at most. */
+  passes(unreadShown: number): Promise<PassesView> {
+    return readPasses(this.#db, unreadShown);
   }
 
   /** Raises the alert about wallets that were not compared for too long, of one kind or of all, or closes it. */
@@ -129,11 +139,4 @@ async function standingOf(
     .limit(1)
     .executeTakeFirst();
   return { ...row, unread: Number(unread), longest: longest ?? null };
-}
-
-function unreadOf(db: Database, kind: WatchKind | undefined) {
-  const unread = db
-    .selectFrom('unreadWallet')
-    .innerJoin('watchedWallet', 'watchedWallet.address', 'unreadWallet.wallet');
-  return kind === undefined ? unread : unread.where('watchedWallet.kind', '=', kind);
 }

@@ -17,7 +17,7 @@ export interface FreshSecret {
 }
 
 const SECRET_BYTES = 32;
-const ALERTS = ['webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
+const ALERTS = ['webhook_behind', 'webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
 const SHOWN = [
   'id',
   'position',

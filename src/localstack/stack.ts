@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { openLedger } from '../ledger/ledger.ts';
 import { Closers } from '../platform/shutdown.ts';
 import { type ChainInfo, type ChainOptions, startChain } from './chain.ts';
+import { keptApiKey, nameOfKey } from './kept-api-key.ts';
 import { keypairFile } from './keypair.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
@@ -91,16 +91,14 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   return { temporal, postgres, chain, key };
 }
 
-async function giveKey(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const key = env.SLUICE_API_KEY || `sluice_${randomBytes(32).toString('base64url')}`;
+/** Lets the API take the key, whose name a record that was there before may have. */
+async function giveKey(databaseUrl: string, key: string): Promise<void> {
   const ledger = await openLedger(databaseUrl);
   try {
-    if ((await ledger.apiKeys.holderOf(key)) === null)
-      await ledger.apiKeys.add(`localstack-${Date.now()}`, key);
+    if ((await ledger.apiKeys.holderOf(key)) === null) await ledger.apiKeys.add(nameOfKey(key), key);
   } finally {
     await ledger.close();
   }
-  return key;
 }
 
 /** Settings of the services. Only the signer learns where the key is, and nothing else of the database. */
@@ -164,7 +162,8 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const rpcUrls = nodesOf(base, env);
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
-  const apiKey = await giveKey(base.postgres.url, env);
+  const apiKey = env.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
+  await giveKey(base.postgres.url, apiKey);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, env, rpcUrls, httpPort);

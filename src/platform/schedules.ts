@@ -22,7 +22,10 @@ const SCHEDULES = [
 ] as const;
 const ENSURED_EVERY_MS = 30_000;
 
-/** Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them. */
+/**
+ * Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them, but
+ * for the words that the Web UI shows of their runs.
+ */
 export async function ensureSchedules(client: Client): Promise<void> {
   for (const { name, every, atMost, summary } of SCHEDULES) {
     try {
@@ -42,8 +45,16 @@ export async function ensureSchedules(client: Client): Promise<void> {
       });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      await summarize(client, name, summary);
     }
   }
+}
+
+async function summarize(client: Client, name: string, staticSummary: string): Promise<void> {
+  const schedule = client.schedule.getHandle(name);
+  const { action } = await schedule.describe();
+  if (action.staticSummary === staticSummary) return;
+  await schedule.update((found) => ({ ...found, action: { ...found.action, staticSummary } }));
 }
 
 /** Starts the deposit scan where none runs: one that was terminated goes on from the cursor in Postgres. */

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -27,8 +27,10 @@ test('the compiled command runs the whole stack: it pays, gives out addresses an
   const dev = spawn(process.execPath, [`${dist}/cli.js`, 'dev', '--json'], {
     cwd: dist,
     env: { ...testEnvironment(), SLUICE_HTTP_PORT: String(await freePort()) },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
+  let said = '';
+  dev.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = new Promise((resolve) => dev.once('close', resolve));
   try {
     const { value } = await createInterface({ input: dev.stdout })[Symbol.asyncIterator]().next();
@@ -54,5 +56,7 @@ test('the compiled command runs the whole stack: it pays, gives out addresses an
   } finally {
     dev.kill('SIGTERM');
   }
-  expect(await ended).toBe(0);
+  expect(await ended, said).toBe(0);
+  expect(said).toMatch(/\nstopping\nstopped\n$/);
+  expect(readdirSync(`${dist}/.sluice/keys`)).toContain('api-key');
 });

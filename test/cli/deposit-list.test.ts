@@ -44,7 +44,14 @@ test('deposits are a table with their ids, which says when there are more', asyn
   expect(second).toBe(
     `${time}  final                         5           SOL    ${'user-17'.padEnd(BEN.length)}  ${lines[1]}`,
   );
-  expect(one.stdout.split('\n').slice(2)).toEqual(['there are more: --limit lists them', '']);
-  expect(lastWord(json)).toMatchObject({ deposits: [{ state: 'not_credited' }], hasMore: true });
+  const { nextCursor } = lastWord(json) as { readonly nextCursor: string };
+  const more = `there are more: --cursor ${nextCursor} goes on, --limit lists more at once`;
+  expect(one.stdout.split('\n').slice(2)).toEqual([more, '']);
+  expect(lastWord(json)).toMatchObject({ deposits: [{ state: 'not_credited' }] });
+  expect(lastWord(await deposits('--cursor', nextCursor, '--json'))).toMatchObject({
+    deposits: [{ state: 'final' }],
+    nextCursor: null,
+  });
+  expect(await deposits('--follow', '--cursor', nextCursor)).toMatchObject({ code: 2 });
   expect(alone).toMatchObject({ code: 2, stderr: 'sluice: --after is for the feed: add --follow\n' });
 });

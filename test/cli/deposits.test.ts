@@ -70,6 +70,9 @@ test('the scan is looked at, paused and resumed', async () => {
   expect((await sluice('scan', 'status')).stdout).toMatch(
     /^tail\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/,
   );
+  expect((await sluice('scan', 'resume', 'of nothing')).stdout).toMatch(
+    /^it was not paused; it stands so:\ntail\n/,
+  );
   expect(await asked<ScanOverview>('scan', 'pause', 'we look at it')).toMatchObject({
     state: 'paused',
     why: 'we look at it',
@@ -78,6 +81,9 @@ test('the scan is looked at, paused and resumed', async () => {
   const paused = await sluice('scan', 'status');
   expect(paused.stdout).toMatch(/^paused by \S+ since \S+Z: we look at it\n/);
   expect(paused.code).toBe(5);
+  expect((await sluice('scan', 'pause', 'again')).stdout).toMatch(
+    /^it was paused already, and that pause stays as it was:\npaused by \S+ since \S+Z: we look at it\n/,
+  );
   await asked('scan', 'resume', 'seen');
   await expect.poll(state, WAIT).toBe('tail');
   const { cursor } = await asked<ScanOverview>('scan', 'status');

@@ -95,6 +95,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
     get: (sluice, how) => sluice.get('a', how),
     explain: (sluice, how) => sluice.explain('a', how),
     hotWallets: (sluice, how) => sluice.hotWallets(how),
+    reconciliation: (sluice, how) => sluice.reconciliation(how),
     list: (sluice, how) => sluice.list({}, how).next(),
     page: (sluice, how) => sluice.page({}, how),
     confirm: (sluice, how) => sluice.confirm('a', how),
@@ -113,6 +114,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
   deposits: {
     events: ({ deposits }, how) => deposits.events(how).next(),
     list: ({ deposits }, how) => deposits.list({}, how).next(),
+    page: ({ deposits }, how) => deposits.page({}, how),
     reject: ({ deposits }, how) => deposits.reject('dep', 'why', how),
   },
   assets: {

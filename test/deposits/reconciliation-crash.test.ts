@@ -60,11 +60,14 @@ describe('a pass whose process dies', () => {
     await crash('after');
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
     expect(await left()).toBe(PAGE);
+    const { last, open } = await room.ledger.reconciliations.passes(1);
+    expect([last?.wallets, last?.differences, open]).toEqual([wallets.length, 1, null]);
   });
 
   it('goes on once where two processes compare the same page', async () => {
     const place = await room.ledger.reconciliations.begin();
-    const page = { next: wallets[0] ?? null, compared: [], alarms: [], unread: [] };
+    const tally = { wallets: 0, accounts: 0, differences: 0, slots: null };
+    const page = { next: wallets[0] ?? null, compared: [], tally, alarms: [], unread: [] };
     expect(await room.ledger.reconciliations.commit(place, page)).toBe(true);
     const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', why: 'late' }] };
     expect(await room.ledger.reconciliations.commit(place, late)).toBe(false);

@@ -18,6 +18,10 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
+async function cursorSlot(): Promise<bigint> {
+  return (await room.ledger.scan.cursor())?.slot ?? 0n;
+}
+
 /** Finds again what the record lost of a wallet. */
 async function repair(address: string): Promise<void> {
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
@@ -105,6 +109,40 @@ describe('the reconciliation', () => {
     const known = await room.ledger.watched.page(null, 10_000, 'deposit');
     expect(pages.map(({ wallets }) => wallets)).toEqual([10, 10, known.length - 20]);
     expect(await openAlerts('balance_difference')).toEqual(['another']);
+  });
+
+  it('tells what its passes came to, and what they wait for', async () => {
+    await room.scanAll(room.scanner());
+    while ((await reconcile()).next !== null);
+    const passes = () => room.ledger.reconciliations.passes(5);
+    const known = await room.ledger.watched.page(null, 10_000);
+    const ended = await passes();
+    const slot = await cursorSlot();
+    expect(ended).toMatchObject({
+      last: { wallets: known.length, differences: 0, slots: { to: slot } },
+      open: null,
+      watched: known.length,
+      unread: 0,
+    });
+    const { next, accounts } = await reconcile(10);
+    room.finalize();
+    await reconcile(10);
+    expect(await passes()).toMatchObject({
+      last: ended.last,
+      open: {
+        after: next,
+        wallets: 10,
+        accounts,
+        haltedBecause: expect.stringMatching(/^the scan has not come to slot /),
+      },
+    });
+    await room.scanAll(room.scanner());
+    await reconcile(10);
+    expect((await passes()).open).toMatchObject({ wallets: 20, haltedBecause: null, slots: { from: slot } });
+    while ((await reconcile()).next !== null);
+    const { last } = await passes();
+    expect(last).toMatchObject({ wallets: known.length, slots: { from: slot, to: await cursorSlot() } });
+    expect(last?.begunAt.getTime()).toBeGreaterThan(ended.last?.endedAt.getTime() ?? 0);
   });
 
   it('goes on where the round before it ended for a scan that stood still', async () => {

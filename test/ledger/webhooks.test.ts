@@ -33,9 +33,16 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
   return rows.some(({ kind, subject }) => kind === 'webhook_dead_letter' && subject === endpoint);
 }
 
+/** The open alerts about those that wait for long, after a look. */
+async function behind() {
+  await use.ledger.deliveries.tellOfLate();
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
+  return rows.filter(({ kind }) => kind === 'webhook_behind');
+}
+
 /** Moves what the database keeps of times into the past. */
 async function hoursPass(hours: number): Promise<void> {
-  const past = sql`make_interval(hours => ${hours})`;
+  const past = sql`make_interval(secs => ${hours * 3_600})`;
   const { db } = use.ledger;
   await sql`update webhook_endpoint set previous_secret_until = previous_secret_until - ${past}`.execute(db);
   await sql`update webhook_delivery set handed_at = handed_at - ${past}`.execute(db);
@@ -144,6 +151,37 @@ describe('the deliveries', () => {
     expect(await deliveries.replay(row.id)).toBe(1);
     expect(await isAlarmed(row.id)).toBe(false);
     expect(await deliveries.replay(row.id)).toBe(0);
+  });
+
+  it('that wait for long are alarmed, one alert for each endpoint, until they are heard', async () => {
+    const { deliveries, webhooks } = use.ledger;
+    const [late, other, off] = [
+      await webhooks.put('https://late.example/a-key', ['deposit.*']),
+      await webhooks.put(url(), ['withdrawal.*']),
+      await webhooks.put(url(), ['deposit.*']),
+    ];
+    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    await webhooks.disable(off.row.id, 'the receiver answered 410 Gone');
+    expect(await behind()).toEqual([]);
+    await hoursPass(0.3);
+    await deliveries.failed(await nextOf(late.row.id, 'deposit/y'), 'connect ECONNREFUSED');
+    expect(await behind()).toMatchObject([{ subject: late.row.id, details: { waiting: 2, dead: 0 } }]);
+    const [alert] = await behind();
+    expect(alert?.message).toMatch(
+      new RegExp(
+        `^2 events wait for the webhook ${late.row.id} at late.example, the oldest since \\S+Z: connect`,
+      ),
+    );
+    expect(alert?.count).toBe(2);
+    expect(other.row.disabledBecause).toBeNull();
+    const dead = await nextOf(late.row.id, 'deposit/y');
+    await deliveries.giveUp(dead);
+    await deliveries.delivered(await nextOf(late.row.id, 'deposit/x'));
+    expect(await behind()).toEqual([]);
+    await deliveries.replay(late.row.id);
+    expect(await behind()).toMatchObject([{ subject: late.row.id, details: { waiting: 1, dead: 0 } }]);
+    await deliveries.delivered(dead);
+    expect(await behind()).toEqual([]);
   });
 
   it('that are replayed one by one close their alert with the last one', async () => {

@@ -1,8 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { writeEvent } from '../../src/ledger/outbox.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
+import { keptApiKey } from '../../src/localstack/kept-api-key.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { processesOf, supervise } from '../../src/localstack/supervision.ts';
 
@@ -32,6 +36,15 @@ test('the API answers to its key only', async () => {
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${key}` } });
   expect((await list(stack.apiKey)).status).toBe(200);
   expect((await list('wrong-key-wrong-key')).status).toBe(401);
+});
+
+test('the API key is kept for the next stack, for its owner only', async () => {
+  const path = join(stateDir, 'keys', 'api-key');
+  expect(keptApiKey(path)).toBe(stack.apiKey);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const ledger = await openLedger(stack.databaseUrl);
+  const holder = await ledger.apiKeys.holderOf(stack.apiKey).finally(() => ledger.close());
+  expect(holder).toMatch(/^dev-[0-9a-f]{8}$/);
 });
 
 test('the hot wallet is funded on the chain', async () => {
@@ -77,6 +90,23 @@ test('the dev file tells where everything is, to its owner only', () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readFileSync(path, 'utf8')).not.toContain(readFileSync(stack.signerKeyFile, 'utf8'));
   remove();
+});
+
+test('an API looks at what webhooks have not heard, and tells people', async () => {
+  const ledger = await openLedger(stack.databaseUrl);
+  try {
+    const { row } = await ledger.webhooks.put('https://127.0.0.1/', ['deposit.*']);
+    const event = { type: 'deposit.final', entity: 'deposit/late', data: {} } as const;
+    await ledger.db.transaction().execute((trx) => writeEvent(trx, event));
+    await sql`update webhook_event set created_at = created_at - interval '1 hour'`.execute(ledger.db);
+    await stack.api.kill('SIGKILL');
+    await stack.api.start();
+    const open = async () => (await ledger.alerts.list({ open: true, limit: 99 })).rows;
+    const told = expect.objectContaining({ kind: 'webhook_behind', subject: row.id });
+    await expect.poll(open, { timeout: 30_000 }).toContainEqual(told);
+  } finally {
+    await ledger.close();
+  }
 });
 
 test('a supervised process that dies is told of and started again, and nothing is once that was ended', async () => {

@@ -1,0 +1,128 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { WatchKind } from '../domain/deposit.ts';
+import type { SlotSpan, Tally } from '../domain/reconciliation.ts';
+import type { Database, Tables } from './database.ts';
+import type { DepositTables } from './deposit-tables.ts';
+
+/** A pass through all wallets that came to its end. */
+export interface EndedPass extends Tally {
+  readonly begunAt: Date;
+  readonly endedAt: Date;
+}
+
+/** The pass under way. */
+export interface OpenPass extends Tally {
+  readonly begunAt: Date;
+  /** The wallet behind which it goes on; null at its beginning. */
+  readonly after: string | null;
+  /** Why its last round ended before it did; null where none was ended since the last page. */
+  readonly haltedBecause: string | null;
+}
+
+/** A wallet that could not be compared when it was last asked for. */
+export interface UncomparedWallet {
+  readonly wallet: string;
+  readonly why: string;
+  readonly since: Date;
+  readonly askedAt: Date;
+}
+
+/** All that is known of how balances are held against the record; `last` and `open` are both null where that was never begun. */
+export interface PassesView {
+  readonly last: EndedPass | null;
+  readonly open: OpenPass | null;
+  readonly watched: number;
+  readonly unread: number;
+  /** Some of the unread, those that wait for the longest time first. */
+  readonly longestUnread: readonly UncomparedWallet[];
+}
+
+type Counts = Pick<
+  Selectable<DepositTables['reconciledPass']>,
+  'wallets' | 'accounts' | 'differences' | 'fromSlot' | 'toSlot'
+>;
+
+/** What a page adds to the row of the pass under way. */
+export function countedWith({ wallets, accounts, differences, slots }: Tally) {
+  return {
+    wallets: sql<bigint>`wallets + ${wallets}`,
+    accounts: sql<bigint>`accounts + ${accounts}`,
+    differences: sql<bigint>`differences + ${differences}`,
+    // NULL is neither the least nor the greatest of anything.
+    fromSlot: sql<bigint | null>`least(from_slot, ${slots?.from ?? null}::bigint)`,
+    toSlot: sql<bigint | null>`greatest(to_slot, ${slots?.to ?? null}::bigint)`,
+  };
+}
+
+/** Keeps the pass under way as the last one that ended, and has none under way any more. */
+export async function endPass(trx: Transaction<Tables>): Promise<void> {
+  await trx.deleteFrom('reconciledPass').execute();
+  await sql`insert into reconciled_pass (begun_at, wallets, accounts, differences, from_slot, to_slot)
+    select begun_at, wallets, accounts, differences, from_slot, to_slot from reconciliation`.execute(trx);
+  await trx
+    .updateTable('reconciliation')
+    .set({
+      begunAt: null,
+      comparedSince: sql<Date>`coalesce(begun_at, compared_since)`,
+      wallets: 0n,
+      accounts: 0n,
+      differences: 0n,
+      fromSlot: null,
+      toSlot: null,
+    })
+    .execute();
+}
+
+/** Reads them, with `longest` of the unread wallets at most. */
+export async function readPasses(db: Database, longest: number): Promise<PassesView> {
+  const last = await db.selectFrom('reconciledPass').selectAll().executeTakeFirst();
+  const open = await db
+    .selectFrom('reconciliation')
+    .selectAll()
+    .where('begunAt', 'is not', null)
+    .executeTakeFirst();
+  const unread = unreadOf(db);
+  const all = (rows: { readonly all: bigint }) => Number(rows.all);
+  return {
+    last: last === undefined ? null : { ...tallyOf(last), begunAt: last.begunAt, endedAt: last.endedAt },
+    open: open === undefined ? null : openPass(open),
+    watched: all(
+      await db
+        .selectFrom('watchedWallet')
+        .select((row) => row.fn.countAll<bigint>().as('all'))
+        .executeTakeFirstOrThrow(),
+    ),
+    unread: all(await unread.select((row) => row.fn.countAll<bigint>().as('all')).executeTakeFirstOrThrow()),
+    longestUnread: await unread
+      .select(['unreadWallet.wallet', 'why', 'since', 'askedAt'])
+      .orderBy('since')
+      .limit(longest)
+      .execute(),
+  };
+}
+
+/** Watched wallets, of one kind or of all, that could not be compared when they were last asked for. */
+export function unreadOf(db: Database, kind?: WatchKind) {
+  const unread = db
+    .selectFrom('unreadWallet')
+    .innerJoin('watchedWallet', 'watchedWallet.address', 'unreadWallet.wallet');
+  return kind === undefined ? unread : unread.where('watchedWallet.kind', '=', kind);
+}
+
+function openPass(row: Selectable<DepositTables['reconciliation']>): OpenPass | null {
+  const { begunAt, after, haltedBecause } = row;
+  return begunAt === null ? null : { ...tallyOf(row), begunAt, after, haltedBecause };
+}
+
+function tallyOf({ wallets, accounts, differences, fromSlot, toSlot }: Counts): Tally {
+  return {
+    wallets: Number(wallets),
+    accounts: Number(accounts),
+    differences: Number(differences),
+    slots: spanOf(fromSlot, toSlot),
+  };
+}
+
+function spanOf(from: bigint | null, to: bigint | null): SlotSpan | null {
+  return from === null || to === null ? null : { from, to };
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { API_KEY, openService, type Service } from '../http/service.ts';
+import { address } from '../ledger/chain-of-blocks.ts';
+import { imported } from '../ledger/deposit-ledger.ts';
+import { lastWord, runSluice } from '../support/cli.ts';
+
+const [ANN, BEN] = [address('ann'), address('ben')];
+const WHY = 'no quorum of the nodes shows what it holds, and what moved';
+const NOTHING = { compared: [], alarms: [], unread: [] };
+
+// Every command is a process of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
+
+let service: Service;
+let apiUrl: string;
+beforeAll(async () => {
+  service = await openService();
+  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  await imported(service.ledger, ANN, BEN);
+});
+afterAll(() => service?.close());
+
+const reconciliation = (...args: readonly string[]) =>
+  runSluice(['reconciliation', ...args], { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } });
+
+test('what was never begun is said to be so', async () => {
+  const [text, json] = [await reconciliation(), await reconciliation('--json')];
+  expect(text).toMatchObject({
+    code: 5,
+    stdout: expect.stringMatching(/^never ran: look at the chain workers/),
+  });
+  expect(lastWord(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
+});
+
+test('a pass under way says how far it is and what keeps it, and which wallets nobody shows', async () => {
+  const { reconciliations } = service.ledger;
+  const tally = { wallets: 1, accounts: 3, differences: 0, slots: { from: 90n, to: 90n } };
+  const unread = [{ wallet: BEN, why: WHY }];
+  await reconciliations.commit(await reconciliations.begin(), { ...NOTHING, next: ANN, tally, unread });
+  await reconciliations.halt(await reconciliations.begin(), 'the scan has not come to slot 95');
+  const { code, stdout } = await reconciliation();
+  const lines = stdout.split('\n');
+  expect(code).toBe(5);
+  expect(lines[0]).toBe('no pass has come to its end yet');
+  expect(lines[1]).toMatch(/^pass under way since \S+Z, behind /);
+  expect(lines[1]).toContain(`behind ${ANN}; 2 wallets in all`);
+  expect(lines.slice(2, 6)).toEqual([
+    '  compared  1 wallet, 3 accounts at slots 90 to 90',
+    '  verdict   chain and record agree',
+    '  halted    the scan has not come to slot 95: the next round goes on',
+    '1 wallet could not be compared, and will be asked for again each hour:',
+  ]);
+  expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${WHY}$`));
+});
+
+test('the last pass says what it compared, when, and whether chain and record agree', async () => {
+  const { reconciliations } = service.ledger;
+  const tally = { wallets: 1, accounts: 2, differences: 1, slots: { from: 96n, to: 99n } };
+  await reconciliations.commit(await reconciliations.begin(), {
+    ...NOTHING,
+    compared: [BEN],
+    next: null,
+    tally,
+  });
+  const [text, json] = [await reconciliation(), await reconciliation('--json')];
+  expect(text.code).toBe(6);
+  expect(text.stdout.split('\n').slice(1)).toEqual([
+    '  compared  2 wallets, 5 accounts at slots 90 to 99',
+    '  verdict   1 differ: see `sluice alerts`',
+    'no pass is under way: one begins every hour',
+    'every wallet could be compared when it was its turn',
+    '',
+  ]);
+  expect(lastWord(json)).toMatchObject({
+    last: { wallets: 2, slots: { from: '90', to: '99' }, endedAt: expect.stringMatching(/Z$/) },
+    open: null,
+  });
+  const agreed = { ...tally, differences: 0 };
+  const page = { ...NOTHING, compared: [ANN, BEN], next: null, tally: agreed };
+  await reconciliations.commit(await reconciliations.begin(), page);
+  expect((await reconciliation()).code).toBe(0);
+});

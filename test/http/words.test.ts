@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { authorization, openService, type Service } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+test.each([
+  ['GET', '/v1/deposits?limit=0', 'limit: must be at least 1'],
+  ['GET', '/v1/deposits?limit=201', 'limit: must be at most 200'],
+  ['GET', '/v1/deposits?limit=many', 'limit: must be a number'],
+  ['GET', '/v1/deposits?limit=1.5', 'limit: must be a whole number'],
+  ['GET', '/v1/deposits?state=paid', 'state: must be one of pending, final, dropped, not_credited'],
+  ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not known here; to: is not known here'],
+  ['POST', '/v1/scan/pause', 'why: must not be empty', { why: ' ' }],
+  ['POST', '/v1/scan/pause', 'why: must have at most 500 characters', { why: 'x'.repeat(501) }],
+  ['POST', '/v1/scan/pause', 'why: is missing', {}],
+  ['POST', '/v1/scan/pause', 'why: must be a string', { why: 7 }],
+  ['POST', '/v1/webhooks', 'url: is missing; events: must not be empty', { events: [] }],
+  ['POST', '/v1/webhooks', 'events: must be a list', { url: 'https://a.example/', events: '*' }],
+  [
+    'POST',
+    '/v1/scan/rescan',
+    'from: is missing; to: is missing; slots: is not known here',
+    { slots: '1', why: 'x' },
+  ],
+] as const)(
+  'what is wrong is said after the name of its field: %s %s: %s',
+  async (method, url, detail, body?: object) => {
+    const answer = await service.app.inject({
+      method,
+      url,
+      headers: { authorization },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const fields = detail.split('; ').map((sentence) => sentence.split(':')[0]);
+    expect(answer.json()).toMatchObject({
+      status: 400,
+      code: 'InvalidRequest',
+      detail,
+      field: fields[0],
+      fields,
+    });
+  },
+);
+
+test('a pattern has words of its own', async () => {
+  const answer = await service.app.inject({ url: '/v1/deposits?after=-1', headers: { authorization } });
+  expect(answer.json().detail).toBe('after: must be a whole number below 10^18, as a decimal string');
+});

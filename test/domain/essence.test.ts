@@ -27,6 +27,21 @@ describe('the essence of a transaction', () => {
     );
   });
 
+  it('knows what a token account of ours gave away, which our signer closed', () => {
+    const closed = tokens('dep1', 'usd', 1n, null);
+    const shown = transaction({
+      accounts: [
+        PAYER,
+        account('dep1', 5n, 5n, { signer: true }),
+        account(closed.account, 10n, 0n),
+        account('dep2', 0n, 10n),
+      ],
+      tokens: [closed],
+    });
+    expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
+    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+  });
+
   it('is nothing where our wallets are only named', () => {
     const named = transaction({
       accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],

@@ -1,0 +1,128 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { base58 } from '@scure/base';
+import { afterEach, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const open: { close(): Promise<unknown> | void }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await one.close();
+});
+
+/** Token accounts that a transaction names through lookup tables; 1,600 such transactions make 64 MiB for 0.008 SOL, these 10. */
+const [NAMED, CROWD] = [63, 250];
+/** The longest answer that is held, less than nodes are given otherwise. */
+const HELD_BYTES = 8 * 1_024 * 1_024;
+
+/** Transactions that name much and move nothing, as anybody can make them: each takes 43 kB of an answer. */
+function crowd(wallet: string): readonly Json[] {
+  const [payer, mint, owner] = [newAddress(), newAddress(), newAddress()];
+  const keys = [wallet, ...Array.from({ length: NAMED - 1 }, newAddress)];
+  const accountKeys = [payer, ...keys].map((pubkey, index) => ({
+    pubkey,
+    signer: index === 0,
+    source: index === 0 ? 'transaction' : 'lookupTable',
+    writable: index === 0,
+  }));
+  const uiTokenAmount = { amount: '1000000', decimals: 6, uiAmount: 1, uiAmountString: '1' };
+  const holdings = keys.map((_, index) => ({
+    accountIndex: index + 1,
+    mint,
+    owner,
+    programId: mint,
+    uiTokenAmount,
+  }));
+  const lamports = accountKeys.map(() => 2_039_280);
+  const meta = {
+    err: null,
+    status: { Ok: null },
+    fee: 5_000,
+    preBalances: lamports,
+    postBalances: lamports.with(0, 2_034_280),
+    preTokenBalances: holdings,
+    postTokenBalances: holdings,
+  };
+  return Array.from({ length: CROWD }, (_, index) => {
+    const signature = new Uint8Array(64).fill(index % 256).fill(Math.floor(index / 256), 0, 8);
+    return { meta, transaction: { accountKeys, signatures: [base58.encode(signature)] }, version: 0 };
+  });
+}
+
+it('a block that anybody can make too long stops no scan, is no node’s fault, and hides no deposit', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 7_000_000n);
+  room.finalize();
+  const { slot: last } = await room.ledger.scan.cursor().then((cursor) => cursor ?? { slot: 0n });
+  const others = crowd(wallet);
+  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  for (const proxy of proxies)
+    proxy.edit = (method, params, answer) => {
+      if (method !== 'getBlock' || params[0] !== Number(last) + 1) return answer;
+      const { result } = answer;
+      if (isWholeBlock(method, params)) result.transactions.unshift(...others);
+      else result.signatures.unshift(...others.map(({ transaction }) => transaction.signatures[0]));
+      return answer;
+    };
+  const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
+  const pool = await openNodePool(urls, { maxBytes: HELD_BYTES });
+  open.push(...proxies, pool);
+  await room.scanAll(new DepositScanner(room.deps(pool)));
+  await room.confirm();
+  expect(JSON.stringify(others).length).toBeGreaterThan(HELD_BYTES);
+  expect(pool.report().map(({ demoted, errorRate }) => ({ demoted, errorRate }))).toEqual(
+    proxies.map(() => ({ demoted: null, errorRate: 0 })),
+  );
+  expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n, state: 'final' }]);
+});
+
+/** A node whose blocks never end. */
+async function endlessNode(target: string): Promise<string> {
+  const never = async (response: ServerResponse): Promise<void> => {
+    response.write('{"jsonrpc":"2.0","result":{"transactions":[');
+    while (!response.destroyed) {
+      response.write(`${'{"a":[]},'.repeat(10_000)}`);
+      await sleep(1);
+    }
+  };
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = Buffer.concat(parts);
+    const { method, params } = JSON.parse(body.toString());
+    if (isWholeBlock(method, params)) return never(response);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(target, { method: 'POST', headers, body });
+    response.end(await answer.text());
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  open.push({
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it('a node whose blocks never end is left alone, and the scan goes on with the others', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 8_000_000n);
+  room.finalize();
+  const [first = '', ...others] = room.localnet.rpcUrls;
+  const options = { maxBytes: 100_000, maxPartsBytes: 2_000_000 };
+  const pool = await openNodePool([await endlessNode(first), ...others], options);
+  open.push(pool);
+  await room.scanAll(new DepositScanner(room.deps(pool)));
+  expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
+  const [endless, ...honest] = pool.report();
+  expect(endless?.demoted).toMatchObject({ cause: 'retry-after' });
+  expect(honest.map(({ demoted }) => demoted)).toEqual([null, null]);
+});

@@ -7,7 +7,7 @@ import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import type { Locked } from './locked.ts';
 import { depositNews } from './news.ts';
-import { writeEvents } from './outbox.ts';
+import { isAskedFor, writeEvents } from './outbox.ts';
 
 /** What became of a deposit, and the deposit as it was then. Sequences begin at 1, and have a gap only where the record was restored. */
 export interface DepositEvent {
@@ -154,6 +154,14 @@ async function tell(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
+  const types = new Set(events.map(({ kind }) => kind));
+  if (
+    !(await isAskedFor(
+      trx,
+      [...types].map((kind) => `deposit.${kind}` as const),
+    ))
+  )
+    return;
   const ids = events.map(({ depositId }) => depositId.toString());
   const deposits = await selectDeposits(trx)
     .where('deposit.id', '=', sql<bigint>`any(${ids}::bigint[])`)

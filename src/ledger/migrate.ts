@@ -22,6 +22,7 @@ import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 import { assignedAfter } from './migrations/0024-assigned-after.ts';
 import { oneDeposit } from './migrations/0025-one-deposit.ts';
 import { creditsFirst } from './migrations/0026-credits-first.ts';
+import { stagedText } from './migrations/0031-staged-text.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -47,6 +48,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0024-assigned-after': assignedAfter,
   '0025-one-deposit': oneDeposit,
   '0026-credits-first': creditsFirst,
+  '0031-staged-text': stagedText,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -8,7 +8,7 @@ import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
 import type { Locked } from './locked.ts';
 import { depositNews } from './news.ts';
-import { writeEvents } from './outbox.ts';
+import { isAskedFor, writeEvents } from './outbox.ts';
 
 /** What became of a deposit, and the deposit as it was then. Sequences begin at 1, and have a gap only where the record was restored. */
 export interface DepositEvent {
@@ -162,6 +162,8 @@ async function tell(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
+  const topics = new Set(events.map(({ kind }) => `deposit.${kind}` as const));
+  if (!(await isAskedFor(trx, [...topics]))) return;
   const ids = events.map(({ depositId }) => depositId);
   const deposits = await selectDeposits(trx).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));

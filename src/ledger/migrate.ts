@@ -24,6 +24,7 @@ import { creditsFirst } from './migrations/0026-credits-first.ts';
 import { unshownSlots } from './migrations/0027-unshown-slots.ts';
 import { rescanResults } from './migrations/0029-rescan-results.ts';
 import { reconciliationPasses } from './migrations/0030-reconciliation-passes.ts';
+import { stagedText } from './migrations/0031-staged-text.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -51,6 +52,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0027-unshown-slots': unshownSlots,
   '0029-rescan-results': rescanResults,
   '0030-reconciliation-passes': reconciliationPasses,
+  '0031-staged-text': stagedText,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -14,6 +14,22 @@ export interface OutboxEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Whether an endpoint asks for events of any of these types: where none does, nothing need be read for them. */
+export async function isAskedFor(
+  trx: Transaction<Tables>,
+  types: readonly WebhookEventType[],
+): Promise<boolean> {
+  const topics = [...new Set(types.flatMap(topicsOf))];
+  const asking = await trx
+    .selectFrom('webhookEndpoint')
+    .select('id')
+    .where('disabledAt', 'is', null)
+    .where(sql<boolean>`events && ${topics}::text[]`)
+    .limit(1)
+    .executeTakeFirst();
+  return asking !== undefined;
+}
+
 /** As {@link writeEvents}, of one event. */
 export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): Promise<void> {
   await writeEvents(trx, [event]);

@@ -1,5 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { newSignature } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
@@ -8,6 +9,8 @@ import { useScanRoom } from './scan-room.ts';
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 const MANY = 60;
+/** The confirmer asks about so many before it looks for the next. */
+const PAGE = 32;
 
 /** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
 async function askedInTurn(): Promise<number> {
@@ -56,4 +59,27 @@ it('the witness of what came holds it up for no more either, and asks for the re
   nodes.liar.beHonest();
   await room.confirm();
   expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(24).fill('final'));
+});
+
+it('the witness of what came asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+  await room.scanAll(room.scanner());
+  const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
+  const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
+  const place = { slot, blockhash, account: crowd, wallet: crowd, asset: 'SOL', amount: 7_000_000n };
+  const made = { ...place, state: 'pending', finalizedAt: new Date() } as const;
+  const rows = Array.from({ length: MANY }, () => ({ ...made, signature: newSignature() }));
+  await room.ledger.db.insertInto('deposit').values(rows).execute();
+  await room.localnet.airdrop(wallet, 7_000_000n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  const page = new AbortController();
+  const asked = new Set<string>();
+  nodes.liar.edit = (method, [signature], answer) => {
+    if (method === 'getTransaction' && asked.add(signature).size > PAGE) page.abort();
+    return answer;
+  };
+  await new DepositConfirmer(room.deps(nodes.pool)).confirm(page.signal);
+  expect(asked.size).toBeGreaterThan(PAGE);
+  expect(asked.size).toBeLessThan(MANY);
+  expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });

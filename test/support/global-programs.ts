@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+let directory: string | undefined;
+
+/** Compiles every program that tests start, once: from its source each process would take seconds to compile itself and the workflows. */
+export async function setup(): Promise<void> {
+  const place = join(ROOT, '.sluice');
+  mkdirSync(place, { recursive: true });
+  directory = mkdtempSync(join(place, 'programs-'));
+  const build = ['scripts/build.mjs', directory, 'test/tsconfig.programs.json'];
+  await promisify(execFile)(process.execPath, build, { cwd: ROOT });
+  process.env.COMPILED_PROGRAMS = directory;
+}
+
+export function teardown(): void {
+  if (directory !== undefined) rmSync(directory, { recursive: true });
+}

@@ -58,12 +58,11 @@ async function withoutLiars(
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
   if (shown.length < 2) return shown;
-  const judge = await matcher.judge();
   let left: readonly Testimony[] = await matcher.findings(await matcher.searchedAlike(shown));
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return left.slice(0, 1);
-    const agreed = await agreedTransaction(pool, signature, judge);
+    const agreed = await agreedTransaction(pool, signature, await matcher.judge());
     if (agreed === null) return left;
     const { slot, finding } = agreed.shown;
     const isTrue = (block: Testimony) =>

@@ -67,12 +67,11 @@ async function withoutLiars(
 ): Promise<readonly WatchedBlock[]> {
   const alike = shown.length < 2 ? null : await matcher.searchedAlike(shown);
   if (alike === null) return shown;
-  const judge = await matcher.judge();
   let left: readonly Testimony[] = await matcher.findings(alike);
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return left.slice(0, 1);
-    const agreed = await agreedTransaction(pool, signature, judge);
+    const agreed = await agreedTransaction(pool, signature, await matcher.judge());
     if (agreed === null) return left;
     const { slot, finding } = agreed.shown;
     const isTrue = (block: Testimony) =>

@@ -167,6 +167,15 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(liarsIn(pool)).toEqual([]);
   });
 
+  it('is found by the word of one node where no other is configured, once that shows it', async () => {
+    const { wallet, from } = await hidden();
+    const alone = await poolWithLiarAt(0, 1);
+    expect(await rescan(alone, from)).toMatchObject({ found: 0 });
+    nodes.liar.beHonest();
+    expect(await rescan(alone, from)).toMatchObject({ found: 1 });
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+  });
+
   it('is found in a gap that was closed', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

@@ -136,6 +136,26 @@ describe('a gap over which all nodes have that very hole', () => {
   });
 });
 
+describe('a gap of which nodes had shown the blocks', () => {
+  it('is not walked anew where they lack them later: those wallets alone are asked for again that were unread', async () => {
+    const { order, wallet, from, to } = await closedHole();
+    const { controls } = room.localnet;
+    controls.clearFaults();
+    for (const node of [0, 1]) controls.setFault(node, 'getTransaction', { kind: 'null' });
+    await auditIn(room, order);
+    const unread = { walkedAt: expect.any(Date), unshownSince: null, unread: 1, wallets: [wallet] };
+    expect(await room.ledger.gapAudits.of({ from, to })).toMatchObject(unread);
+    controls.clearFaults();
+    for (const node of [0, 1])
+      controls.setFault(node, '*', { kind: 'hole', from: Number(from), to: Number(to) });
+    await auditIn(room, order);
+    expect(await room.ledger.gapAudits.of({ from, to })).toMatchObject(unread);
+    controls.clearFaults();
+    expect(await auditIn(room, order)).toMatchObject({ addresses: 1, found: 1, unread: 0 });
+    expect(await newestGap()).toMatchObject({ auditedAt: expect.any(Date) });
+  });
+});
+
 describe('a gap that is audited while nodes do not answer', () => {
   const TRIED_FOR_LONG = 13;
   const away = { kind: 'http', status: 503 } as const;

@@ -2,7 +2,7 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import type { DepositState } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
-import type { Database, Tables } from './database.ts';
+import { anyOfNumbers, type Database, type Tables } from './database.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { DOUBT } from './doubt.ts';
 import { givenRows } from './given-rows.ts';
@@ -162,10 +162,8 @@ async function tell(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
-  const ids = events.map(({ depositId }) => depositId.toString());
-  const deposits = await selectDeposits(trx)
-    .where('deposit.id', '=', sql<bigint>`any(${ids}::bigint[])`)
-    .execute();
+  const ids = events.map(({ depositId }) => depositId);
+  const deposits = await selectDeposits(trx).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));
   await writeEvents(
     trx,

@@ -5,7 +5,6 @@ import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/held-slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -76,6 +76,7 @@ describe('what was asked before', () => {
     let now = 0;
     const held = new HeldSlots(() => now);
     localnet.controls.setFault(0, '*', { kind: 'hole', from: 5, to: 6 });
+    expect(await holders(7n, 9n, held)).toEqual([0, 1, 2]);
     expect(await holders(3n, 9n, held)).toEqual([1, 2]);
     localnet.controls.clearFaults();
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });

@@ -5,7 +5,6 @@ import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/held-slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
@@ -133,6 +132,26 @@ describe('a gap over which all nodes have that very hole', () => {
     expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([wallet]);
     room.localnet.controls.clearFaults();
     expect(await auditIn(room, order)).toMatchObject({ found: 0, unread: 0 });
+  });
+});
+
+describe('a gap of which nodes had shown the blocks', () => {
+  it('is not walked anew where they lack them later: those wallets alone are asked for again that were unread', async () => {
+    const { order, wallet, from, to } = await closedHole();
+    const { controls } = room.localnet;
+    controls.clearFaults();
+    for (const node of [0, 1]) controls.setFault(node, 'getTransaction', { kind: 'null' });
+    await auditIn(room, order);
+    const unread = { walkedAt: expect.any(Date), unshownSince: null, unread: 1, wallets: [wallet] };
+    expect(await room.ledger.gapAudits.of({ from, to })).toMatchObject(unread);
+    controls.clearFaults();
+    for (const node of [0, 1])
+      controls.setFault(node, '*', { kind: 'hole', from: Number(from), to: Number(to) });
+    await auditIn(room, order);
+    expect(await room.ledger.gapAudits.of({ from, to })).toMatchObject(unread);
+    controls.clearFaults();
+    expect(await auditIn(room, order)).toMatchObject({ addresses: 1, found: 1, unread: 0 });
+    expect(await newestGap()).toMatchObject({ auditedAt: expect.any(Date) });
   });
 });
 

@@ -39,6 +39,8 @@ export interface WatchedBlock extends SearchedBlock {
   readonly readAgain: (watch: Watch) => Promise<WatchedBlock>;
 }
 
+/** A search and the node whose answer was searched. */
+type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
@@ -119,7 +121,7 @@ export class DepositMatcher {
     const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
     const taken = searched.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
-    this.#note(taken, found);
+    this.#note(found);
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
@@ -128,7 +130,7 @@ export class DepositMatcher {
         for (const { address } of added) watch.set.add(address);
         const again = taken.map((block) => this.#withAdded(block, added, watch.set));
         const foundAgain = await find(again, record, rules);
-        this.#note(taken, foundAgain);
+        this.#note(foundAgain);
         return foundAgain.map(matchedBlock);
       },
     };
@@ -151,11 +153,8 @@ export class DepositMatcher {
     };
   }
 
-  #note(blocks: readonly WatchedBlock[], found: readonly Found<Search>[]): void {
-    for (const [index, { node }] of blocks.entries()) {
-      const one = found[index];
-      if (one !== undefined) this.showings.note(node, one);
-    }
+  #note(found: readonly Found<ShownSearch>[]): void {
+    for (const one of found) this.showings.note(one.node, one);
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
@@ -170,7 +169,7 @@ export class DepositMatcher {
   }
 
   /** Throws Unavailable for one that must be read again: nobody may be asked for it now, and whoever matches it next asks. */
-  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): Search {
+  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): ShownSearch {
     const { kept, header } = block;
     if (kept.kind === 'bytes') return { ...this.#search(block, kept.bytes, set), header };
     if (!added.some(({ address }) => kept.names.has(address))) return block;
@@ -179,9 +178,9 @@ export class DepositMatcher {
     throw new DomainError('Unavailable', message);
   }
 
-  #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): Search {
+  #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): ShownSearch {
     const { maxTransactionVersion } = this.#options;
-    return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
+    return { ...searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion }), node };
   }
 
   #rules(terms: Terms): Rules {

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
@@ -91,7 +91,7 @@ async function endlessNode(target: string): Promise<string> {
       await sleep(1);
     }
   };
-  const server = createServer(async (request, response) => {
+  const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts);
@@ -100,7 +100,8 @@ async function endlessNode(target: string): Promise<string> {
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(target, { method: 'POST', headers, body });
     response.end(await answer.text());
-  });
+  };
+  const server = createServer((request, response) => void forward(request, response));
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   open.push({
     close: () => {

@@ -117,7 +117,11 @@ export class Wire {
         throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
       }
       const coming = new Body(answer, deadline);
-      return await take(coming).finally(() => coming.drop());
+      try {
+        return await take(coming);
+      } finally {
+        await coming.drop();
+      }
     } finally {
       deadline.clear();
     }

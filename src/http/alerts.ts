@@ -3,27 +3,31 @@ import { z } from 'zod';
 import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { ProblemBody, pageQuery, position, time, u64, why } from './schemas.ts';
+import { nextCursor, ProblemBody, pageQuery, position, time, u64, why } from './schemas.ts';
 
 const AlertBody = z
   .object({
     position: u64.meta({ description: 'Names it to `POST /v1/resume` and `POST /v1/alerts/seen`' }),
-    kind: z.enum(ALERT_KINDS),
-    subject: z.string(),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()),
-    raisedAt: time,
-    lastSeenAt: time,
-    count: z.int().positive(),
-    closedAt: time.nullable(),
+    kind: z.enum(ALERT_KINDS).describe('What it is about, for programs'),
+    subject: z
+      .string()
+      .describe(
+        'Which one: a withdrawal, a signature, a wallet, a node, a webhook, or `sluice` for all of it',
+      ),
+    message: z.string().describe('One sentence for people'),
+    details: z.record(z.string(), z.unknown()).describe('More for programs, by kind'),
+    raisedAt: time.describe('When it was raised'),
+    lastSeenAt: time.describe('When that was last seen to be so'),
+    count: z.int().positive().describe('How often that was seen'),
+    closedAt: time.nullable().describe('When it ended; null while it is open'),
   })
   .meta({ id: 'Alert' });
 
 const AlertPageBody = z
-  .object({ alerts: z.array(AlertBody).readonly(), nextCursor: z.string().nullable() })
+  .object({ alerts: z.array(AlertBody).readonly().describe('Newest first'), nextCursor })
   .meta({ id: 'AlertPage' });
 
-const ClosedBody = z.object({ alerts: z.array(AlertBody).readonly() });
+const ClosedBody = z.object({ alerts: z.array(AlertBody).readonly().describe('Those that were closed') });
 
 const AlertQuery = z.strictObject({
   open: z

@@ -23,18 +23,27 @@ const tags = ['deposits'];
 
 const AssetBody = z
   .object({
-    asset: z.string(),
-    program: z.string().nullable(),
-    decimals: z.int(),
-    extensions: z.array(z.string()).readonly(),
-    minimumDeposit: u64,
-    depositsOn: z.boolean(),
-    warnings: z.array(WarningBody).readonly(),
+    asset: z.string().describe('`SOL`, or the address of a mint'),
+    program: z.string().nullable().describe('The token program of the mint; null for SOL'),
+    decimals: z.int().describe('Of one whole unit'),
+    extensions: z.array(z.string()).readonly().describe('Token-2022 extensions of the mint, by name'),
+    minimumDeposit: u64.describe('Base units; less is recorded as `below_minimum`, and not credited'),
+    depositsOn: z.boolean().describe('Whether what arrives is credited'),
+    warnings: z.array(WarningBody).readonly().describe('What the extensions let the issuer do'),
   })
   .meta({ id: 'Asset' }) satisfies z.ZodType<Asset>;
 
 const ChangeBody = z
-  .strictObject({ minimumDeposit: z.string().optional(), depositsOn: z.boolean().optional() })
+  .strictObject({
+    minimumDeposit: z
+      .string()
+      .optional()
+      .describe('Base units; default 1 for a new token, for SOL what the chain demands of an account'),
+    depositsOn: z
+      .boolean()
+      .optional()
+      .describe('Whether what arrives is credited; default true for a new one'),
+  })
   .meta({ id: 'AssetChange' });
 
 const params = z.object({ mint: assetParam });
@@ -48,7 +57,10 @@ export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
       schema: {
         tags,
         summary: 'What may be deposited',
-        response: { 200: z.object({ assets: z.array(AssetBody).readonly() }), ...problems },
+        response: {
+          200: z.object({ assets: z.array(AssetBody).readonly().describe('SOL first') }),
+          ...problems,
+        },
       },
       handler: async () => ({ assets: (await listed(deps)).map(present) }),
     });

@@ -5,7 +5,11 @@ import { type AuditDeps, auditOf, beginAudit } from './audit-run.ts';
 import { addressParam, position, problems, u64 } from './schemas.ts';
 
 const tags = ['operations'];
-const asked = { address: addressParam, from: position, to: position };
+const asked = {
+  address: addressParam.describe('A wallet of ours'),
+  from: position.describe('The first slot'),
+  to: position.describe('The last slot, which the scan has passed'),
+};
 const isRange = ({ from, to }: { readonly from: bigint; readonly to: bigint }) => from <= to;
 const wrongRange = { error: 'must not be below `from`', path: ['to'] };
 
@@ -28,21 +32,24 @@ const QuestionQuery = z
 
 const DifferenceBody = z
   .object({
-    signature: z.string(),
-    slot: u64,
-    account: z.string(),
-    asset: z.string(),
+    signature: z.string().describe('The transaction, base58'),
+    slot: u64.describe('Slot of its block'),
+    account: z.string().describe('The wallet for SOL, else a token account'),
+    asset: z.string().describe('`SOL`, or the address of a mint'),
     chain: u64.nullable().meta({ description: 'Base units; null where the chain shows no such arrival' }),
     record: u64.nullable().meta({ description: 'Base units; null where it was not on record' }),
-    repaired: z.boolean(),
+    repaired: z.boolean().describe('True where the record says now what the chain says'),
   })
   .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
 
 const ReportBody = z
   .object({
-    addresses: z.int(),
-    transactions: z.int(),
-    differences: z.array(DifferenceBody).readonly(),
+    addresses: z.int().describe('How many were audited'),
+    transactions: z.int().describe('How many were looked at'),
+    differences: z
+      .array(DifferenceBody)
+      .readonly()
+      .describe('At most 100 arrivals of which chain and record said different things'),
     found: z.int().meta({ description: 'How many differences there were; `differences` lists some' }),
     remaining: z.int().meta({ description: 'How many of them are not repaired' }),
     unread: z.int().meta({ description: 'What no quorum of nodes shows now; 0 where the audit is whole' }),
@@ -51,13 +58,13 @@ const ReportBody = z
 
 const AuditBody = z
   .object({
-    address: z.string(),
-    from: u64,
-    to: u64,
-    repair: z.boolean(),
-    state: z.enum(['running', 'done', 'failed']),
-    report: ReportBody.nullable(),
-    why: z.string().nullable(),
+    address: z.string().describe('The wallet'),
+    from: u64.describe('The first slot'),
+    to: u64.describe('The last slot'),
+    repair: z.boolean().describe('Whether what is missing is put on record'),
+    state: z.enum(['running', 'done', 'failed']).describe('How the newest run of it stands'),
+    report: ReportBody.nullable().describe('Null while it runs, and where it failed'),
+    why: z.string().nullable().describe('One sentence for people where it failed, else null'),
   })
   .meta({ id: 'Audit' }) satisfies z.ZodType<Audit>;
 

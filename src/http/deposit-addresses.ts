@@ -33,40 +33,53 @@ const ENTRY_BYTES = 160;
 
 const AddressBody = z
   .object({
-    address: z.string(),
-    path: z.string(),
-    state: z.enum(DEPOSIT_ADDRESS_STATES),
-    userRef: z.string().nullable(),
-    since: u64.nullable(),
-    createdAt: time,
-    assignedAt: time.nullable(),
-    warnings: z.array(WarningBody).readonly(),
+    address: z.string().describe('The wallet, base58'),
+    path: z.string().describe('Derivation path of its key, for the place where the keys are'),
+    state: z.enum(DEPOSIT_ADDRESS_STATES).describe('Only `free` ones are given out'),
+    userRef: z.string().nullable().describe('Your id of the user whose it is; null until it is assigned'),
+    since: u64
+      .nullable()
+      .describe(
+        'The slot from which it was audited before it could be given out; null where it was new when it was imported',
+      ),
+    createdAt: time.describe('When it was imported'),
+    assignedAt: time.nullable().describe('When it was given to its user; null before'),
+    warnings: z.array(WarningBody).readonly().describe('What to know of it, which changes nothing'),
   })
   .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
 
 const ManifestBody = z
   .strictObject({
-    version: z.literal(1),
-    publicKey: z.string().max(44),
+    version: z.literal(1).describe('Of the format'),
+    publicKey: z.string().max(44).describe('Of the key that signed; it signs manifests and nothing else'),
     entries: z
-      .array(z.strictObject({ path: z.string().max(128), address: z.string().max(44) }))
+      .array(
+        z.strictObject({
+          path: z.string().max(128).describe('Derivation path of its key'),
+          address: z.string().max(44).describe('The wallet, base58'),
+        }),
+      )
       .max(MANIFEST_ENTRIES)
-      .readonly(),
-    signature: z.string().max(88),
+      .readonly()
+      .describe('The wallets, each once'),
+    signature: z.string().max(88).describe('Ed25519 over version, key and entries, base58'),
   })
-  .meta({ id: 'AddressManifest' });
+  .meta({ id: 'AddressManifest', description: 'What `sluice addresses generate` wrote' });
 
 const ImportedBody = z
   .object({
-    imported: z.int(),
-    known: z.int(),
-    free: z.int(),
-    warnings: z.array(WarningBody).readonly(),
+    imported: z.int().describe('Addresses that are new'),
+    known: z.int().describe('Those that were there already'),
+    free: z.int().describe('How many can be given out now'),
+    warnings: z.array(WarningBody).readonly().describe('What to know of it, which changes nothing'),
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
 
 const ReleasedBody = z
-  .object({ released: z.int(), free: z.int() })
+  .object({
+    released: z.int().describe('How many were kept back until now'),
+    free: z.int().describe('How many can be given out now'),
+  })
   .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
 
 /** Routes of `/v1/deposit-addresses`. */

@@ -10,6 +10,7 @@ import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
 import {
   addressParam,
   assetParam,
+  nextCursor,
   pageQuery,
   position,
   problems,
@@ -27,31 +28,47 @@ const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
 const DepositBody = z
   .object({
-    id: z.string(),
-    signature: z.string(),
-    slot: u64,
-    blockhash: z.string().nullable(),
-    blockTime: time.nullable(),
-    account: z.string(),
-    wallet: z.string(),
-    userRef: z.string().nullable(),
-    asset: z.string(),
-    amount: u64,
-    state: State,
-    reason: z.enum(NOT_CREDITED_REASONS).nullable(),
-    explorerUrl: z.string(),
+    id: z.string().describe('Ours, for ever: book under it, and nothing is booked twice'),
+    signature: z.string().describe('The transaction, base58'),
+    slot: u64.describe('Slot of its block'),
+    blockhash: z
+      .string()
+      .nullable()
+      .describe('Of its block; null where the block could not be had, and only the transaction shows it'),
+    blockTime: time
+      .nullable()
+      .describe('When the block was made, by the word of the nodes; null where none is known'),
+    account: z.string().describe('The wallet for SOL, else its token account'),
+    wallet: z.string().describe('The wallet of ours that it came to'),
+    userRef: z
+      .string()
+      .nullable()
+      .describe('Whose wallet it was when this arrived; null where it was nobody’s then: no user’s to have'),
+    asset: z.string().describe('`SOL`, or the address of a mint'),
+    amount: u64.describe('Base units that arrived'),
+    state: State.describe('Where it is; only `final` is booked'),
+    reason: z
+      .enum(NOT_CREDITED_REASONS)
+      .nullable()
+      .describe('Why it is not credited, or, while it is pending, will not be by one node’s word; else null'),
+    explorerUrl: z.string().describe('Page of the transaction in a block explorer'),
   })
   .readonly()
   .meta({ id: 'Deposit' }) satisfies z.ZodType<Deposit>;
 
 const EventBody = z
-  .object({ sequence: u64, kind: State, at: time, deposit: DepositBody })
+  .object({
+    sequence: u64.describe('Counts all events in the order in which they became visible, from 1 on'),
+    kind: State.describe('The state that it came into: that of `deposit`'),
+    at: time.describe('When it did'),
+    deposit: DepositBody.describe('The deposit as it was then'),
+  })
   .readonly()
   .meta({ id: 'DepositEvent' }) satisfies z.ZodType<DepositEvent>;
 
 const FeedBody = z
   .object({
-    events: z.array(EventBody).readonly(),
+    events: z.array(EventBody).readonly().describe('What followed `after`, oldest first'),
     next: u64.meta({
       description:
         'Pass it as `after` for what follows: all up to it was looked at. Nothing follows by now where it is the `after` of this call, and only there',
@@ -60,7 +77,7 @@ const FeedBody = z
   .meta({ id: 'DepositFeed' });
 
 const PageBody = z
-  .object({ deposits: z.array(DepositBody).readonly(), nextCursor: z.string().nullable() })
+  .object({ deposits: z.array(DepositBody).readonly().describe('Newest first'), nextCursor })
   .meta({ id: 'DepositPage' }) satisfies z.ZodType<DepositPage>;
 
 const depositIdParam = z

@@ -17,8 +17,10 @@ import {
 } from '../solana/examination.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import { presentEvidence } from './evidence.ts';
+import { EvidenceBody } from './evidence-schemas.ts';
 import { noChain } from './no-chain.ts';
-import { EvidenceBody, IdParams, ProblemBody, Reason, Status } from './schemas.ts';
+import { ProblemBody } from './schemas.ts';
+import { IdParams, Reason, Status } from './withdrawal-schemas.ts';
 
 export interface ExplanationDeps {
   readonly ledger: Ledger;
@@ -31,27 +33,33 @@ const SHARED_MS = 1_000;
 
 const ExplanationBody = z
   .object({
-    id: z.string(),
-    status: Status,
+    id: z.string().describe('Your id of the withdrawal'),
+    status: Status.describe('How far it is'),
     reason: Reason,
-    waitsFor: z.string(),
-    nextStep: z.string(),
+    waitsFor: z.string().describe('What it waits for, for people'),
+    nextStep: z.string().describe('What comes next, for people'),
     attempt: z
       .object({
-        n: z.int().positive(),
-        state: z.enum(['prepared', 'signed']),
-        signature: z.string().nullable(),
+        n: z.int().positive().describe('Which attempt: 1 for the first'),
+        state: z.enum(['prepared', 'signed']).describe('Whether it is signed'),
+        signature: z.string().nullable().describe('base58; null until it is signed'),
         verdict: z
           .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
           .meta({ description: 'Only `dead` allows another attempt' }),
-        why: z.string().nullable(),
+        why: z.string().nullable().describe('Why it is `unknown`, or the error of one that `failed`'),
         missing: z
-          .array(z.object({ node: z.string().nullable(), what: z.string() }))
+          .array(
+            z.object({
+              node: z.string().nullable().describe('Null where no single node can tell'),
+              what: z.string().describe('For people'),
+            }),
+          )
           .readonly()
           .meta({ description: 'What a verdict that ends it still lacks, and from which node' }),
-        evidence: EvidenceBody.nullable(),
+        evidence: EvidenceBody.nullable().describe('What the nodes say; null where none could be asked'),
       })
-      .nullable(),
+      .nullable()
+      .describe('The one that may still land; null where nothing of it may be on its way'),
   })
   .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
 

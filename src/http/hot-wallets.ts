@@ -8,13 +8,21 @@ import { problems, time, u64 } from './schemas.ts';
 /** Every hot wallet there ever was; an exchange has a handful. */
 const MOST_SHOWN = 1_000;
 
-const BalanceBody = z.object({ account: z.string(), asset: z.string(), amount: u64 });
+const BalanceBody = z.object({
+  account: z.string().describe('The wallet for SOL, else a token account'),
+  asset: z.string().describe('`SOL`, or the address of a mint'),
+  amount: u64.describe('Base units'),
+});
 
 const HotWalletBody = z
   .object({
-    address: z.string(),
+    address: z.string().describe('The wallet, base58'),
     baseline: z
-      .object({ slot: u64, takenAt: time, balances: z.array(BalanceBody).readonly() })
+      .object({
+        slot: u64.describe('The finalized slot at which it held this'),
+        takenAt: time.describe('When it was put on record'),
+        balances: z.array(BalanceBody).readonly().describe('SOL among them, also where it was nothing'),
+      })
       .nullable()
       .meta({ description: 'What it held at that slot; later balances are held against it and what moved' }),
   })
@@ -29,7 +37,12 @@ export function hotWalletRoute({ ledger }: { readonly ledger: Ledger }): Fastify
       schema: {
         tags: ['operations'],
         summary: 'List hot wallets, with the balances that reconciliation begins with',
-        response: { 200: z.object({ hotWallets: z.array(HotWalletBody).readonly() }), ...problems },
+        response: {
+          200: z.object({
+            hotWallets: z.array(HotWalletBody).readonly().describe('Also those that we paid from once'),
+          }),
+          ...problems,
+        },
       },
       handler: async () => {
         const addresses = await ledger.watched.page(null, MOST_SHOWN, 'hot');

@@ -19,12 +19,13 @@ const PausesBody = z
       .array(
         z.object({
           cause: z.string().meta({ description: '`operator`, or the kind of the alert that began it' }),
-          reason: z.string(),
-          who: z.string(),
-          since: time,
+          reason: z.string().describe('For people'),
+          who: z.string().describe('Who paused'),
+          since: time.describe('When'),
         }),
       )
-      .readonly(),
+      .readonly()
+      .describe('Those that are open: payments go on when none is'),
   })
   .meta({ id: 'Pauses' });
 

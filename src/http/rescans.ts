@@ -19,32 +19,40 @@ const count = z.int().nonnegative();
 
 export const RescanBody = z
   .object({
-    from: u64,
-    to: u64,
-    who: z.string(),
-    why: z.string(),
-    state: z.enum(RESCAN_STATES).meta({
-      description:
+    from: u64.describe('The first slot'),
+    to: u64.describe('The last slot'),
+    who: z.string().describe('Who asked for it'),
+    why: z.string().describe('Why they did'),
+    state: z
+      .enum(RESCAN_STATES)
+      .describe(
         '`waiting`: its newest try failed by `trouble`, and it is tried again. `given_up`: it ended by `trouble` before all was read',
-    }),
+      ),
     readTo: u64
       .nullable()
-      .meta({ description: 'All of it up to this slot is read, but for gaps; null before the first block' }),
-    blocks: count.meta({ description: 'Read so far' }),
-    found: count.meta({ description: 'Deposits in them that were not on record; they are now' }),
-    trouble: z.string().nullable(),
-    begunAt: time,
-    endedAt: time.nullable(),
+      .describe('All of it up to this slot is read, but for gaps; null before the first block'),
+    blocks: count.describe('Read so far'),
+    found: count.describe('Deposits in them that were not on record; they are now'),
+    trouble: z.string().nullable().describe('What its newest try failed by; null where nothing did'),
+    begunAt: time.describe('When it was asked for'),
+    endedAt: time.nullable().describe('When it was done or given up; null before'),
   })
   .meta({ id: 'Rescan' }) satisfies z.ZodType<Rescan>;
 
 const RescanPageBody = z
-  .object({ rescans: z.array(RescanBody).readonly(), nextCursor: z.string().nullable() })
+  .object({
+    rescans: z.array(RescanBody).readonly().describe('Newest first'),
+    nextCursor: z.string().nullable().describe('For the next page; null at the end'),
+  })
   .meta({ id: 'RescanPage' }) satisfies z.ZodType<RescanPage>;
 
 /** Two slots, both ends included, and a reason. */
 export const RangeBody = z
-  .strictObject({ from: position, to: position, why })
+  .strictObject({
+    from: position.describe('The first slot'),
+    to: position.describe('The last slot'),
+    why,
+  })
   .refine(({ from, to }) => from <= to, { error: 'must not be below `from`', path: ['to'] });
 
 /** `POST /v1/scan/rescan`, in the name of the API key, and `GET /v1/scan/rescans`: what came of each. */

@@ -7,37 +7,62 @@ import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
 import { problems, time, u64, why } from './schemas.ts';
 
 const tags = ['operations'];
-const range = z.object({ from: u64, to: u64 });
+const range = z.object({ from: u64.describe('The first slot'), to: u64.describe('The last slot') });
 
 const GapBody = range.extend({
-  state: z.enum(GAP_STATES),
-  openedAt: time,
-  endedAt: time.nullable(),
-  who: z.string().nullable(),
-  why: z.string().nullable(),
-  auditedAt: time.nullable(),
-  unshownSince: time.nullable().meta({
-    description: 'Since when audits of it settle nothing: no quorum of nodes has shown blocks of these slots',
-  }),
+  state: z.enum(GAP_STATES).describe('`open` holds the scan; `closed`: people went on without these blocks'),
+  openedAt: time.describe('When it was found'),
+  endedAt: time.nullable().describe('When it was closed or filled; null before'),
+  who: z.string().nullable().describe('Who closed it; null where nobody did'),
+  why: z.string().nullable().describe('Why they did'),
+  auditedAt: time.nullable().describe('When every address was audited over it; null before'),
+  unshownSince: time
+    .nullable()
+    .describe('Since when audits of it settle nothing: no quorum of nodes has shown blocks of these slots'),
 }) satisfies z.ZodType<ScanGap>;
 
 const told = z.object({
-  cursor: z.object({ slot: u64, blockhash: z.string(), height: u64 }).nullable(),
-  tip: u64.nullable(),
-  lag: u64.nullable(),
-  blocksPerSecond: z.number().nullable(),
-  at: time.nullable(),
-  gaps: z.array(GapBody).readonly(),
-  rescans: z.array(RescanBody).readonly(),
+  cursor: z
+    .object({
+      slot: u64.describe('Its slot'),
+      blockhash: z.string().describe('Its hash'),
+      height: u64.describe('Its block height'),
+    })
+    .nullable()
+    .describe('The last block that was linked, scanned and committed; null before the first'),
+  tip: u64
+    .nullable()
+    .describe(
+      'The newest slot that a quorum of nodes has finalized, by what a worker told last; null where none tells',
+    ),
+  lag: u64.nullable().describe('Slots from the cursor to the tip'),
+  blocksPerSecond: z
+    .number()
+    .nullable()
+    .describe('Over the newest report; null before one, and while paused'),
+  at: time.nullable().describe('When a worker said so; null where none did'),
+  gaps: z.array(GapBody).readonly().describe('Blocks that no node showed, newest first'),
+  rescans: z.array(RescanBody).readonly().describe('Those that have not ended'),
 });
-const standstill = told.extend({ why: z.string(), since: time });
+const standstill = told.extend({
+  why: z.string().describe('Why it stands still, for people'),
+  since: time.describe('Since when it does'),
+});
 const ScanBody = z
   .discriminatedUnion('state', [
-    told.extend({ state: z.enum(GOING_ON) }),
-    standstill.extend({ state: z.enum(STANDING_STILL) }),
-    standstill.extend({ state: z.literal('paused'), who: z.string() }),
-    standstill.extend({ state: z.literal('gap'), gap: range }),
-    told.extend({ state: z.enum(UNTOLD) }),
+    told.extend({ state: z.enum(GOING_ON).describe('It goes on') }),
+    standstill.extend({
+      state: z.enum(STANDING_STILL).describe('It stands until nodes or people help it on'),
+    }),
+    standstill.extend({
+      state: z.literal('paused').describe('People have paused it'),
+      who: z.string().describe('Who did'),
+    }),
+    standstill.extend({
+      state: z.literal('gap').describe('No node shows blocks that exist'),
+      gap: range.describe('Where they lie'),
+    }),
+    told.extend({ state: z.enum(UNTOLD).describe('No worker tells how it stands, or none has started it') }),
   ])
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 

@@ -17,11 +17,14 @@ export interface TokenAccountDeps {
 
 const TokenAccountBody = z
   .object({
-    address: z.string(),
-    mint: z.string(),
-    program: z.string().nullable(),
-    tokenAccount: z.string().nullable(),
-    depositsOn: z.boolean(),
+    address: z.string().describe('The deposit address'),
+    mint: z.string().describe('`SOL`, or the address of the mint'),
+    program: z.string().nullable().describe('The token program that the mint belongs to; null for SOL'),
+    tokenAccount: z
+      .string()
+      .nullable()
+      .describe('The associated token account; null for SOL, which arrives at the address itself'),
+    depositsOn: z.boolean().describe('Whether what arrives there is credited now'),
   })
   .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Webhook, WebhookDelivery, WebhookStanding } from '../client/webhooks.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../domain/webhook.ts';
-import { idParam, pageQuery, time } from './schemas.ts';
+import { idParam, nextCursor, pageQuery, time } from './schemas.ts';
 
 const topics = z
   .array(z.enum(WEBHOOK_TOPICS))
@@ -17,9 +17,12 @@ export const NewWebhookBody = z
   .meta({ id: 'NewWebhook' });
 
 const webhookFields = {
-  id: z.string(),
-  url: z.string(),
-  events: z.array(z.enum(WEBHOOK_TOPICS)).readonly(),
+  id: z.string().describe('Ours, `wh_…`'),
+  url: z.string().describe('Where events are sent'),
+  events: z
+    .array(z.enum(WEBHOOK_TOPICS))
+    .readonly()
+    .describe('What it is told: events, families as `withdrawal.*`, or `*` for all'),
   disabledBecause: z
     .string()
     .nullable()
@@ -27,7 +30,7 @@ const webhookFields = {
   previousSecretUntil: time
     .nullable()
     .meta({ description: 'Until then the secret before the newest signs, too' }),
-  createdAt: time,
+  createdAt: time.describe('When it was added'),
 };
 
 export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' }) satisfies z.ZodType<Webhook>;
@@ -51,7 +54,7 @@ const WebhookStandingBody = z
   .meta({ id: 'WebhookStanding' }) satisfies z.ZodType<WebhookStanding>;
 
 export const WebhooksBody = z
-  .object({ webhooks: z.array(WebhookStandingBody).readonly() })
+  .object({ webhooks: z.array(WebhookStandingBody).readonly().describe('Oldest first') })
   .meta({ id: 'Webhooks' });
 
 export const WebhookParams = z.object({ id: idParam });
@@ -67,22 +70,25 @@ export const DeliveriesQuery = z.strictObject({ state: z.enum(DELIVERY_STATES).o
 const DeliveryBody = z
   .object({
     event: z.string().meta({ description: 'Id of the event: the `webhook-id` of each try' }),
-    type: z.enum(WEBHOOK_EVENTS),
+    type: z.enum(WEBHOOK_EVENTS).describe('What happened'),
     entity: z.string().meta({ description: 'What it is about; its events come in their order' }),
-    state: z.enum(DELIVERY_STATES),
-    attempts: z.int(),
-    lastError: z.string().nullable(),
-    createdAt: time,
-    settledAt: time.nullable(),
+    state: z.enum(DELIVERY_STATES).describe('`dead` is tried no more until it is replayed'),
+    attempts: z.int().describe('Tries that were counted'),
+    lastError: z
+      .string()
+      .nullable()
+      .describe('What the last try that failed came to; null where none failed'),
+    createdAt: time.describe('When it happened'),
+    settledAt: time.nullable().describe('When it was delivered or given up; null while it waits'),
   })
   .meta({ id: 'WebhookDelivery' }) satisfies z.ZodType<WebhookDelivery>;
 
 export const DeliveriesBody = z
-  .object({ deliveries: z.array(DeliveryBody).readonly(), nextCursor: z.string().nullable() })
+  .object({ deliveries: z.array(DeliveryBody).readonly().describe('Newest first'), nextCursor })
   .meta({ id: 'WebhookDeliveryPage' });
 
 export const ReplayBody = z.strictObject({
   event: idParam.optional().meta({ description: 'Only this event; default all dead letters' }),
 });
 
-export const ReplayedBody = z.object({ replayed: z.int() });
+export const ReplayedBody = z.object({ replayed: z.int().describe('How many wait again') });

@@ -8,7 +8,8 @@ import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
-import { IdParams, ListQuery, PageBody, ProblemBody, TermsBody, WithdrawalBody, why } from './schemas.ts';
+import { ProblemBody, why } from './schemas.ts';
+import { IdParams, ListQuery, PageBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
 export interface WithdrawalRouteDeps extends CustomerWordDeps {
   readonly explorer: ExplorerSettings;

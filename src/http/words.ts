@@ -28,7 +28,12 @@ export function plainWords(issue: Issue): string | undefined {
       return atMost(issue.origin, issue.maximum, issue.inclusive !== false);
     case 'unrecognized_keys':
       return 'is not known here';
-    default:
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'invalid_union':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
       return undefined;
   }
 }

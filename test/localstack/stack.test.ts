@@ -43,8 +43,11 @@ test('the API key is kept for the next stack, for its owner only', async () => {
   expect(keptApiKey(path)).toBe(stack.apiKey);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const ledger = await openLedger(stack.databaseUrl);
-  const holder = await ledger.apiKeys.holderOf(stack.apiKey).finally(() => ledger.close());
-  expect(holder).toMatch(/^dev-[0-9a-f]{8}$/);
+  try {
+    expect(await ledger.apiKeys.holderOf(stack.apiKey)).toMatch(/^dev-[0-9a-f]{8}$/);
+  } finally {
+    await ledger.close();
+  }
 });
 
 test('the hot wallet is funded on the chain', async () => {

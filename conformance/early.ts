@@ -1,4 +1,5 @@
 import { parse, stringify } from 'lossless-json';
+import { isFields } from '../src/domain/fields.ts';
 
 /** Stands for the owners that ledgers of before 2022 do not tell; nobody's wallet. */
 export const UNTOLD_OWNER = 'Unto1d'.padEnd(44, '1');
@@ -21,8 +22,4 @@ function owned(balances: unknown): readonly unknown[] {
   return listed.map((balance) =>
     isFields(balance) ? { ...balance, owner: balance['owner'] ?? UNTOLD_OWNER } : balance,
   );
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

@@ -35,6 +35,8 @@ export interface WatchedBlock extends SearchedBlock {
   readonly watch: Watch;
 }
 
+/** A search and the node whose answer was searched. */
+type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
@@ -115,7 +117,7 @@ export class DepositMatcher {
     const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
     const taken = blocks.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
-    this.#note(taken, found);
+    this.#note(found);
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
@@ -124,7 +126,7 @@ export class DepositMatcher {
         for (const { address } of added) watch.set.add(address);
         const again = taken.map((block) => this.#search(block, watch.set));
         const foundAgain = await find(again, record, rules);
-        this.#note(taken, foundAgain);
+        this.#note(foundAgain);
         return foundAgain.map(matchedBlock);
       },
     };
@@ -147,21 +149,18 @@ export class DepositMatcher {
     };
   }
 
-  #note(blocks: readonly WatchedBlock[], found: readonly Found<Search>[]): void {
-    for (const [index, { node }] of blocks.entries()) {
-      const one = found[index];
-      if (one !== undefined) this.showings.note(node, one);
-    }
+  #note(found: readonly Found<ShownSearch>[]): void {
+    for (const one of found) this.showings.note(one.node, one);
   }
 
   /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
-  #searchedWith(watch: Watch, block: WatchedBlock): Search & { readonly watch: Watch } {
+  #searchedWith(watch: Watch, block: WatchedBlock): ShownSearch & { readonly watch: Watch } {
     return block.watch.set === watch.set ? block : { ...this.#search(block, watch.set), watch };
   }
 
-  #search({ bytes, header, node }: WatchedBlock, set: WatchSet): Search {
+  #search({ bytes, header, node }: WatchedBlock, set: WatchSet): ShownSearch {
     const { maxTransactionVersion } = this.#options;
-    return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
+    return { ...searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion }), node };
   }
 
   #rules(terms: Terms): Rules {

@@ -1,3 +1,4 @@
+import { type Fields, isFields } from './fields.ts';
 import {
   GOING_ON,
   type ScanCursor,
@@ -7,8 +8,6 @@ import {
   STANDING_STILL,
   UNTOLD,
 } from './scan.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** How the scan stands by a report of it, which may be anything: a signal, a heartbeat. Null where it does not say all that a status says. */
 export function parseScanStatus(report: unknown): ScanStatus | null {
@@ -30,10 +29,6 @@ function positionIn({ cursor, tip, lag, blocksPerSecond, at }: Fields): ScanPosi
   if (blocksPerSecond !== null && typeof blocksPerSecond !== 'number') return null;
   if (at !== null && !isTime(at)) return null;
   return { cursor, tip, lag, blocksPerSecond, at };
-}
-
-function isFields(given: unknown): given is Fields {
-  return typeof given === 'object' && given !== null;
 }
 
 function isCursor(given: unknown): given is ScanCursor {

@@ -1,3 +1,5 @@
+import { type Fields, isFields } from './fields.ts';
+
 /** Who does something, and why: kept on record. */
 export interface Word {
   readonly who: string;
@@ -8,12 +10,8 @@ const LONGEST = 500;
 
 /** What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost. */
 export function wordOf(given: unknown): Word {
-  const { who, why }: Readonly<Record<string, unknown>> = isObject(given) ? given : {};
+  const { who, why }: Fields = isFields(given) ? given : {};
   return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };
-}
-
-function isObject(given: unknown): given is Readonly<Record<string, unknown>> {
-  return typeof given === 'object' && given !== null;
 }
 
 /** PostgreSQL holds every text but one with a NUL. */

@@ -9,7 +9,7 @@ import {
 import { ALERT_KINDS, type Alarm, type AlertKind, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Word } from '../domain/word.ts';
-import { anyOf, type Database, type Tables } from './database.ts';
+import { anyOf, anyOfNumbers, type Database, type Tables } from './database.ts';
 import { alertNews } from './news.ts';
 import { writeEvent } from './outbox.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
@@ -55,11 +55,11 @@ export class Alerts {
       const others = await trx
         .selectFrom('alert')
         .select(['position', 'kind'])
-        .where('position', '=', anyPosition(positions))
+        .where('position', '=', anyOfNumbers(positions))
         .where('kind', 'not in', ENDED_BY_A_LOOK)
         .execute();
       if (others.length > 0) throw endsOtherwise(others);
-      return closeAlerts(trx, (row) => row('position', '=', anyPosition(positions)), word);
+      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), word);
     });
   }
 
@@ -167,10 +167,6 @@ export async function closeAlerts(
     .execute();
   for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
   return closed;
-}
-
-function anyPosition(positions: readonly string[]) {
-  return sql<bigint>`any(${positions}::bigint[])`;
 }
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {

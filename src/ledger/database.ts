@@ -256,3 +256,8 @@ export function violates(error: unknown, constraint: string): boolean {
 export function anyOf(values: readonly string[]): RawBuilder<string> {
   return sql<string>`any(${values}::text[])`;
 }
+
+/** {@link anyOf} for whole numbers; a cursor or a caller may hold them as text. */
+export function anyOfNumbers(values: readonly (bigint | string)[]): RawBuilder<bigint> {
+  return sql<bigint>`any(${values.map(String)}::bigint[])`;
+}

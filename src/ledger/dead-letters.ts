@@ -3,7 +3,7 @@ import { closeAlerts } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 
 /** No statement may come near the time-out, nor hold its locks for long. */
-const MOST_AT_ONCE = 2_000;
+export const MOST_AT_ONCE = 2_000;
 
 /** Has the dead letters of an endpoint wait again, or one event of them, and closes their alert where none is left. Answers how many. */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {

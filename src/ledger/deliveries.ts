@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { replayDead } from './dead-letters.ts';
+import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
 import { readStandings, type Standing } from './delivery-standing.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 
@@ -30,8 +30,6 @@ export interface DeliveryFilter extends PageRequest {
 }
 
 const HANDED_AT_ONCE = 500;
-/** No statement may come near the time-out, nor hold its locks for long. */
-const MOST_AT_ONCE = 2_000;
 /**
  * A line of which nothing was heard for so long has lost its workflow, or waits behind others of a slow endpoint: then one signal more
  * does no harm. The longest wait between two tries is an hour.

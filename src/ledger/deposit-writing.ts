@@ -3,7 +3,7 @@ import { chunksOf } from '../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../domain/deposit.ts';
 import { inWords, isAlike, type Told, type Verdict } from '../domain/witness.ts';
 import { raiseAlert } from './alerts.ts';
-import type { Tables } from './database.ts';
+import { anyOfNumbers, type Tables } from './database.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, Change } from './deposit-merge.ts';
@@ -145,12 +145,12 @@ export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promis
     .execute();
   if (passed.length === 0) return;
   const feed = await lockFeed(trx);
-  const ids = passed.map(({ id }) => id.toString());
+  const ids = passed.map(({ id }) => id);
   for (const part of chunksOf(ids, ROWS_AT_ONCE)) {
     const dropped = await feed
       .updateTable('deposit')
       .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
-      .where('id', '=', sql<bigint>`any(${part}::bigint[])`)
+      .where('id', '=', anyOfNumbers(part))
       .where(ANNOUNCED)
       .returning(WRITTEN)
       .execute();

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { chunksOf } from '../domain/chunks.ts';
 import { depositKey } from '../domain/deposit-key.ts';
 import { closeAlerts } from './alerts.ts';
-import { anyOf, type Database } from './database.ts';
+import { anyOf, anyOfNumbers, type Database } from './database.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
@@ -40,32 +40,29 @@ export class Deposits {
 
   /**
    * Finalized ones that no quorum has confirmed, without the ids in `except`: first those that may be credited, however much comes that
-   * is not to be; of either one half are the oldest, then the newest: what one node makes up, however much it is, keeps none that
-   * comes after it waiting.
+   * is not to be; some of them are the newest: what one node makes up, however much it is, keeps none that comes after it waiting.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
-    const others = sql<bigint>`all(${except.map(String)}::bigint[])`;
-    const [oldest, newest] = [Math.ceil(limit / 2), Math.floor(limit / 2)];
-    const [first, last] = await Promise.all([
-      this.#unconfirmed('asc').where('deposit.id', '<>', others).limit(oldest).execute(),
-      this.#unconfirmed('desc').where('deposit.id', '<>', others).limit(newest).execute(),
-    ]);
-    return [...new Map([...first, ...last].map((row) => [row.id, row])).values()];
+    const others = selectDeposits(this.#db)
+      .where(UNCONFIRMED)
+      .where((row) => row.not(row('deposit.id', '=', anyOfNumbers(except))));
+    const newest = await others
+      .where('deposit.reason', 'is', null)
+      .orderBy('deposit.id', 'desc')
+      .limit(Math.floor(limit / 2))
+      .execute();
+    const oldest = await others
+      .orderBy(sql`(deposit.reason is not null)`)
+      .orderBy('deposit.id')
+      .limit(limit - newest.length)
+      .execute();
+    return [...new Map([...oldest, ...newest].map((row) => [row.id, row])).values()];
   }
 
   /** Those of these that are finalized, and that no quorum has confirmed. */
   async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
     if (ids.length === 0) return [];
-    return this.#unconfirmed('asc')
-      .where('deposit.id', '=', sql<bigint>`any(${ids.map(String)}::bigint[])`)
-      .execute();
-  }
-
-  #unconfirmed(order: 'asc' | 'desc') {
-    return selectDeposits(this.#db)
-      .where(UNCONFIRMED)
-      .orderBy(sql`(deposit.reason is not null)`)
-      .orderBy('deposit.id', order);
+    return selectDeposits(this.#db).where(UNCONFIRMED).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   }
 
   /**

@@ -16,7 +16,6 @@ import { witnessedDeposits } from './migrations/0015-witnessed-deposits.ts';
 import { endedAttempts } from './migrations/0016-ended-attempts.ts';
 import { reconciliation } from './migrations/0017-reconciliation.ts';
 import { phantoms } from './migrations/0019-phantoms.ts';
-import { announcedSlots } from './migrations/0020-announced-slots.ts';
 import { auditTurns } from './migrations/0021-audit-turns.ts';
 import { doubtfulPositions } from './migrations/0023-doubtful-positions.ts';
 import { assignedAfter } from './migrations/0024-assigned-after.ts';
@@ -42,7 +41,6 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-ended-attempts': endedAttempts,
   '0017-reconciliation': reconciliation,
   '0019-phantoms': phantoms,
-  '0020-announced-slots': announcedSlots,
   '0021-audit-turns': auditTurns,
   '0023-doubtful-positions': doubtfulPositions,
   '0024-assigned-after': assignedAfter,

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { raiseAlert } from './alerts.ts';
-import type { Tables } from './database.ts';
+import { anyOfNumbers, type Tables } from './database.ts';
 import { depositId } from './deposit-id.ts';
 import { OWNER } from './ownership.ts';
 
@@ -10,7 +10,7 @@ export async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigin
     .selectFrom('deposit')
     .innerJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
     .select(['signature', 'slot', 'account', 'wallet', 'asset', 'amount', 'userRef', 'assignedAfter'])
-    .where('deposit.id', '=', sql<bigint>`any(${ids.map(String)}::bigint[])`)
+    .where('deposit.id', '=', anyOfNumbers(ids))
     .where('deposit.state', '=', 'final')
     .where('userRef', 'is not', null)
     .where(OWNER, 'is', null)

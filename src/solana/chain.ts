@@ -138,12 +138,9 @@ export class Chain {
    * a minute. Throws NoHealthyNode where no quorum agrees.
    */
   baseFee(message: string, priority: bigint): Promise<bigint> {
-    return this.#baseFee.get('', async () => {
-      const ask = (node: SolanaNode) => readBaseFee(node, message, priority);
-      const agreed = await this.pool.agreed(ask, (one, other) => one === other);
-      if (agreed !== null) return agreed.answer;
-      throw new DomainError('NoHealthyNode', 'no quorum of nodes tells the same fee for a signature');
-    });
+    return this.#baseFee.get('', () =>
+      this.#agreed('what the fee for a signature is', (node) => readBaseFee(node, message, priority)),
+    );
   }
 
   /** The nodes whose finalized banks take a blockhash now; one that does not say is not among them. */

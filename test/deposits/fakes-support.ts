@@ -14,6 +14,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
+import { afterAll, beforeAll } from 'vitest';
 import { findingOf, type Ours } from '../../src/domain/credits.ts';
 import type { BlockFinding, ScannedBlock, WatchKind } from '../../src/domain/deposit.ts';
 import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
@@ -28,8 +29,23 @@ import { Bench } from '../localnet/support.ts';
 
 const ACCOUNT_BYTES = 165;
 
+/** The exchange of the tests of one file. */
+export function useExchange(): { readonly exchange: Exchange } {
+  let exchange: Exchange | undefined;
+  beforeAll(async () => {
+    exchange = await Exchange.start();
+  });
+  afterAll(() => exchange?.close());
+  return {
+    get exchange() {
+      if (exchange === undefined) throw new Error('the exchange starts before the first test');
+      return exchange;
+    },
+  };
+}
+
 /** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
-export class Exchange {
+class Exchange {
   readonly bench: Bench;
   readonly node: SolanaNode;
   /** Deposit wallets of two users. */

@@ -1,25 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { attempt, codeOf, DEAD, newId, PLENTY, REASON, sol, useLedger } from './support.ts';
-import { terms } from './terms.ts';
+import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, signed, sol, useLedger } from './support.ts';
 
 const use = useLedger();
 
-async function reserved(): Promise<string> {
-  const id = newId();
-  await use.ledger.withdrawals.reserve(terms(id));
-  return id;
-}
-
-async function signed(): Promise<string> {
-  const id = await reserved();
-  await use.ledger.attempts.prepare(attempt(id), PLENTY);
-  await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
-  return id;
-}
-
 describe('preparing an attempt', () => {
   it('stores every field without loss and moves the withdrawal', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     const input = attempt(id, 1, { feeLamports: 2n ** 63n, blockhashSlot: 2n ** 60n, rentLamports: 1n });
     const result = await use.ledger.attempts.prepare(input, PLENTY);
     expect(result).toMatchObject({
@@ -30,7 +16,7 @@ describe('preparing an attempt', () => {
   });
 
   it('returns the row on record when it is repeated, with other bytes too and in parallel', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     const wishes = Array.from({ length: 10 }, (_, index) =>
       attempt(id, 1, { messageHash: index.toString(16).padStart(63, 'a').padEnd(64, 'f') }),
     );
@@ -43,7 +29,7 @@ describe('preparing an attempt', () => {
   });
 
   it('is refused while an earlier attempt is not proved dead', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     expect(await codeOf(use.ledger.attempts.prepare(attempt(id, 2), PLENTY))).toBe('IllegalTransition');
     await use.ledger.attempts.settle(id, 1, DEAD);
     expect(await codeOf(use.ledger.attempts.prepare(attempt(id, 3), PLENTY))).toBe('IllegalTransition');
@@ -54,7 +40,7 @@ describe('preparing an attempt', () => {
 
   it('is refused for ever once an attempt landed or failed', async () => {
     for (const state of ['landed', 'failed'] as const) {
-      const id = await signed();
+      const id = await signed(use.ledger);
       await use.ledger.attempts.settle(id, 1, { state, slot: 7n, proof: null });
       expect(await codeOf(use.ledger.attempts.prepare(attempt(id, 2), PLENTY))).toBe('IllegalTransition');
     }
@@ -62,14 +48,14 @@ describe('preparing an attempt', () => {
 
   it('is refused for a withdrawal that has ended', async () => {
     for (const status of ['cancelled', 'rejected'] as const) {
-      const id = await reserved();
+      const id = await reserved(use.ledger);
       await use.ledger.withdrawals.move(id, status, REASON);
       expect(await codeOf(use.ledger.attempts.prepare(attempt(id), PLENTY))).toBe('IllegalTransition');
     }
   });
 
   it('is refused by the database itself where two would be live', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     const second = { ...attempt(id, 2), state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(second).execute()).rejects.toMatchObject({
       constraint: 'attempt_one_live',
@@ -77,7 +63,7 @@ describe('preparing an attempt', () => {
   });
 
   it('lets one withdrawal have a message, the other must compose again', async () => {
-    const ids = await Promise.all(Array.from({ length: 8 }, reserved));
+    const ids = await Promise.all(Array.from({ length: 8 }, () => reserved(use.ledger)));
     const messageHash = 'c0ffee'.padEnd(64, '0');
     const codes = await Promise.all(
       ids.map((id) =>
@@ -97,7 +83,7 @@ describe('preparing an attempt', () => {
 
 describe('storing the signature', () => {
   it('happens once; the same again is a success, another is never stored (signers with fresh randomness)', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     const again = await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
     expect(again).toMatchObject({ state: 'signed', signature: `sig-${id}`, raw: 'AQID' });
     expect((await use.ledger.withdrawals.get(id)).status).toBe('sending');
@@ -106,7 +92,7 @@ describe('storing the signature', () => {
   });
 
   it('ends a hold: what the signer refused once is on its way now', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     await use.ledger.withdrawals.move(id, 'held', REASON);
     await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
@@ -114,7 +100,7 @@ describe('storing the signature', () => {
   });
 
   it('is refused once the attempt is dead, so that a late signature is never sent', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     await use.ledger.attempts.settle(id, 1, DEAD);
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 'late', 'AQID'))).toBe('IllegalTransition');
@@ -122,7 +108,7 @@ describe('storing the signature', () => {
 
   it('and the death of the attempt at once never both win', async () => {
     for (let round = 0; round < 15; round += 1) {
-      const id = await reserved();
+      const id = await reserved(use.ledger);
       await use.ledger.attempts.prepare(attempt(id), PLENTY);
       await Promise.all([
         codeOf(use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID')),
@@ -134,7 +120,7 @@ describe('storing the signature', () => {
   });
 
   it('finds no attempt that was not prepared', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 's', 'AQID'))).toBe('NotFound');
     expect(await codeOf(use.ledger.attempts.get(id, 1))).toBe('NotFound');
     expect(await use.ledger.attempts.findBySignature('unknown')).toBeUndefined();
@@ -143,7 +129,7 @@ describe('storing the signature', () => {
 
 describe('settling an attempt', () => {
   it('stores the verdict with its proof, once (thirdweb engine)', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     const outcome = {
       state: 'landed',
       slot: 2n ** 55n,
@@ -163,7 +149,7 @@ describe('settling an attempt', () => {
   });
 
   it('takes no verdict on another signature than the one on record', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     const other = use.ledger.attempts.settle(id, 1, { ...DEAD, signature: 'of a run from before a restore' });
     expect(await codeOf(other)).toBe('IllegalTransition');
     expect((await use.ledger.attempts.get(id, 1)).state).toBe('signed');
@@ -171,7 +157,7 @@ describe('settling an attempt', () => {
 
   it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
     const { attempts, withdrawals } = use.ledger;
-    const id = await signed();
+    const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await attempts.prepare(attempt(id, 2), PLENTY);
@@ -184,7 +170,7 @@ describe('settling an attempt', () => {
 
   it('forbids every wait and every end without payment while an attempt is not dead', async () => {
     const { attempts, withdrawals } = use.ledger;
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await attempts.prepare(attempt(id), PLENTY);
     const reason = { code: 'late', message: 'a slow step found no money' };
     for (const to of ['awaiting_funds', 'awaiting_confirmation', 'rejected'] as const) {
@@ -194,7 +180,7 @@ describe('settling an attempt', () => {
   });
 
   it('needs a slot for a landing and a proof for a death', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     for (const bad of [
       { state: 'landed', proof: {} },
       { state: 'failed', proof: {} },
@@ -206,7 +192,7 @@ describe('settling an attempt', () => {
   });
 
   it('takes the attempt out of the live ones', async () => {
-    const id = await signed();
+    const id = await signed(use.ledger);
     const isLive = async () => (await use.ledger.attempts.live()).some((row) => row.withdrawalId === id);
     expect(await isLive()).toBe(true);
     await use.ledger.attempts.settle(id, 1, {

@@ -1,9 +1,10 @@
-import type { KyselyPlugin } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { DepositFeed } from '../../src/ledger/deposit-feed.ts';
 import { Deposits } from '../../src/ledger/deposits.ts';
 import { Scan } from '../../src/ledger/scan.ts';
 import { address, chain, childOf, inflow, outflow, START } from './chain-of-blocks.ts';
-import { imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -70,5 +71,21 @@ describe('a block that brings very much', () => {
     const amounts = inflows.map(({ amount }) => amount);
     expect(await eventsInOrder()).toEqual([...amounts, ...amounts]);
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+  });
+
+  it('is read from the feed deposit by deposit, also where statistics were taken amid its commit', async () => {
+    await imported(use.ledger, ANN, BEN);
+    await commit(use.ledger, chain(START, inflows));
+    await sql`analyze deposit, deposit_event`.execute(use.ledger.db);
+    // What an ANALYZE finds while none of the rows is committed.
+    await sql`update pg_class set reltuples = 0 where oid = 'deposit'::regclass`.execute(use.ledger.db);
+    await use.ledger.db.transaction().execute(async (trx) => {
+      expect((await new DepositFeed(trx).events(0n, COUNT)).events).toHaveLength(COUNT);
+      const { rows } =
+        await sql`select seq_scan, idx_scan from pg_stat_xact_user_tables where relname = 'deposit'`.execute(
+          trx,
+        );
+      expect(rows).toEqual([{ seqScan: 0n, idxScan: BigInt(COUNT) }]);
+    });
   });
 });

@@ -1,17 +1,10 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
-import { attempt, codeOf, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
-import { terms } from './terms.ts';
+import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './support.ts';
 
 const use = useLedger();
 const OPERATOR = { who: 'ops', why: 'the explorer shows it' };
-
-async function reserved(): Promise<string> {
-  const id = newId();
-  await use.ledger.withdrawals.reserve(terms(id));
-  return id;
-}
 
 /** What becomes of an end without payment, in every form of it, for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
@@ -35,7 +28,7 @@ afterEach(async () => {
 
 describe('while an attempt may be lost, nothing ends without a payment', () => {
   it('in a record that is not the one that was written to last', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await use.ledger.continuity.pulse();
     await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
     expect(await ends(id)).toEqual(REFUSED);
@@ -45,7 +38,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
   });
 
   it.each(['record_lost', 'unknown_spend'] as const)('while any %s is open', async (kind) => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind, subject: 'another', message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
     await use.ledger.alerts.close(kind, 'another');
@@ -53,14 +46,14 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
   });
 
   it.each(['maybe_paid', 'dead_attempt_landed'] as const)('while %s names it', async (kind) => {
-    const [id, other] = [await reserved(), await reserved()];
+    const [id, other] = [await reserved(use.ledger), await reserved(use.ledger)];
     await use.ledger.alerts.raise({ kind, subject: id, message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
     expect(await codeOf(use.ledger.withdrawals.cancel(other, CANCELLED))).toBe('none');
   });
 
   it('for one whose run remembers a signature, also when people have closed the alert', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     const details = { n: 1, signature: `sig-${id}` };
     await use.ledger.alerts.raise({ kind: 'record_lost', subject: id, message: 'look', details });
     await use.ledger.alerts.close('record_lost', id);
@@ -68,7 +61,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
   });
 
   it('but one may be held or wait', async () => {
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
     expect((await use.ledger.withdrawals.move(id, 'held', REASON)).status).toBe('held');
     expect((await use.ledger.withdrawals.move(id, 'awaiting_funds', REASON)).status).toBe('awaiting_funds');
@@ -78,7 +71,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
 describe('the word of an operator that it is paid', () => {
   it('ends it with a reason of its own, and lets go of what was reserved', async () => {
     const { alerts, attempts, reservations, withdrawals } = use.ledger;
-    const id = await reserved();
+    const id = await reserved(use.ledger);
     const before = await reservations.total();
     await attempts.prepare(attempt(id), PLENTY);
     await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'said by a test' });
@@ -95,7 +88,7 @@ describe('the word of an operator that it is paid', () => {
   });
 
   it('is refused where nothing says so, and where it has ended otherwise', async () => {
-    const [id, cancelled] = [await reserved(), await reserved()];
+    const [id, cancelled] = [await reserved(use.ledger), await reserved(use.ledger)];
     expect(await codeOf(use.ledger.withdrawals.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
     await use.ledger.withdrawals.cancel(cancelled, CANCELLED);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: cancelled, message: 'look' });

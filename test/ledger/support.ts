@@ -107,6 +107,14 @@ export async function reserved(ledger: Ledger): Promise<string> {
   return id;
 }
 
+/** The id of a withdrawal whose first attempt is signed. */
+export async function signed(ledger: Ledger): Promise<string> {
+  const id = await reserved(ledger);
+  await ledger.attempts.prepare(attempt(id), PLENTY);
+  await ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+  return id;
+}
+
 /** What comes of preparing attempt `n` of a withdrawal, by a wallet that holds enough. */
 export async function preparation(ledger: Ledger, id: string, n = 1): Promise<string> {
   return (await ledger.attempts.prepare(attempt(id, n), PLENTY)).kind;

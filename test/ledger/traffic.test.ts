@@ -1,21 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
-import { terms } from './terms.ts';
+import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from './support.ts';
 
 const use = useLedger();
-
-async function reserved(): Promise<string> {
-  const id = newId();
-  await use.ledger.withdrawals.reserve(terms(id));
-  return id;
-}
-
-async function signed(): Promise<string> {
-  const id = await reserved();
-  await use.ledger.attempts.prepare(attempt(id), PLENTY);
-  await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
-  return id;
-}
 
 describe('unsent attempts', () => {
   const { lastValidBlockHeight } = attempt('any');
@@ -24,8 +10,8 @@ describe('unsent attempts', () => {
   it('are those that live for some blocks, are not signed, and were not refused', async () => {
     const { attempts, traffic, withdrawals } = use.ledger;
     const { living } = await traffic.unsent(END - 1n);
-    await signed();
-    const [waiting, refused] = [await reserved(), await reserved()];
+    await signed(use.ledger);
+    const [waiting, refused] = [await reserved(use.ledger), await reserved(use.ledger)];
     for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
     expect(await traffic.unsent(END - 1n)).toEqual({ living: living + 2, overdue: 0 });
     await withdrawals.move(refused, 'held', REASON);
@@ -34,10 +20,10 @@ describe('unsent attempts', () => {
 
   it('whose life is over count until the signer has signed a later one', async () => {
     const { attempts, traffic } = use.ledger;
-    await signed();
-    await attempts.prepare(attempt(await reserved()), PLENTY);
+    await signed(use.ledger);
+    await attempts.prepare(attempt(await reserved(use.ledger)), PLENTY);
     expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 1 });
-    const later = await signed();
+    const later = await signed(use.ledger);
     expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 0 });
     await attempts.settle(later, 1, DEAD);
     expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 0 });
@@ -47,7 +33,7 @@ describe('unsent attempts', () => {
 it('the newest attempts that have ended tell how many of them died', async () => {
   const { attempts, traffic } = use.ledger;
   for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
-    const id = await signed();
+    const id = await signed(use.ledger);
     await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
   }
   expect(await traffic.newestEnds(4)).toEqual({ ended: 4, dead: 3 });

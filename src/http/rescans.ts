@@ -7,7 +7,7 @@ import { RESCAN_STATES, type Rescan, type RescanOrder, rescanWorkflowId } from '
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
 import { assertScanned } from './scanned.ts';
-import { pageQuery, position, problems, time, u64, why } from './schemas.ts';
+import { nextCursor, pageQuery, position, problems, time, u64, why } from './schemas.ts';
 
 interface RescanDeps {
   readonly ledger: Ledger;
@@ -42,7 +42,7 @@ export const RescanBody = z
 const RescanPageBody = z
   .object({
     rescans: z.array(RescanBody).readonly().describe('Newest first'),
-    nextCursor: z.string().nullable().describe('For the next page; null at the end'),
+    nextCursor,
   })
   .meta({ id: 'RescanPage' }) satisfies z.ZodType<RescanPage>;
 

@@ -162,8 +162,8 @@ async function tell(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
-  const topics = new Set(events.map(({ kind }) => `deposit.${kind}` as const));
-  if (!(await isAskedFor(trx, [...topics]))) return;
+  const types = [...new Set(events.map(({ kind }) => `deposit.${kind}` as const))];
+  if (!(await isAskedFor(trx, types))) return;
   const ids = events.map(({ depositId }) => depositId);
   const deposits = await selectDeposits(trx).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));

@@ -182,8 +182,11 @@ describe('a deposit', () => {
       .forUpdate()
       .execute();
     const writing = commit(use.ledger, chain(START, [inflow(ANN)]));
-    expect(await Promise.race([writing, lockWaits(use.ledger.db).then(() => 'waits')])).toBe('waits');
-    await held.commit().execute();
+    try {
+      expect(await Promise.race([writing, lockWaits(use.ledger.db).then(() => 'waits')])).toBe('waits');
+    } finally {
+      await held.commit().execute();
+    }
     expect(await writing).toBe('committed');
   });
 

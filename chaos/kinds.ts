@@ -1,4 +1,7 @@
-/** What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the next. */
+/**
+ * What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the
+ * next.
+ */
 export type Lane =
   | 'worker'
   | 'signer'

@@ -116,7 +116,10 @@ export class DepositConfirmer {
         pool.distrust(liar, `showed ${inWords(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`);
   }
 
-  /** What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are not among them. */
+  /**
+   * What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are
+   * not among them.
+   */
   async #ask(judge: Judge, signature: string, rows: readonly DepositRow[]): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
@@ -131,7 +134,9 @@ export class DepositConfirmer {
   }
 }
 
-/** True where the chain has an arrival of this amount in its place, to the same wallet: in whatever else they differ, our own record may. */
+/**
+ * True where the chain has an arrival of this amount in its place, to the same wallet: in whatever else they differ, our own record may.
+ */
 function isShownAs(row: DepositRow, shown: Shown): boolean {
   const arrival = arrivalIn(shown, row);
   return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;

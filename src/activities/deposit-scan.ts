@@ -36,8 +36,8 @@ export function createDepositScan(deps: DepositScanDeps) {
   return {
     /**
      * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers. Where it
-     * cannot go on it says so and tries again; while it is paused it tells how far the chain goes on without it, and does nothing else. Any number may run at once: each block is
-     * committed by one. Answers how the scan stands at the end.
+     * cannot go on it says so and tries again; while it is paused it tells how far the chain goes on without it, and does nothing else.
+     * Any number may run at once: each block is committed by one. Answers how the scan stands at the end.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();

@@ -41,7 +41,9 @@ export interface Payee {
 
 export interface PayeeRules {
   readonly hotWallet: string;
-  /** What an address is to us beside the hot wallet: one that paid before, a nonce account, a deposit address. Default: none is anything. */
+  /**
+   * What an address is to us beside the hot wallet: one that paid before, a nonce account, a deposit address. Default: none is anything.
+   */
   readonly kindOf?: (address: string) => Promise<WatchKind | undefined>;
   /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;

@@ -249,7 +249,10 @@ export class WalletWatch {
     await ledger.pauses.sound(unknownSpendAlarm(entry.signature, entry.slot, ids));
   }
 
-  /** An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that one. */
+  /**
+   * An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that
+   * one.
+   */
   async #takeFound(recorded: RecordedSpend, signature: string): Promise<void> {
     if ('nonceAccount' in recorded) return;
     const { attempts } = this.#deps.ledger;

@@ -4,7 +4,10 @@ import { notSet, readDevFile } from './dev-file.ts';
 /** For the help of commands that use {@link withRecord}. */
 export const RECORD_SOURCE = '(needs DATABASE_URL or a running "npm run dev")';
 
-/** Runs `work` on the record itself, for commands that must work while the API is down: DATABASE_URL, else that of a running `npm run dev`. */
+/**
+ * Runs `work` on the record itself, for commands that must work while the API is down: DATABASE_URL, else that of a running `npm run
+ * dev`.
+ */
 export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const url = recordUrl();
   if (url === undefined) throw notSet('DATABASE_URL');

@@ -16,7 +16,8 @@ const PREFIX = 'whsec_';
  * more than once. Standard Webhooks; works wherever WebCrypto does.
  *
  * @param secret as it was shown, `whsec_…`. While two are valid either will do: each request is signed by both
- * @throws SluiceError `WebhookRefused` (answer 401) for a signature that does not match, and for a request that is older or newer than 5 minutes
+ * @throws SluiceError `WebhookRefused` (answer 401) for a signature that does not match, and for a request that is older or newer than 5
+ * minutes
  * @throws TypeError for a secret that is none
  */
 export async function verifyWebhook(

@@ -70,7 +70,10 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/** What a token account held, in base units. `program` is null where an early ledger does not tell it, `owner` in a failed transaction only. */
+/**
+ * What a token account held, in base units. `program` is null where an early ledger does not tell it, `owner` in a failed transaction
+ * only.
+ */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;

@@ -2,7 +2,8 @@ import type { ScannedTransaction, TokenChange } from './deposit.ts';
 
 /**
  * A transaction without what is nothing to our wallets: by the rules of deposits (`findingOfTransaction`) it comes to the same, where no
- * other wallet is ours than `mayBeOurs` says. Null where it comes to nothing: it names wallets of ours, which neither sign nor gain nor lose.
+ * other wallet is ours than `mayBeOurs` says. Null where it comes to nothing: it names wallets of ours, which neither sign nor gain nor
+ * lose.
  */
 export function essenceOf(
   transaction: ScannedTransaction,

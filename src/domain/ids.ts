@@ -7,10 +7,15 @@ export const WORKFLOW_TASK_QUEUE = 'sluice';
 /** Task queue of the waits for a landing: each may last for days, and there are as many as payments are on their way. */
 export const LANDING_TASK_QUEUE = 'sluice-landing';
 
-/** Task queue of what looks after chain, nodes and record. How much that is does not depend on the payments, and none of them holds it up. */
+/**
+ * Task queue of what looks after chain, nodes and record. How much that is does not depend on the payments, and none of them holds it up.
+ */
 export const WATCH_TASK_QUEUE = 'sluice-watch';
 
-/** Task queue of audits and rescans, which may take hours and be as many as addresses are: few run at once, and what watches waits for none. */
+/**
+ * Task queue of audits and rescans, which may take hours and be as many as addresses are: few run at once, and what watches waits for
+ * none.
+ */
 export const AUDIT_TASK_QUEUE = 'sluice-audit';
 
 /** Task queue of the only process that holds keys. */

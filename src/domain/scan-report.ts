@@ -9,7 +9,9 @@ import {
   UNTOLD,
 } from './scan.ts';
 
-/** How the scan stands by a report of it, which may be anything: a signal, a heartbeat. Null where it does not say all that a status says. */
+/**
+ * How the scan stands by a report of it, which may be anything: a signal, a heartbeat. Null where it does not say all that a status says.
+ */
 export function parseScanStatus(report: unknown): ScanStatus | null {
   const position = isFields(report) ? positionIn(report) : null;
   if (!isFields(report) || position === null) return null;

@@ -19,7 +19,9 @@ export interface CatchUpRange {
   readonly to: string;
 }
 
-/** What is to be read ahead; `behind` is false, and nothing is, where the scan is near the tip or where `why` says what stands in the way. */
+/**
+ * What is to be read ahead; `behind` is false, and nothing is, where the scan is near the tip or where `why` says what stands in the way.
+ */
 export interface CatchUpPlan {
   readonly behind: boolean;
   readonly ranges: readonly CatchUpRange[];

@@ -8,7 +8,9 @@ export interface Word {
 
 const LONGEST = 500;
 
-/** What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost. */
+/**
+ * What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost.
+ */
 export function wordOf(given: unknown): Word {
   const { who, why }: Fields = isFields(given) ? given : {};
   return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };

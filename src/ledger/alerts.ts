@@ -127,7 +127,10 @@ export async function raiseAlert(
   return row;
 }
 
-/** {@link Alerts.keepOnly} inside a transaction of the caller; with `wallets`, of those alerts whose details name one of these as their `wallet`. */
+/**
+ * {@link Alerts.keepOnly} inside a transaction of the caller; with `wallets`, of those alerts whose details name one of these as their
+ * `wallet`.
+ */
 export async function keepOnlyAlerts(
   trx: Transaction<Tables>,
   kinds: readonly AlertKind[],

@@ -53,8 +53,8 @@ export class DepositAddresses {
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
    * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
-   * to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link release}.
-   * Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
+   * to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link
+   * release}. Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
@@ -123,7 +123,9 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /** Those whose time before they were watched is to be audited now: first those that nobody has tried, then those tried the longest ago. */
+  /**
+   * Those whose time before they were watched is to be audited now: first those that nobody has tried, then those tried the longest ago.
+   */
   async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
     return this.#rows()
       .where('auditDue', '=', true)

@@ -4,7 +4,10 @@ import { keepOnlyAlerts } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { readStandings, type Standing } from './delivery-standing.ts';
 
-/** The first tries of an event are over within minutes: whoever has not heard it by then is down, refuses it, or is too slow for all that waits. */
+/**
+ * The first tries of an event are over within minutes: whoever has not heard it by then is down, refuses it, or is too slow for all that
+ * waits.
+ */
 const LATE_AFTER_MINUTES = 15;
 const BEHIND = 'webhook_behind' as const;
 

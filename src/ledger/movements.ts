@@ -24,7 +24,10 @@ export class Movements {
     this.#db = db;
   }
 
-  /** The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had any. */
+  /**
+   * The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had
+   * any.
+   */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (

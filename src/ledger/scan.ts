@@ -13,7 +13,10 @@ import { type Matched, withNewestWatchSet } from './watched.ts';
 /** `overtaken`: another scanner moved the cursor, or the record is another one: read the cursor and the watch set anew. */
 export type CommitResult = 'committed' | 'overtaken';
 
-/** The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks brought. */
+/**
+ * The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks
+ * brought.
+ */
 export class Scan {
   readonly #db: Database;
 

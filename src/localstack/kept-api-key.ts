@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { newApiKey } from '../ledger/api-keys.ts';
 
-/** The API key of `path`, made (readable by the owner only) where the file does not exist: clients of before a restart are known after it. */
+/**
+ * The API key of `path`, made (readable by the owner only) where the file does not exist: clients of before a restart are known after it.
+ */
 export function keptApiKey(path: string): string {
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });

@@ -32,7 +32,9 @@ async function catchUp(scan: DepositScanProgress): Promise<boolean> {
   return ranges.length === 0 ? joined > 0 : readRanges(scan, ranges);
 }
 
-/** Each range is joined as soon as those before it are. One that cannot be read to its end is left to the tail, and what follows it waits. */
+/**
+ * Each range is joined as soon as those before it are. One that cannot be read to its end is left to the tail, and what follows it waits.
+ */
 async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRange[]): Promise<boolean> {
   const ends: Promise<RangeEnd>[] = [];
   for (const [index, { to }] of ranges.entries()) {

@@ -80,7 +80,9 @@ export const WATCH: ActivityOptions = {
   retry,
 };
 
-/** One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. The record counts its tries. */
+/**
+ * One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. The record counts its tries.
+ */
 export function deliverOptions({ firstRetryMs, longestRetryMs }: Patience): ActivityOptions {
   return {
     summary: 'tell the endpoint',

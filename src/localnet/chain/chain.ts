@@ -64,7 +64,10 @@ export class Chain {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Blocks below the tip at which a commitment stands. Finality never goes back, so after a fork it stands still until new blocks bury it. */
+  /**
+   * Blocks below the tip at which a commitment stands. Finality never goes back, so after a fork it stands still until new blocks bury
+   * it.
+   */
   depth(commitment: Commitment): number {
     if (commitment === 'finalized') return this.ledger.tip.height - this.#finalizedHeight;
     return commitment === 'processed' ? 0 : 1;

@@ -9,7 +9,9 @@ export interface ByteRange {
 
 const TOGETHER = 512;
 
-/** Many questions to a watch set about one text. They wait for each other: memory fetches hundreds of places in little more time than one. */
+/**
+ * Many questions to a watch set about one text. They wait for each other: memory fetches hundreds of places in little more time than one.
+ */
 export class Lookups {
   readonly #watched: WatchSet;
   readonly #view: DataView;

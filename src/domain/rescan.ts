@@ -1,5 +1,6 @@
+import { isFields } from './fields.ts';
 import type { ScanRange } from './scan.ts';
-import type { Word } from './word.ts';
+import { type Word, wordOf } from './word.ts';
 
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends Word, ScanRange {}
@@ -28,6 +29,20 @@ export interface Rescan extends RescanOrder, RescanResult {
   /** ISO-8601. */
   readonly begunAt: string;
   readonly endedAt: string | null;
+}
+
+const SLOT = /^(0|[1-9][0-9]{0,17})$/;
+
+/** What somebody signalled as a rescan, which may be anything; null where it names no slots, from the first to the last. */
+export function rescanOrderOf(given: unknown): RescanOrder | null {
+  if (!isFields(given)) return null;
+  const { from, to } = given;
+  if (!isSlot(from) || !isSlot(to) || BigInt(from) > BigInt(to)) return null;
+  return { from, to, ...wordOf(given) };
+}
+
+function isSlot(given: unknown): given is string {
+  return typeof given === 'string' && SLOT.test(given);
 }
 
 /** One run at a time reads a range again. */

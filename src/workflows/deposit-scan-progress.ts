@@ -1,10 +1,12 @@
-import { log, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { log, ParentClosePolicy, setCurrentDetails, setHandler, startChild } from '@temporalio/workflow';
+import { type RescanOrder, rescanOrderOf, rescanWorkflowId } from '../domain/rescan.ts';
 import { type ScanStatus, sinceOf } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-report.ts';
 import { wordOf } from '../domain/word.ts';
 import * as act from './deposit-activities.ts';
+import type { depositRescan } from './deposit-rescan.ts';
 import { scanCard } from './details.ts';
-import { pauseScan, resumeScan, scanReport, scanStatus } from './messages.ts';
+import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';
 
 /** What one run of the scan hands to the next. */
 export interface DepositScanInput {
@@ -38,6 +40,7 @@ export class DepositScanProgress {
     });
     setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(wordOf(order))));
     setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(wordOf(order))));
+    setHandler(rescanRange, (given) => this.#inTurn(() => begin(rescanOrderOf(given))));
   }
 
   /** Since when it stands still, over all workers and runs; null where it goes on. */
@@ -58,7 +61,19 @@ export class DepositScanProgress {
   #inTurn(order: () => Promise<void>): Promise<void> {
     this.#orders = this.#orders
       .then(order)
-      .catch((error: unknown) => log.error('an order of the scan is not on record', { error }));
+      .catch((error: unknown) => log.error('an order of the scan came to nothing', { error }));
     return this.#orders;
   }
+}
+
+/** A run of its own, which goes on whatever becomes of this one. Throws where one of the same slots does, or where there is no order. */
+async function begin(order: RescanOrder | null): Promise<void> {
+  if (order === null) throw new Error('a rescan is {from, to, who, why}, with slots as decimal strings');
+  await startChild<typeof depositRescan>('depositRescan', {
+    workflowId: rescanWorkflowId(order),
+    args: [order],
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    staticSummary: `read slots ${order.from} to ${order.to} again`,
+    staticDetails: `asked for by ${order.who}: ${order.why}`,
+  });
 }

@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
+import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
 import type { Word } from '../domain/word.ts';
@@ -42,3 +43,6 @@ export const pauseScan = defineSignal<[Word]>('pauseScan');
 
 /** Ends the pause on record. */
 export const resumeScan = defineSignal<[Word]>('resumeScan');
+
+/** Begins a run that reads committed blocks again, both ends included, where none of the same slots goes on. */
+export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

@@ -13,7 +13,7 @@ import type {
   TailOrder,
 } from '../../src/domain/scan.ts';
 import type { Word } from '../../src/domain/word.ts';
-import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
+import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 
@@ -136,6 +136,24 @@ describe('the run of the scan', () => {
     const orders = asked.filter((one) => /^(pause|resume)/.test(one));
     const unsaid = 'pause no reason given';
     expect(orders).toEqual([unsaid, unsaid, unsaid, 'pause a real one', 'resume two']);
+  });
+
+  it('begins a rescan that is signalled, once, and one that is none keeps no other from its turn', async () => {
+    await scansUntil('tail null', 1);
+    const run = service.temporal.workflow.getHandle('scan');
+    for (const none of [null, { from: '2', to: '1' }, { from: 1, to: 2 }, { from: '1', to: '1e9' }])
+      await run.signal('rescanRange', none);
+    for (const order of ['first', 'second'])
+      await run.signal(rescanRange, { from: '1', to: '2', who: 'ops', why: order });
+    await run.signal(resumeScan, { who: 'ops', why: 'after' });
+    await until(async () => asked.includes('resume after'));
+    const rescan = service.temporal.workflow.getHandle('deposit-rescan/1-2');
+    const [{ status }, { events }] = [await rescan.describe(), await rescan.fetchHistory()];
+    expect(status.name).toBe('RUNNING');
+    const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
+    expect(JSON.parse(`${begun?.input?.payloads?.[0]?.data}`)).toMatchObject({ why: 'first' });
+    await expect(service.temporal.workflow.getHandle('deposit-rescan/2-1').describe()).rejects.toThrow();
+    await rescan.terminate();
   });
 
   it('joins ranges as they end, and plans anew', async () => {

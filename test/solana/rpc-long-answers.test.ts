@@ -122,6 +122,23 @@ describe('an answer too long to be held', () => {
     expect(retryAfterMs(error)).toBe(300_000);
   });
 
+  it('is waited for longer where it had not begun in time when it was last asked for', async () => {
+    const asked = await open(
+      async (response) => {
+        await sleep(500);
+        response.end(`{"result":{"text":"${long}"},"id":0}`);
+      },
+      { timeoutMs: 250 },
+    );
+    const second = async (parts: AsyncIterable<Uint8Array>) => ({
+      ...(await joined(parts)),
+      rim: Buffer.from('{"result":{},"id":2}'),
+    });
+    await expect(ask(asked)).rejects.toThrow('in time');
+    expect(await ask(asked, second)).toMatchObject({ text: expect.stringContaining(long) });
+    await expect(ask(asked)).rejects.toThrow('in time');
+  });
+
   it('is given up where it stops coming', async () => {
     const asked = await open(async (response) => void response.write(long), { timeoutMs: 20 });
     await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });

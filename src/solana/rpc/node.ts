@@ -23,6 +23,9 @@ export interface Condensed {
 const HIGHEST_TRANSACTION_VERSION = 1;
 
 const SHOWN_CHARACTERS = 40;
+/** How much longer a very long answer is waited for that did not come in the usual time when it was last asked for. */
+const PATIENCE = 6;
+const LATE_KEPT = 64;
 /** One that answers more than there is to say holds up the whole process, which must read it. */
 const OVERSIZED_ALONE_MS = 300_000;
 
@@ -37,6 +40,8 @@ export class SolanaNode {
   probeCount = 0;
   readonly #wire: Wire;
   readonly #missing = new Set<string>();
+  /** Questions for very long answers of which nothing came in time when they were last asked. */
+  readonly #late = new Set<string>();
   #nextId = 1;
 
   constructor(url: string, options: NodeOptions = {}) {
@@ -143,14 +148,24 @@ export class SolanaNode {
       const [result] = await Promise.allSettled([read(this.#told(method, parts))]);
       return result;
     };
+    const question = `${method} ${String(params[0])}`;
+    const patience = this.#late.has(question) ? PATIENCE : 1;
     const answer = await this.#wire
-      .stream(textOf(id, method, params), boundsOf(method), settled)
+      .stream(textOf(id, method, params), boundsOf(method), settled, patience)
       .catch((error: unknown) => {
+        if (isTimeout(error)) this.#noteLate(question);
         throw this.#failed(method, error);
       });
+    this.#late.delete(question);
     if (Buffer.isBuffer(answer)) return answer;
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
+  }
+
+  #noteLate(question: string): void {
+    this.#late.add(question);
+    const [oldest] = this.#late;
+    if (this.#late.size > LATE_KEPT && oldest !== undefined) this.#late.delete(oldest);
   }
 
   async *#told(method: string, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -187,6 +202,10 @@ export class SolanaNode {
   #fault(method: string, why: string, details: FaultDetails = {}): NodeFault {
     return new NodeFault(this.name, `${method}: ${why}`, { method, ...details });
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
 function textOf(id: number, method: string, params: readonly unknown[]): string {

@@ -36,8 +36,7 @@ export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const MIB = 1_024 * 1_024;
-/** How much longer than any other answer one is waited for that anybody can make very long, and how fast it must come then. */
-const PATIENCE = 6;
+/** How fast an answer must come that anybody can make very long. */
 const MS_PER_BYTE = 1_000 / MIB;
 
 /** Keep-alive HTTP connections to one node, with a deadline and a size bound for every answer. */
@@ -79,12 +78,13 @@ export class Wire {
   }
 
   /**
-   * {@link post} for an answer of any length: it is waited for as long as it keeps coming, and one that is too long to be held is given
-   * to `read`, what that makes of it is the answer. Throws what `read` throws, too.
+   * {@link post} for an answer of any length: it is waited for as long as it keeps coming, once it has begun, for which it has
+   * `patience` times the usual time. One that is too long to be held is given to `read`: what that makes of it is the answer. Throws
+   * what `read` throws, too.
    */
-  stream<T>(body: string, bounds: MethodBounds, read: ReadParts<T>): Promise<Buffer | T> {
+  stream<T>(body: string, bounds: MethodBounds, read: ReadParts<T>, patience: number): Promise<Buffer | T> {
     return this.#pass(bounds, async () => {
-      const deadline = new Deadline(PATIENCE * this.#timeoutMs, MS_PER_BYTE);
+      const deadline = new Deadline(patience * this.#timeoutMs, MS_PER_BYTE);
       return this.#exchange(
         body,
         deadline,

@@ -90,6 +90,13 @@ export function faultNames(withDeposits: boolean): readonly FaultName[] {
   return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
 }
 
+/** Those that nothing meets but a send: they go on for a while where there was none yet. */
+export const SEND_FAULTS: readonly FaultName[] = [
+  'send-lost-answer',
+  'send-dropped',
+  'false-blockhash-not-found',
+];
+
 /** True where a fault strikes one node. */
 export function isNodeLane(lane: Lane): boolean {
   return lane === 'node' || lane === 'lie';

@@ -16,7 +16,7 @@ import { drawDemand, type Market, type Order, place } from './demand.ts';
 import type { DepositAudit } from './deposits/audit.ts';
 import { drawDeposits, type Payment } from './deposits/plan.ts';
 import { DepositRun } from './deposits/run.ts';
-import { FAULT_KINDS, type FaultName, faultNames, isNodeLane } from './kinds.ts';
+import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, SEND_FAULTS } from './kinds.ts';
 import { readOutcomes } from './outcomes.ts';
 import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
@@ -45,7 +45,6 @@ export interface ChaosReport extends Audit {
 /** Of the kinds that were drawn. */
 type FaultCounts = Readonly<Partial<Record<FaultName, number>>>;
 
-const SEND_FAULTS: readonly FaultName[] = ['send-lost-answer', 'send-dropped', 'false-blockhash-not-found'];
 const NODES = 3;
 const SLOT_MS = 100;
 const FINALITY_LAG = 16;

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
 import type { Exchange } from './deposits/exchange.ts';
-import { FAULT_KINDS, type FaultName, isNodeLane } from './kinds.ts';
+import { FAULT_KINDS, type FaultName, isNodeLane, SEND_FAULTS } from './kinds.ts';
 import { NODE_FAULTS, type NodeFaultName } from './node-faults.ts';
 import { WORKER_APPLICATION } from './processes.ts';
 import type { Injection } from './schedule.ts';
@@ -72,6 +72,8 @@ async function kill(supervisor: Supervisor, process: ManagedProcess | undefined)
 const CUT_EVERY_MS = 15;
 /** Workers that come back from another fault open no transaction for so long, at most. */
 const CUT_PATIENCE_MS = 15_000;
+/** On a busy machine a payment that was asked for at the start of a fault is sent so much later than its end, at most. */
+const SEND_PATIENCE_MS = 15_000;
 const LOOK_EVERY_MS = 40;
 const ASK_EVERY_MS = 300;
 const MOVE_EVERY_MS = 1_500;
@@ -186,7 +188,10 @@ async function strikeNode(field: Field, kind: NodeFaultName, { node, draw }: Inj
   };
   const before = await met();
   for (const { method, fault } of faults) await rpc(url, 'localnet_setFault', [node, method, fault]);
+  const patienceMs = SEND_FAULTS.some((one) => one === kind) ? SEND_PATIENCE_MS : 0;
   return async () => {
+    const end = performance.now() + patienceMs;
+    while (performance.now() < end && (await met()) === before) await sleep(ASK_EVERY_MS);
     for (const { method } of faults) await rpc(url, 'localnet_clearFaults', [node, method]);
     return (await met()) - before;
   };

@@ -24,3 +24,9 @@ it('a paused scan whose nodes are away stays paused, and makes up no tip', async
   room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
   expect(await tail()).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
 });
+
+it('a scan that waits for nodes knows no tip, and has no pace', async () => {
+  await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
+  const standing = { tip: null, lag: null, blocksPerSecond: null };
+  expect(await tail()).toMatchObject({ state: 'waiting', ...standing });
+});

@@ -2,10 +2,6 @@ import { z } from 'zod';
 import type { Warning } from '../client/deposit-addresses.ts';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { CURSOR } from '../ledger/page.ts';
-import { plainWords } from './words.ts';
-
-// Every schema of a request is made of what is here, and its parser takes no words of its own.
-z.config({ customError: plainWords });
 
 /** ISO-8601, as every answer gives times. */
 export const time = z.string().meta({ format: 'date-time' });

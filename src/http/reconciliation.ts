@@ -55,7 +55,10 @@ const ReconciliationBody = z
       .meta({ description: 'The pass under way, over as many hourly rounds as it takes; null between two' }),
     watched: z
       .int()
-      .meta({ description: 'Wallets that are watched: those that we pay from, and deposit addresses' }),
+      .meta({
+        description:
+          'Wallets that are watched: those that we pay from, and deposit addresses; above 100,000 an estimate',
+      }),
     unread: z.int().meta({ description: 'Wallets that could not be compared when they were last asked for' }),
     longestUnread: z
       .array(UnreadBody)

@@ -172,6 +172,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     namespace: base.temporal.namespace,
     env: environments.others,
     logDir,
+    compiledIn: options.compiledIn,
   };
   const run = starter(options, closers);
   const [signer, worker, api] = await Promise.all([

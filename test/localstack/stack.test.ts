@@ -9,13 +9,21 @@ import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { keptApiKey } from '../../src/localstack/kept-api-key.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { processesOf, supervise } from '../../src/localstack/supervision.ts';
+import { COMPILED } from '../support/compiled.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
 let stack: Stack;
 
 beforeAll(async () => {
   const { PATH, HOME } = process.env;
-  stack = await startStack({ stateDir, slotMs: 50, finalityLag: 4, ui: false, env: { PATH, HOME } });
+  stack = await startStack({
+    ...COMPILED,
+    stateDir,
+    slotMs: 50,
+    finalityLag: 4,
+    ui: false,
+    env: { PATH, HOME },
+  });
 });
 
 afterAll(async () => {

@@ -85,12 +85,13 @@ async function isShownBy({ pool, held }: AuditDeps, slots: Slots): Promise<boole
   throw new DomainError('NoHealthyNode', message);
 }
 
-/** Every wallet has been asked for: tells people, once for the gap, what keeps it from being audited. */
+/**
+ * Every wallet has been asked for: tells people, once for the gap, what keeps it from being audited. A run that began in another record
+ * tells nothing.
+ */
 export async function closeGapAudit({ ledger }: Pick<AuditDeps, 'ledger'>, order: GapOrder): Promise<void> {
-  const slots = slotsOf(order);
-  await ledger.gapAudits.end(slots, order.record);
-  const audit = await ledger.gapAudits.of(slots);
-  if (audit === undefined) return;
+  const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
+  if (audit === null) return;
   const why = whyNotAudited(audit);
   if (why === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
   else await ledger.alerts.raise(incomplete(order, why));

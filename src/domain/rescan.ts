@@ -11,6 +11,11 @@ export interface RescanResult {
   readonly found: number;
 }
 
+/** A rescan whose run has ended before all was read, and by what. */
+export interface GivenUpRescan extends ScanRange {
+  readonly reason: string;
+}
+
 export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const;
 
 /**

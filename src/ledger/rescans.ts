@@ -134,7 +134,7 @@ export class Rescans {
       .executeTakeFirstOrThrow();
   }
 
-  /** Nobody reads this range any more, for what the newest try failed by, or for this. */
+  /** Nobody reads this range any more, for what the newest try failed by; for `why` where that try could not put it on record. */
   async giveUp({ from, to }: Range, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }

@@ -23,7 +23,7 @@ export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const
  *
  * - `reading`: it goes on.
  * - `waiting`: its newest try failed by `trouble`, and it is tried again.
- * - `done`: all was read.
+ * - `done`: all was read whose headers are on record, and of gaps what nodes have.
  * - `given_up`: it ended before that, by `trouble`. What was read until then is on record.
  */
 export interface Rescan extends RescanOrder, RescanResult {

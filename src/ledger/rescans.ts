@@ -120,7 +120,7 @@ export class Rescans {
       .execute();
   }
 
-  /** All is read, so many blocks in gaps with it. Answers what it came to. */
+  /** All is read whose headers are on record, and so many blocks in gaps: what nodes have of them. Answers what it came to. */
   async end(position: bigint, inGaps: number): Promise<RescanRow> {
     return this.#db
       .updateTable('rescan')

@@ -10,7 +10,7 @@ import { WatchSet } from './watch-set.ts';
 /** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
   readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
-  /** Bytes of the answer. */
+  /** Bytes of the pieces that it was searched in. */
   readonly size: number;
 }
 

@@ -12,8 +12,8 @@ type GapOrder = AuditOrder & { readonly record: string };
 
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
-/** Two minutes, by the pauses of `workflows/options.ts`: so long nodes that do not answer are waited for without a word. */
-const PATIENT_TRIES = 12;
+/** So long, over all tries of a page, nodes that do not answer are waited for without a word. */
+const PATIENT_MS = 120_000;
 
 /**
  * Audits some wallets over a closed gap, those behind `after`. May be repeated. One that nodes do not show whole keeps no other from
@@ -28,7 +28,7 @@ export async function auditGapPage(
     const counts = await isCounted(deps, order, after);
     return await auditWallets(deps, order, after, counts);
   } catch (error) {
-    if (isDomainError(error, 'NoHealthyNode') && activityInfo().attempt > PATIENT_TRIES)
+    if (isDomainError(error, 'NoHealthyNode') && !isPatient())
       await deps.ledger.alerts.raise(incomplete(order, `waits for nodes: ${messageOf(error)}`));
     throw error;
   }
@@ -79,10 +79,14 @@ async function isShownBy({ pool, held }: AuditDeps, slots: Slots): Promise<boole
   const { quorum, nodes } = pool;
   const { holding, silent } = await held.holdersOf(pool, slots);
   if (holding.size >= quorum) return true;
-  const isPatient = holding.size + silent.size >= quorum && activityInfo().attempt <= PATIENT_TRIES;
-  if (!isPatient && nodes.length - silent.size >= quorum) return false;
+  const isWaitedFor = holding.size + silent.size >= quorum && isPatient();
+  if (!isWaitedFor && nodes.length - silent.size >= quorum) return false;
   const message = `${[...silent].join(', ')} may have the blocks of slots ${slots.from} to ${slots.to}, and does not answer`;
   throw new DomainError('NoHealthyNode', message);
+}
+
+function isPatient(): boolean {
+  return Date.now() - activityInfo().scheduledTimestampMs < PATIENT_MS;
 }
 
 /**

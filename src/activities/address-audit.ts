@@ -1,5 +1,6 @@
 import type { Alarm } from '../domain/alerts.ts';
-import { type AuditedPage, type AuditOrder, type AuditReport, slotsOf, UNSHOWN } from '../domain/audit.ts';
+import { type AuditedPage, type AuditOrder, type AuditReport, UNSHOWN } from '../domain/audit.ts';
+import { slotsOf } from '../domain/slots.ts';
 import { type AddressAudit, type AuditDeps, auditAddress } from './audited-address.ts';
 import { beating } from './beating.ts';
 import { auditGapPage, closeGapAudit } from './gap-audit.ts';

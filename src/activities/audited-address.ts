@@ -6,9 +6,9 @@ import {
   differenceAlarm,
   differencesBetween,
   NOTHING_AUDITED,
-  slotsOf,
 } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { slotsOf } from '../domain/slots.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';

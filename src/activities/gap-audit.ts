@@ -1,9 +1,9 @@
 import { activityInfo } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { type AuditedPage, type AuditOrder, allOf, slotsOf, UNSHOWN } from '../domain/audit.ts';
+import { type AuditedPage, type AuditOrder, allOf, UNSHOWN } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
-import type { Slots } from '../domain/held-slots.ts';
+import { type Slots, slotsOf } from '../domain/slots.ts';
 import type { GapAudit } from '../ledger/gap-audits.ts';
 import { type AuditDeps, auditAddress } from './audited-address.ts';
 

@@ -1,7 +1,6 @@
 import type { Alarm } from './alerts.ts';
 import type { BlockHeader, Movement } from './deposit.ts';
 import { depositKey } from './deposit-key.ts';
-import type { Slots } from './held-slots.ts';
 import type { ScanRange } from './scan.ts';
 
 /**
@@ -15,10 +14,6 @@ export interface AuditOrder extends ScanRange {
   readonly cause: 'import' | 'gap' | 'operator';
   /** The name of the record that waits for it: no other one may call it done. None waits for an operator's. */
   readonly record?: string;
-}
-
-export function slotsOf({ from, to }: ScanRange): Slots {
-  return { from: BigInt(from), to: BigInt(to) };
 }
 
 /** Why what nodes do not list is no proof that nothing came. */

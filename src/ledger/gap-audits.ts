@@ -1,5 +1,5 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
-import type { Slots } from '../domain/held-slots.ts';
+import type { Slots } from '../domain/slots.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { isRecord } from './doubt.ts';
 import type { GapRow } from './gaps.ts';

@@ -5,7 +5,7 @@ import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
-import type { Slots } from '../../src/domain/held-slots.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import type { ScanRoom } from './scan-room.ts';
 
 /** The whole audit, page by page, as its workflow does it, begun `triedForMs` ago. */

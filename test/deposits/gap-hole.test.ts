@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import type { Slots } from '../../src/domain/held-slots.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, begun, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';

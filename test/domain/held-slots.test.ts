@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasAllOf, type ShownLedger, type Slots } from '../../src/domain/held-slots.ts';
+import { hasAllOf, type ShownLedger } from '../../src/domain/held-slots.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 
 interface Block {
   readonly slot: bigint;

@@ -1,4 +1,5 @@
-import { hasAllOf, type ShownLedger, type Slots } from '../../domain/held-slots.ts';
+import { hasAllOf, type ShownLedger } from '../../domain/held-slots.ts';
+import type { Slots } from '../../domain/slots.ts';
 import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';

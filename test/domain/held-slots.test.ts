@@ -85,17 +85,6 @@ describe('the slots of which a node shows every block', () => {
       }),
     );
   });
-
-  it('are those of one honest node at least, where two of three nodes show it and one of them lies', () => {
-    fc.assert(
-      fc.property(histories, fc.boolean(), ({ chain, slots, ledgers: [one = [], other = []] }, lie) => {
-        const showing = [lie, holds(one, slots), holds(other, slots)].filter(Boolean);
-        if (showing.length < 2) return;
-        const isWithSome = [one, other].some((ledger) => lacks(chain, ledger, slots).length === 0);
-        expect(isWithSome).toBe(true);
-      }),
-    );
-  });
 });
 
 describe('slots that the chain has skipped', () => {

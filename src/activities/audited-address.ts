@@ -34,7 +34,7 @@ const MOST_NAMED = 3;
 
 /**
  * Holds what nodes list for an address against the record, and repairs that where it is asked for. A failure leaves the address unread.
- * Throws where the whole page should be tried again: see {@link isOfAll}.
+ * Throws where the whole page should be tried again: see {@link concernsWholePage}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -44,7 +44,7 @@ export async function auditAddress(
   try {
     return await auditOne(deps, address, order);
   } catch (error) {
-    if (await isOfAll(deps, order, error)) throw error;
+    if (await concernsWholePage(deps, order, error)) throw error;
     const unread = { report: { ...NOTHING_AUDITED, unread: 1 }, isShown: true };
     if (isOperational(error)) return { ...unread, why: messageOf(error) };
     log.error('an audit failed', { error });
@@ -54,9 +54,13 @@ export async function auditAddress(
 
 /**
  * True for what no other address would get over now: a list that is not read to its end, a database that is away, a cancellation; and
- * for audits that nobody waits for, too few nodes that answer.
+ * for audits that nobody waits for, too few nodes that answer: they are asked.
  */
-async function isOfAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
+async function concernsWholePage(
+  { pool }: AuditDeps,
+  { cause }: AuditOrder,
+  error: unknown,
+): Promise<boolean> {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;

@@ -10,6 +10,12 @@ import { type AuditDeps, auditAddress } from './audited-address.ts';
 /** The audit of all wallets over a gap that was closed, on the record of that name. */
 type GapOrder = AuditOrder & { readonly record: string };
 
+/**
+ * Whether what nodes do not list proves that nothing came: it `counts` where a quorum of them shows the blocks. A walk `in vain` settles
+ * nothing to its end; what it finds is put on record all the same.
+ */
+type Walk = 'counts' | 'in vain';
+
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
 /** So long, over all tries of a page, nodes that do not answer are waited for without a word. */
@@ -25,8 +31,8 @@ export async function auditGapPage(
   after: string | null,
 ): Promise<AuditedPage> {
   try {
-    const counts = await isCounted(deps, order, after);
-    return await auditWallets(deps, order, after, counts);
+    const walk = await beginOrResumeWalk(deps, order, after);
+    return await auditWallets(deps, order, after, walk);
   } catch (error) {
     if (isDomainError(error, 'NoHealthyNode') && !isPatient())
       await deps.ledger.alerts.raise(incomplete(order, `waits for nodes: ${messageOf(error)}`));
@@ -38,14 +44,14 @@ async function auditWallets(
   deps: AuditDeps,
   order: GapOrder,
   after: string | null,
-  counts: boolean,
+  walk: Walk,
 ): Promise<AuditedPage> {
   const { gapAudits } = deps.ledger;
   const slots = slotsOf(order);
   const wallets = await gapAudits.wallets(slots, after, WALLETS_OF_A_PAGE);
   const parts = await pLimit(WALLETS_AT_ONCE).map(wallets, async (wallet) => {
     const { report, why, isShown } = await auditAddress(deps, wallet, order);
-    return { wallet, report, isRead: why === null && (isShown || !counts) };
+    return { wallet, report, isRead: why === null && (isShown || walk === 'in vain') };
   });
   const named = (isMeant: boolean) =>
     parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
@@ -55,27 +61,27 @@ async function auditWallets(
 }
 
 /**
- * Whether this walk counts what nodes do not list as a proof that nothing came: where a quorum of them shows the blocks. A walk that
- * began without that settles nothing to its end; what it finds is put on record all the same.
+ * Begins the walk, also anew once nodes show the blocks, or goes on with it. One that ever met blocks that no quorum shows is in vain from
+ * then to its end, and on record as that.
  */
-async function isCounted(deps: AuditDeps, order: GapOrder, after: string | null): Promise<boolean> {
+async function beginOrResumeWalk(deps: AuditDeps, order: GapOrder, after: string | null): Promise<Walk> {
   const { gapAudits } = deps.ledger;
   const slots = slotsOf(order);
-  const isShown = await isShownBy(deps, slots);
+  const isShown = await quorumShows(deps, slots);
   const gap = await gapAudits.of(slots);
-  if (gap === undefined) return false;
+  if (gap === undefined) return 'in vain';
   if (isShown && gap.unshownSince !== null && after === null) {
     await gapAudits.begin(slots, order.record);
-    return true;
+    return 'counts';
   }
   // Once each has been asked for, what is not shown now leaves unread only those that are asked for again.
-  if (isShown || gap.walkedAt !== null) return gap.unshownSince === null;
+  if (isShown || gap.walkedAt !== null) return gap.unshownSince === null ? 'counts' : 'in vain';
   await gapAudits.noteUnshown(slots, order.record);
-  return false;
+  return 'in vain';
 }
 
-/** True where a quorum of nodes shows the blocks. Throws NoHealthyNode where others that do not answer might, and are waited for. */
-async function isShownBy({ pool, held }: AuditDeps, slots: Slots): Promise<boolean> {
+/** Asks all nodes: true where a quorum shows the blocks. Throws NoHealthyNode where others that do not answer might, and are waited for. */
+async function quorumShows({ pool, held }: AuditDeps, slots: Slots): Promise<boolean> {
   const { quorum, nodes } = pool;
   const { holding, silent } = await held.holdersOf(pool, slots);
   if (holding.size >= quorum) return true;

@@ -16,7 +16,10 @@ export interface Difference {
   readonly record: bigint;
 }
 
-/** How many were compared, and the lowest and the highest slot at which they were; null where none was. A wallet that is asked for again counts again. */
+/**
+ * How many were compared, and the lowest and the highest slot at which they were; null where none was. A wallet that is asked for again
+ * counts again.
+ */
 export interface Tally {
   readonly wallets: number;
   readonly accounts: number;

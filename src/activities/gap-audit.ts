@@ -1,14 +1,11 @@
 import { activityInfo } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { type AuditedPage, type AuditOrder, allOf, UNSHOWN } from '../domain/audit.ts';
+import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import { type Slots, slotsOf } from '../domain/slots.ts';
 import type { GapAudit } from '../ledger/gap-audits.ts';
-import { type AuditDeps, auditAddress } from './audited-address.ts';
-
-/** The audit of all wallets over a gap that was closed, on the record of that name. */
-type GapOrder = AuditOrder & { readonly record: string };
+import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audited-address.ts';
 
 /**
  * Whether what nodes do not list proves that nothing came: it `counts` where a quorum of them shows the blocks. A walk `in vain` settles
@@ -27,7 +24,7 @@ const PATIENT_MS = 120_000;
  */
 export async function auditGapPage(
   deps: AuditDeps,
-  order: GapOrder,
+  order: GapAuditOrder,
   after: string | null,
 ): Promise<AuditedPage> {
   try {
@@ -42,7 +39,7 @@ export async function auditGapPage(
 
 async function auditWallets(
   deps: AuditDeps,
-  order: GapOrder,
+  order: GapAuditOrder,
   after: string | null,
   walk: Walk,
 ): Promise<AuditedPage> {
@@ -50,8 +47,9 @@ async function auditWallets(
   const slots = slotsOf(order);
   const wallets = await gapAudits.wallets(slots, after, WALLETS_OF_A_PAGE);
   const parts = await pLimit(WALLETS_AT_ONCE).map(wallets, async (wallet) => {
-    const { report, why, isShown } = await auditAddress(deps, wallet, order);
-    return { wallet, report, isRead: why === null && (isShown || walk === 'in vain') };
+    const audit = await auditAddress(deps, wallet, order);
+    const isEnough = audit.kind === 'read' && (audit.isShown || walk === 'in vain');
+    return { wallet, report: reportOf(audit), isRead: isEnough && whyUnread(audit) === null };
   });
   const named = (isMeant: boolean) =>
     parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
@@ -64,7 +62,7 @@ async function auditWallets(
  * Begins the walk, also anew once nodes show the blocks, or goes on with it. One that ever met blocks that no quorum shows is in vain from
  * then to its end, and on record as that.
  */
-async function beginOrResumeWalk(deps: AuditDeps, order: GapOrder, after: string | null): Promise<Walk> {
+async function beginOrResumeWalk(deps: AuditDeps, order: GapAuditOrder, after: string | null): Promise<Walk> {
   const { gapAudits } = deps.ledger;
   const slots = slotsOf(order);
   const isShown = await quorumShows(deps, slots);
@@ -99,7 +97,10 @@ function isPatient(): boolean {
  * Every wallet has been asked for: tells people, once for the gap, what keeps it from being audited. A run that began in another record
  * tells nothing.
  */
-export async function closeGapAudit({ ledger }: Pick<AuditDeps, 'ledger'>, order: GapOrder): Promise<void> {
+export async function closeGapAudit(
+  { ledger }: Pick<AuditDeps, 'ledger'>,
+  order: GapAuditOrder,
+): Promise<void> {
   const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
   if (audit === null) return;
   const why = whyNotAudited(audit);
@@ -113,12 +114,12 @@ function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): 
   return [...(unshownSince === null ? [] : [UNSHOWN]), ...(unread === 0 ? [] : [hidden])].join('; ');
 }
 
-function incomplete(order: GapOrder, why: string): Alarm {
+function incomplete(order: GapAuditOrder, why: string): Alarm {
   const { from, to } = order;
   const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${why}`;
   return { kind: 'audit_incomplete', subject: subjectOf(order), message, details: { from, to } };
 }
 
-function subjectOf({ from, to }: GapOrder): string {
+function subjectOf({ from, to }: GapAuditOrder): string {
   return `${from}-${to}`;
 }

@@ -1,7 +1,8 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../domain/deposit.ts';
 import { highest } from '../domain/extremes.ts';
-import type { SlotSpan, Tally } from '../domain/reconciliation.ts';
+import type { Tally } from '../domain/reconciliation.ts';
+import type { Slots } from '../domain/slots.ts';
 import type { Database, Tables } from './database.ts';
 import type { DepositTables } from './deposit-tables.ts';
 
@@ -148,6 +149,6 @@ function tallyOf({ wallets, accounts, differences, fromSlot, toSlot }: Counts): 
   };
 }
 
-function spanOf(from: bigint | null, to: bigint | null): SlotSpan | null {
+function spanOf(from: bigint | null, to: bigint | null): Slots | null {
   return from === null || to === null ? null : { from, to };
 }

@@ -1,4 +1,10 @@
-import { CancellationScope, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  rootCause,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
 import { recordRescanGivenUp } from './deposit-activities.ts';
@@ -19,7 +25,11 @@ export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
     );
     return end;
   } catch (error) {
-    await CancellationScope.nonCancellable(() => recordRescanGivenUp(order));
+    await CancellationScope.nonCancellable(() => recordRescanGivenUp({ ...order, reason: reasonOf(error) }));
     throw error;
   }
+}
+
+function reasonOf(error: unknown): string {
+  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'its run was cancelled';
 }

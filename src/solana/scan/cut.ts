@@ -54,7 +54,7 @@ class Cutter {
   *take(part: Uint8Array): Generator<Buffer> {
     let rest = this.#stage === 'head' ? this.#head(part) : part;
     while (this.#stage === 'list' && rest.length > 0) {
-      const { end, ended } = this.#list.walk(rest);
+      const { end, ended } = this.#list.walk(rest, this.#pieceBytes - this.#size);
       this.#hold(rest.subarray(0, end), this.#pieceBytes + LONGEST_BYTES);
       rest = rest.subarray(end);
       if (ended) {
@@ -115,8 +115,11 @@ class ListWalk {
     return this.#depth === 0 && !this.#isText;
   }
 
-  /** Up to the end of the next element that is an object or a list, to the bracket that ends the list itself, or to the end of the part. */
-  walk(part: Uint8Array): { readonly end: number; readonly ended: boolean } {
+  /**
+   * Up to the end of an element that is an object or a list, the first one behind so many bytes, to the bracket that ends the list
+   * itself, or to the end of the part.
+   */
+  walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
       if (byte === QUOTE) at = this.#textEnd(part, at + 1);
@@ -124,7 +127,7 @@ class ListWalk {
       else if (byte >= OPEN_SQUARE && (byte | SQUARE) === CLOSE) {
         if (this.#depth === 0) return { end: at, ended: true };
         this.#depth -= 1;
-        if (this.#depth === 0) return { end: at + 1, ended: false };
+        if (this.#depth === 0 && at + 1 >= least) return { end: at + 1, ended: false };
       }
     }
     return { end: part.length, ended: false };

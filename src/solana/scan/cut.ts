@@ -10,7 +10,6 @@ const OPEN_SQUARE = 0x5b;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-const PIECE_BYTES = 4 * 1_024 * 1_024;
 /** More than one transaction takes, or all that stands behind them. */
 const LONGEST_BYTES = 4 * 1_024 * 1_024;
 /** More than stands before them. */
@@ -29,7 +28,7 @@ const BEHIND = Buffer.from(']}}');
  */
 export async function* cutBlock(
   parts: AsyncIterable<Uint8Array>,
-  pieceBytes = PIECE_BYTES,
+  pieceBytes: number,
 ): AsyncGenerator<Buffer> {
   const cutter = new Cutter(pieceBytes);
   for await (const part of parts) yield* cutter.take(part);

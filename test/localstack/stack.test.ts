@@ -127,7 +127,9 @@ test('a supervised process that dies is told of and started again, and nothing i
   for (const process of [stack.api, stack.postgres]) {
     await process?.kill('SIGKILL');
     await expect.poll(() => said, { timeout: 60_000 }).toContain(`${process?.name} is up again`);
-    expect(said).toContain(`${process?.name} ended (SIGKILL); it is started again; its log is ${process?.logFile}`);
+    expect(said).toContain(
+      `${process?.name} ended (SIGKILL); it is started again; its log is ${process?.logFile}`,
+    );
   }
   const list = () =>
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${stack.apiKey}` } });

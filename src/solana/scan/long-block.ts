@@ -11,7 +11,7 @@ import { WatchSet } from './watch-set.ts';
 /** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
   readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
-  /** Bytes of the pieces that it was searched in. */
+  /** About how many bytes are kept of it, besides what was found. */
   readonly size: number;
 }
 
@@ -28,6 +28,8 @@ export interface LongBounds {
   readonly findings: number;
 }
 
+/** See `WatchSet`. */
+const BYTES_A_NAME = 12;
 /** 64 bytes in base58. */
 const LONGEST_SIGNATURE = 88;
 const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
@@ -46,9 +48,7 @@ export async function searchParts(
 ): Promise<LongBlock> {
   const names = new WatchSet(0);
   const findings = new Findings({ ...BOUNDS, ...bounds });
-  let size = 0;
   const search = (bytes: Buffer) => {
-    size += bytes.length;
     const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
     findings.add(piece);
     return header;
@@ -58,6 +58,7 @@ export async function searchParts(
       if ('transactions' in cut) search(cut.transactions);
       else {
         const header = search(cut.rim);
+        const size = cut.rim.length + names.size * BYTES_A_NAME;
         return { header, ...findings.search(), rim: cut.rim, size, kept: { kind: 'names', names } };
       }
     }

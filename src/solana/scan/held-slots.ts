@@ -1,5 +1,6 @@
+import { highest } from '../../domain/extremes.ts';
 import { hasAllOf, type ShownLedger, type Slots } from '../../domain/held-slots.ts';
-import { getBlock } from '../rpc/methods.ts';
+import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { LOOKED_AHEAD, windowsOf } from './frontier.ts';
@@ -14,8 +15,9 @@ export interface Holders {
 
 interface Answer {
   readonly slots: Slots;
-  readonly at: number;
   readonly holds: Promise<boolean>;
+  /** What it came to, and when; null until then. */
+  told: { readonly held: boolean; readonly at: number } | null;
 }
 
 /** What a node has of final slots it keeps, until it forgets the oldest: each list asks for its first block. */
@@ -36,7 +38,10 @@ export class HeldSlots {
     this.#now = now;
   }
 
-  /** Asks all nodes, each at most once in ten minutes where it has the blocks, once in a minute where not. Never throws. */
+  /**
+   * Asks all nodes, each at most once in ten minutes where it has the blocks, once in a minute where not, from the end of its answer on;
+   * and never again while it answers. Never throws.
+   */
   async holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
     const answers = await pool.all((node) => this.#holds(node, slots));
     const named = (isMeant: (result: PromiseSettledResult<boolean>) => boolean) =>
@@ -48,17 +53,43 @@ export class HeldSlots {
   }
 
   async #holds(node: SolanaNode, slots: Slots): Promise<boolean> {
-    const known = this.#known.get(node.name) ?? [];
-    for (const { slots: of, at, holds } of known.toReversed()) {
-      const age = this.#now() - at;
-      if (age > HELD_MS || !contains(of, slots)) continue;
-      // What is silent is asked anew by the next question.
-      const held = await holds.catch(() => null);
-      if (held === true || (held === false && age <= LACKED_MS && contains(slots, of))) return held;
+    const known = this.#of(node).filter(({ slots: of }) => contains(of, slots));
+    const running = known.find(({ told }) => told === null);
+    // Who waits for it shares its silence, too; it is asked anew by the next question.
+    if (running !== undefined) {
+      await running.holds;
+      return this.#holds(node, slots);
     }
-    const answer = { slots, at: this.#now(), holds: showsAllOf(node, slots) };
-    this.#known.set(node.name, [...known, answer].slice(-ANSWERS_KEPT));
-    return answer.holds;
+    const told = known.findLast((answer) => this.#tellsOf(slots, answer))?.told;
+    return told?.held ?? this.#ask(node, slots);
+  }
+
+  /** A node that has all of some slots has all of each part of them, and lacks no more of a part than it has lost there. */
+  #tellsOf(slots: Slots, { slots: of, told }: Answer): boolean {
+    if (told === null) return false;
+    const age = this.#now() - told.at;
+    return told.held ? age <= HELD_MS : age <= LACKED_MS && contains(slots, of);
+  }
+
+  #ask(node: SolanaNode, slots: Slots): Promise<boolean> {
+    const keep = (answers: readonly Answer[]) => this.#known.set(node.name, answers.slice(-ANSWERS_KEPT));
+    const holds = showsAllOf(node, slots).then(
+      (held) => {
+        answer.told = { held, at: this.#now() };
+        return held;
+      },
+      (error: unknown) => {
+        keep(this.#of(node).filter((one) => one !== answer));
+        throw error;
+      },
+    );
+    const answer: Answer = { slots, holds, told: null };
+    keep([...this.#of(node), answer]);
+    return holds;
+  }
+
+  #of({ name }: SolanaNode): readonly Answer[] {
+    return this.#known.get(name) ?? [];
   }
 }
 
@@ -74,18 +105,25 @@ export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolea
   return shown !== null && hasAllOf(asked, shown);
 }
 
-/** Null where it lists no block from the end of the slots on, or does not show one that it lists. */
+/**
+ * Null where it has a hole at their beginning, lists no block from their end on, or does not show one that it lists. Nothing is asked for
+ * of what it has forgotten, nor behind a beginning that it does not have: a pruned node says no at once.
+ */
 async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<ShownLedger | null> {
-  let [lowest, count]: [bigint | null, bigint] = [null, 0n];
-  for await (const window of windowsOf(node, from, to + LOOKED_AHEAD)) {
+  const begin = highest([from, await getFirstAvailableBlock(node)]);
+  let [first, count]: [ShownLedger['first'] | null, bigint] = [null, 0n];
+  for await (const window of windowsOf(node, begin, to + LOOKED_AHEAD)) {
     const listed = window.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
-    lowest ??= listed[0] ?? null;
+    const [lowest] = listed;
+    if (lowest === undefined) continue;
+    first ??= await linkOf(node, lowest);
+    if (first === null || first.parentSlot >= from) return null;
     const end = listed.findIndex((slot) => slot >= to);
     count += BigInt(end < 0 ? listed.length : end + 1);
-    const highest = listed[end];
-    if (lowest === null || highest === undefined) continue;
-    const [first, last] = await Promise.all([linkOf(node, lowest), linkOf(node, highest)]);
-    return first === null || last === null ? null : { first, last, count };
+    const ending = listed[end];
+    if (ending === undefined) continue;
+    const last = await linkOf(node, ending);
+    return last === null ? null : { first, last, count };
   }
   return null;
 }

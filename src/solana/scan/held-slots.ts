@@ -16,6 +16,8 @@ export interface Holders {
 interface Answer {
   readonly slots: Slots;
   readonly holds: Promise<boolean>;
+  /** Its place among all that a node was asked. */
+  readonly turn: number;
   /** What it came to, and when; null until then. */
   told: { readonly held: boolean; readonly at: number } | null;
 }
@@ -33,6 +35,7 @@ export class HeldSlots {
   readonly #now: () => number;
   /** By the node's name, the newest answer last. */
   readonly #known = new Map<string, readonly Answer[]>();
+  #turn = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -42,8 +45,17 @@ export class HeldSlots {
    * Asks all nodes, each at most once in ten minutes where it has the blocks, once in a minute where not, from the end of its answer on;
    * and never again while it answers. Never throws.
    */
-  async holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
-    const answers = await pool.all((node) => this.#holds(node, slots));
+  holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
+    return this.#holders(pool, slots, 0);
+  }
+
+  /** As {@link holdersOf}, by what nodes show from now on: one is asked again, once for all that ask while it still answers another. */
+  holdersNow(pool: NodePool, slots: Slots): Promise<Holders> {
+    return this.#holders(pool, slots, this.#turn);
+  }
+
+  async #holders(pool: NodePool, slots: Slots, since: number): Promise<Holders> {
+    const answers = await pool.all((node) => this.#holds(node, slots, since));
     const named = (isMeant: (result: PromiseSettledResult<boolean>) => boolean) =>
       new Set(answers.flatMap(({ node, result }) => (isMeant(result) ? [node] : [])));
     return {
@@ -52,15 +64,15 @@ export class HeldSlots {
     };
   }
 
-  async #holds(node: SolanaNode, slots: Slots): Promise<boolean> {
+  async #holds(node: SolanaNode, slots: Slots, since: number): Promise<boolean> {
     const known = this.#of(node).filter(({ slots: of }) => contains(of, slots));
     const running = known.find(({ told }) => told === null);
-    // Who waits for it shares its silence, too; it is asked anew by the next question.
     if (running !== undefined) {
-      await running.holds;
-      return this.#holds(node, slots);
+      // Who may share its answer shares its silence, too; it is asked anew by the next question.
+      await (running.turn < since ? running.holds.catch(() => null) : running.holds);
+      return this.#holds(node, slots, since);
     }
-    const told = known.findLast((answer) => this.#tellsOf(slots, answer))?.told;
+    const told = known.findLast((one) => one.turn >= since && this.#tellsOf(slots, one))?.told;
     return told?.held ?? this.#ask(node, slots);
   }
 
@@ -83,7 +95,8 @@ export class HeldSlots {
         throw error;
       },
     );
-    const answer: Answer = { slots, holds, told: null };
+    const answer: Answer = { slots, holds, turn: this.#turn, told: null };
+    this.#turn += 1;
     keep([...this.#of(node), answer]);
     return holds;
   }

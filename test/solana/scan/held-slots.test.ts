@@ -3,6 +3,7 @@ import { type Localnet, startLocalnet } from '../../../src/localnet/localnet.ts'
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { HeldSlots } from '../../../src/solana/scan/held-slots.ts';
+import { areWhole } from '../../../src/solana/scan/history.ts';
 
 const FINALITY_LAG = 2;
 /** Slots 1 to 10 have blocks, 11 to 30 have none, 31 and some more have. */
@@ -107,6 +108,19 @@ describe('what was asked before', () => {
     },
   );
 
+  it('is asked again by those that want it of now, once for all of them', async () => {
+    const clock = { now: 0, asked: 0 };
+    const { asPool } = sparseNode(0n, 1, clock);
+    const held = new HeldSlots(() => clock.now);
+    const slots = { from: 1n, to: 1_000_000n };
+    await held.holdersOf(asPool, slots);
+    const walk = clock.asked;
+    const ask = () => held.holdersNow(asPool, slots);
+    // What the first one began may have passed by what was lost when the others ask: these share the next walk.
+    await Promise.all([ask(), ask(), ask(), held.holdersOf(asPool, slots)]);
+    expect(clock.asked).toBe(3 * walk);
+  });
+
   it('is nothing of a node that does not answer: it is asked by the next question', async () => {
     const held = new HeldSlots();
     const [first] = pool.nodes;
@@ -116,6 +130,30 @@ describe('what was asked before', () => {
     localnet.controls.clearFaults();
     await pool.probe();
     expect(await holders(END.from, END.to, held)).toEqual([0, 1, 2]);
+  });
+});
+
+describe('lists that nodes were believed', () => {
+  const slots = { from: 3n, to: 9n };
+  const isWholeBy = (...places: number[]) => {
+    const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
+    const history = { entries: [], believed: believed.map((nodes) => nodes.map(({ name }) => name)) };
+    return areWhole({ pool, held: new HeldSlots() }, slots, [history]);
+  };
+
+  it('are whole where a quorum of those of each part shows the blocks when they are read', async () => {
+    expect(await isWholeBy(0, 1)).toBe(true);
+    expect(await isWholeBy(0)).toBe(false);
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect([await isWholeBy(0, 2), await isWholeBy(0, 1)]).toEqual([true, false]);
+  });
+
+  it('are neither while some of those do not answer', async () => {
+    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    expect(await isWholeBy(0, 2)).toBe(true);
+    await expect(isWholeBy(0, 1)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    localnet.controls.clearFaults();
+    await pool.probe();
   });
 });
 

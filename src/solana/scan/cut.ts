@@ -22,18 +22,21 @@ const BEFORE = Buffer.from(
 );
 const BEHIND = Buffer.from(']}}');
 
+/** A short answer: some of the `transactions`, in a block without a name, or all else, the `rim`. */
+export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
+
 /**
- * Cuts the answer to a getBlock, as it comes, into short answers: each has some of its transactions, in their order and as they are to
- * the byte, in a block without a name; the last one, the `rim`, has all else, and no transactions. So no more is held than one piece, and
+ * Cuts the answer to a getBlock, as it comes, into short answers: its transactions, in their order and as they are to the byte, and at the
+ * end, once, the rim. So no more is held than one piece, and
  * whoever reads blocks can read each. Throws {@link Unreadable} for what is no such answer, or not whole, and what `parts` throws.
  */
 export async function* cutBlock(
   parts: AsyncIterable<Uint8Array>,
   pieceBytes = PIECE_BYTES,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<Cut> {
   const cutter = new Cutter(pieceBytes);
-  for await (const part of parts) yield* cutter.take(part);
-  yield cutter.rim();
+  for await (const part of parts) for (const transactions of cutter.take(part)) yield { transactions };
+  yield { rim: cutter.rim() };
 }
 
 class Cutter {

@@ -1,5 +1,6 @@
-import { highest } from '../../domain/extremes.ts';
-import { hasAllOf, type ShownLedger, type Slots } from '../../domain/held-slots.ts';
+import { ascending, highest } from '../../domain/extremes.ts';
+import { hasAllOf, type ShownLedger } from '../../domain/held-slots.ts';
+import type { Slots } from '../../domain/slots.ts';
 import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -42,8 +43,9 @@ export class HeldSlots {
   }
 
   /**
-   * Asks all nodes, each at most once in ten minutes where it has the blocks, once in a minute where not, from the end of its answer on;
-   * and never again while it answers. Never throws.
+   * Asks all nodes, and each at most once in ten minutes for slots within some of which it has shown the blocks, at most once in a minute
+   * for the very slots of which it has not, counted from the end of its answer; and never again while it still answers. So long as no
+   * more than 64 others are asked about meanwhile. Never throws.
    */
   holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
     return this.#holders(pool, slots, 0);
@@ -126,7 +128,7 @@ async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<Shown
   const begin = highest([from, await getFirstAvailableBlock(node)]);
   let [first, count]: [ShownLedger['first'] | null, bigint] = [null, 0n];
   for await (const window of windowsOf(node, begin, to + LOOKED_AHEAD)) {
-    const listed = window.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+    const listed = window.toSorted(ascending);
     const [lowest] = listed;
     if (lowest === undefined) continue;
     first ??= await linkOf(node, lowest);

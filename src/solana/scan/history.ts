@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/extremes.ts';
-import type { Slots } from '../../domain/held-slots.ts';
+import type { Slots } from '../../domain/slots.ts';
 import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
@@ -45,7 +45,8 @@ interface Listing extends WalletListing {
  * A list that is empty, or ends early, is believed only where a quorum of nodes shows that it has every block of these slots, and has
  * forgotten none since: see {@link areWhole}. Where too few do, there may be more than is listed.
  *
- * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where no quorum of nodes lists anything.
+ * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes answer with a list: an empty
+ * one is one, too.
  */
 export async function historyOf(
   { pool, lists, held }: ListedNodes,

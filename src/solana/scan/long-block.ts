@@ -4,13 +4,13 @@ import type { Condensed } from '../rpc/node.ts';
 import { cutBlock } from './cut.ts';
 import { Unreadable } from './json-bytes.ts';
 import { nameOf } from './listing.ts';
-import { type Found, type Search, type Shower, searchPiece } from './search.ts';
+import { type Found, type Search, type Shower, searchAnswer } from './search.ts';
 import { WatchSet } from './watch-set.ts';
 
 /** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
   readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
-  /** Bytes of the answer. */
+  /** Bytes of the pieces that it was searched in. */
   readonly size: number;
 }
 
@@ -28,19 +28,26 @@ export async function searchParts(
 ): Promise<LongBlock> {
   const names = new WatchSet(0);
   const found: Found[] = [];
-  let rim: Buffer = Buffer.alloc(0);
   let size = 0;
+  const search = (bytes: Buffer) => {
+    size += bytes.length;
+    const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
+    found.push(essential(piece));
+    return header;
+  };
   try {
-    for await (const piece of cutBlock(parts, pieceBytes)) {
-      found.push(essential(searchPiece(piece, slot, watched, node, names)));
-      rim = piece;
-      size += piece.length;
+    for await (const cut of cutBlock(parts, pieceBytes)) {
+      if ('transactions' in cut) search(cut.transactions);
+      else {
+        const header = search(cut.rim);
+        return { header, ...joined(found), rim: cut.rim, size, kept: { kind: 'names', names } };
+      }
     }
+    throw new Unreadable('a block without a rim');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     throw new NodeFault(node.name, `getBlock: block ${slot}: ${error.message}`, { method: 'getBlock' });
   }
-  return { ...joined(found), rim, size, kept: { kind: 'names', names } };
 }
 
 function essential(piece: Found): Found {
@@ -51,12 +58,8 @@ function essential(piece: Found): Found {
   return { ...piece, transactions };
 }
 
-/** The last piece is the rim, which has the header of all. */
-function joined(pieces: readonly Found[]): Search {
-  const rim = pieces.at(-1);
-  if (rim === undefined) throw new Unreadable('a block without a rim');
+function joined(pieces: readonly Found[]): Omit<Search, 'header'> {
   return {
-    header: rim.header,
     listed: nameOf(pieces.map(({ list }) => list)),
     candidates: [...new Set(pieces.flatMap(({ candidates }) => candidates))],
     transactions: pieces.flatMap(({ transactions }) => transactions),

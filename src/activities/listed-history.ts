@@ -1,7 +1,14 @@
 import pLimit from 'p-limit';
 import type { AssetRow } from '../ledger/assets.ts';
 import { deriveAta } from '../solana/ata.ts';
-import { historyOf, isAbsent, type ListedNodes, type ListedSignature } from '../solana/scan/history.ts';
+import {
+  type AccountHistory,
+  areWhole,
+  historyOf,
+  isAbsent,
+  type ListedNodes,
+  type ListedSignature,
+} from '../solana/scan/history.ts';
 import type { DepositMatcher } from './deposit-matcher.ts';
 import { agreedTransaction, type Shown } from './testimonies.ts';
 
@@ -53,12 +60,13 @@ export async function listedFor(
     if (isDenied) credit.take(listedBy);
     else if (shown === null) unread.add(signature);
   };
-  let isWhole = true;
+  const histories: AccountHistory[] = [];
   for (const account of accounts) {
     const history = await historyOf(deps, account, from, to);
     await pLimit(AT_ONCE).map(history.entries, look);
-    isWhole &&= history.isWhole;
+    histories.push(history);
   }
+  const isWhole = await areWhole(deps, { from, to }, histories);
   return { listed: [...listed.values()], unread: [...unread], isWhole };
 }
 

@@ -1,9 +1,14 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
+import { createAddressAudit } from '../../src/activities/address-audit.ts';
+import type { AuditOrder } from '../../src/domain/audit.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
+import { useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
+const lies = useLiar(room);
 
 it('an address with a past is freed by no nodes that have a hole there, and by a quorum that shows the blocks', async () => {
   const { ledger, localnet } = room;
@@ -49,4 +54,45 @@ it('waits while nodes are away, and is no alert for each address', async () => {
   await room.pool.probe();
   expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
   expect((await ledger.addresses.byAddress(address))?.state).toBe('free');
+});
+
+it('an address with a past is freed by no node that lost its blocks since it showed them, beside a liar and one that is away', async () => {
+  const { ledger, localnet } = room;
+  const { controls } = localnet;
+  await room.scanAll(room.scanner());
+  const since = (await ledger.scan.cursor())?.slot ?? 0n;
+  const [unpaid, paid] = [newAddress(), newAddress()];
+  const from = controls.produceSlot();
+  await localnet.airdrop(paid, 8_000_000n);
+  const to = controls.produceSlot();
+  room.finalize();
+  await room.scanAll(room.scanner());
+  await ledger.addresses.import(
+    [unpaid, paid].map((address) => ({ address, path: `m/${address}` })),
+    since,
+  );
+  const orders = await dueAuditsIn(room);
+  const activities = createAddressAudit(room.deps(lies.pool));
+  const audit = async (address: string) => {
+    const order = orders.find((each): each is AuditOrder => each.address === address);
+    if (order === undefined) throw new Error('an audit is due');
+    return new MockActivityEnvironment().run(async () => {
+      const report = await activities.auditPage(order, null);
+      await activities.closeAudit(order, report);
+      return report;
+    });
+  };
+  const stateOf = async (address: string) => (await ledger.addresses.byAddress(address))?.state;
+  expect([await audit(unpaid), await stateOf(unpaid)]).toMatchObject([{ unread: 0 }, 'free']);
+  controls.setFault(1, '*', { kind: 'hole', from, to });
+  controls.setFault(2, '*', { kind: 'http', status: 503 });
+  lies.liar.edit = (method, _params, answer) =>
+    method === 'getSignaturesForAddress' ? { ...answer, result: [] } : answer;
+  expect([await audit(paid), await stateOf(paid)]).toMatchObject([{ found: 0, unread: 1 }, 'auditing']);
+  lies.liar.beHonest();
+  controls.clearFaults();
+  await lies.pool.probe();
+  expect(await audit(paid)).toMatchObject({ found: 1, unread: 0 });
+  await room.confirm();
+  expect(await stateOf(paid)).toBe('used');
 });

@@ -1,6 +1,7 @@
+import { ascending, highest } from '../../domain/extremes.ts';
 import { hasAllOf, type ShownLedger } from '../../domain/held-slots.ts';
 import type { Slots } from '../../domain/slots.ts';
-import { getBlock } from '../rpc/methods.ts';
+import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { LOOKED_AHEAD, windowsOf } from './frontier.ts';
@@ -15,8 +16,11 @@ export interface Holders {
 
 interface Answer {
   readonly slots: Slots;
-  readonly at: number;
   readonly holds: Promise<boolean>;
+  /** Its place among all that a node was asked. */
+  readonly turn: number;
+  /** What it came to, and when; null until then. */
+  told: { readonly held: boolean; readonly at: number } | null;
 }
 
 /** What a node has of final slots it keeps, until it forgets the oldest: each list asks for its first block. */
@@ -32,6 +36,7 @@ export class HeldSlots {
   readonly #now: () => number;
   /** By the node's name, the newest answer last. */
   readonly #known = new Map<string, readonly Answer[]>();
+  #turn = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -39,10 +44,20 @@ export class HeldSlots {
 
   /**
    * Asks all nodes, and each at most once in ten minutes for slots within some of which it has shown the blocks, at most once in a minute
-   * for the very slots of which it has not. So long as no more than 64 others are asked about meanwhile. Never throws.
+   * for the very slots of which it has not, counted from the end of its answer; and never again while it still answers. So long as no
+   * more than 64 others are asked about meanwhile. Never throws.
    */
-  async holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
-    const answers = await pool.all((node) => this.#holds(node, slots));
+  holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
+    return this.#holders(pool, slots, 0);
+  }
+
+  /** As {@link holdersOf}, by what nodes show from now on: one is asked again, once for all that ask while it still answers another. */
+  holdersNow(pool: NodePool, slots: Slots): Promise<Holders> {
+    return this.#holders(pool, slots, this.#turn);
+  }
+
+  async #holders(pool: NodePool, slots: Slots, since: number): Promise<Holders> {
+    const answers = await pool.all((node) => this.#holds(node, slots, since));
     const named = (isMeant: (result: PromiseSettledResult<boolean>) => boolean) =>
       new Set(answers.flatMap(({ node, result }) => (isMeant(result) ? [node] : [])));
     return {
@@ -51,18 +66,45 @@ export class HeldSlots {
     };
   }
 
-  async #holds(node: SolanaNode, slots: Slots): Promise<boolean> {
-    const known = this.#known.get(node.name) ?? [];
-    for (const { slots: of, at, holds } of known.toReversed()) {
-      const age = this.#now() - at;
-      if (age > HELD_MS || !contains(of, slots)) continue;
-      // What is silent is asked anew by the next question.
-      const held = await holds.catch(() => null);
-      if (held === true || (held === false && age <= LACKED_MS && contains(slots, of))) return held;
+  async #holds(node: SolanaNode, slots: Slots, since: number): Promise<boolean> {
+    const known = this.#of(node).filter(({ slots: of }) => contains(of, slots));
+    const running = known.find(({ told }) => told === null);
+    if (running !== undefined) {
+      // Who may share its answer shares its silence, too; it is asked anew by the next question.
+      await (running.turn < since ? running.holds.catch(() => null) : running.holds);
+      return this.#holds(node, slots, since);
     }
-    const answer = { slots, at: this.#now(), holds: showsAllOf(node, slots) };
-    this.#known.set(node.name, [...known, answer].slice(-ANSWERS_KEPT));
-    return answer.holds;
+    const told = known.findLast((one) => one.turn >= since && this.#tellsOf(slots, one))?.told;
+    return told?.held ?? this.#ask(node, slots);
+  }
+
+  /** A node that has all of some slots has all of each part of them, and lacks no more of a part than it has lost there. */
+  #tellsOf(slots: Slots, { slots: of, told }: Answer): boolean {
+    if (told === null) return false;
+    const age = this.#now() - told.at;
+    return told.held ? age <= HELD_MS : age <= LACKED_MS && contains(slots, of);
+  }
+
+  #ask(node: SolanaNode, slots: Slots): Promise<boolean> {
+    const keep = (answers: readonly Answer[]) => this.#known.set(node.name, answers.slice(-ANSWERS_KEPT));
+    const holds = showsAllOf(node, slots).then(
+      (held) => {
+        answer.told = { held, at: this.#now() };
+        return held;
+      },
+      (error: unknown) => {
+        keep(this.#of(node).filter((one) => one !== answer));
+        throw error;
+      },
+    );
+    const answer: Answer = { slots, holds, turn: this.#turn, told: null };
+    this.#turn += 1;
+    keep([...this.#of(node), answer]);
+    return holds;
+  }
+
+  #of({ name }: SolanaNode): readonly Answer[] {
+    return this.#known.get(name) ?? [];
   }
 }
 
@@ -78,18 +120,25 @@ export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolea
   return shown !== null && hasAllOf(asked, shown);
 }
 
-/** Null where it lists no block from the end of the slots on, or does not show one that it lists. */
+/**
+ * Null where it has a hole at their beginning, lists no block from their end on, or does not show one that it lists. Nothing is asked for
+ * of what it has forgotten, nor behind a beginning that it does not have: a pruned node says no at once.
+ */
 async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<ShownLedger | null> {
-  let [lowest, count]: [bigint | null, bigint] = [null, 0n];
-  for await (const window of windowsOf(node, from, to + LOOKED_AHEAD)) {
-    const listed = window.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
-    lowest ??= listed[0] ?? null;
+  const begin = highest([from, await getFirstAvailableBlock(node)]);
+  let [first, count]: [ShownLedger['first'] | null, bigint] = [null, 0n];
+  for await (const window of windowsOf(node, begin, to + LOOKED_AHEAD)) {
+    const listed = window.toSorted(ascending);
+    const [lowest] = listed;
+    if (lowest === undefined) continue;
+    first ??= await linkOf(node, lowest);
+    if (first === null || first.parentSlot >= from) return null;
     const end = listed.findIndex((slot) => slot >= to);
     count += BigInt(end < 0 ? listed.length : end + 1);
-    const highest = listed[end];
-    if (lowest === null || highest === undefined) continue;
-    const [first, last] = await Promise.all([linkOf(node, lowest), linkOf(node, highest)]);
-    return first === null || last === null ? null : { first, last, count };
+    const ending = listed[end];
+    if (ending === undefined) continue;
+    const last = await linkOf(node, ending);
+    return last === null ? null : { first, last, count };
   }
   return null;
 }

@@ -1,6 +1,7 @@
 import { base58 } from '@scure/base';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/extremes.ts';
+import type { Slots } from '../../domain/slots.ts';
 import type { WalletSignature } from '../history-pages.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
@@ -26,10 +27,10 @@ export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
 }
 
-/** What nodes list for an account; `isWhole`: a quorum of those that have the blocks of all the slots lists nothing else. */
+/** What nodes list for an account; `believed`, for each part of the slots: which of them that had all the blocks list nothing else. */
 export interface AccountHistory {
   readonly entries: readonly ListedSignature[];
-  readonly isWhole: boolean;
+  readonly believed: readonly (readonly string[])[];
 }
 
 /** What one node lists, and the first block of which it still has transactions: it lists none from before. */
@@ -42,7 +43,7 @@ interface Listing extends WalletListing {
  * Every finalized transaction that names `account` in these slots: all that any node lists.
  *
  * A list that is empty, or ends early, is believed only where a quorum of nodes shows that it has every block of these slots, and has
- * forgotten none since: where too few do, there may be more than is listed.
+ * forgotten none since: see {@link areWhole}. Where too few do, there may be more than is listed.
  *
  * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes answer with a list: an empty
  * one is one, too.
@@ -55,18 +56,17 @@ export async function historyOf(
 ): Promise<AccountHistory> {
   const { holding } = await held.holdersOf(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
-  let isWhole = true;
+  const believed: string[][] = [];
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
     const whole = listings.filter(({ node, historyFrom }) => holding.has(node) && historyFrom <= above + 1n);
-    const believed = listedTo(pool, whole, above);
-    const listed = believed ?? listedTo(pool, listings, above);
+    const listed = listedTo(pool, whole, above) ?? listedTo(pool, listings, above);
     if (listed === null)
       throw new DomainError(
         'NoHealthyNode',
         `no quorum of nodes lists ${account} from slot ${above + 1n} on`,
       );
-    isWhole &&= believed !== null;
+    believed.push(whole.flatMap(({ node, coveredTo }) => (coveredTo >= listed ? [node] : [])));
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {
         const place = `${entry.signature}/${entry.slot}`;
@@ -75,7 +75,28 @@ export async function historyOf(
       }
     above = listed;
   }
-  return { entries: [...found.values()], isWhole };
+  return { entries: [...found.values()], believed };
+}
+
+/**
+ * True where a quorum of the nodes that were believed has all the blocks now: one may have begun anew, without them, between showing them
+ * and listing. Throws NoHealthyNode where it takes some that do not answer any more.
+ */
+export async function areWhole(
+  { pool, held }: Omit<ListedNodes, 'lists'>,
+  slots: Slots,
+  histories: readonly AccountHistory[],
+): Promise<boolean> {
+  const { quorum } = pool;
+  const parts = histories.flatMap(({ believed }) => believed);
+  const areBelieved = (isMeant: (node: string) => boolean) =>
+    parts.every((nodes) => nodes.filter(isMeant).length >= quorum);
+  if (!areBelieved(() => true)) return false;
+  const { holding, silent } = await held.holdersNow(pool, slots);
+  if (areBelieved((node) => holding.has(node))) return true;
+  if (!areBelieved((node) => holding.has(node) || silent.has(node))) return false;
+  const message = `${[...silent].join(', ')} showed the blocks of slots ${slots.from} to ${slots.to}, and does not answer now`;
+  throw new DomainError('NoHealthyNode', message);
 }
 
 /** The slot above `above` to which a quorum lists all that it has; null where too few do. */

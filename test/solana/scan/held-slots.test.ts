@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../src/localnet/localnet.ts';
+import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { HeldSlots } from '../../../src/solana/scan/held-slots.ts';
+import { areWhole } from '../../../src/solana/scan/history.ts';
 
 const FINALITY_LAG = 2;
 /** Slots 1 to 10 have blocks, 11 to 30 have none, 31 and some more have. */
@@ -87,6 +89,38 @@ describe('what was asked before', () => {
     expect(await holders(3n, 9n, held)).toEqual([0, 2]);
   });
 
+  it.each([
+    ['has them all', 0n, 4_000, 220],
+    ['has forgotten the first of them', 90_000_000n, 500, 4],
+  ])(
+    'is not asked again for each account, however long a node takes that %s',
+    async (_name, first, stepMs, most) => {
+      const clock = { now: 0, asked: 0 };
+      const { node, asPool } = sparseNode(first, stepMs, clock);
+      const held = new HeldSlots(() => clock.now);
+      const slots = { from: 1n, to: 100_000_000n };
+      const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
+      const walk = clock.asked;
+      expect(walk).toBeLessThanOrEqual(most);
+      expect(await held.holdersOf(asPool, slots)).toEqual(one);
+      expect(one?.holding.has(node.name)).toBe(first === 0n);
+      expect([other, clock.asked]).toEqual([one, walk]);
+    },
+  );
+
+  it('is asked again by those that want it of now, once for all of them', async () => {
+    const clock = { now: 0, asked: 0 };
+    const { asPool } = sparseNode(0n, 1, clock);
+    const held = new HeldSlots(() => clock.now);
+    const slots = { from: 1n, to: 1_000_000n };
+    await held.holdersOf(asPool, slots);
+    const walk = clock.asked;
+    const ask = () => held.holdersNow(asPool, slots);
+    // What the first one began may have passed by what was lost when the others ask: these share the next walk.
+    await Promise.all([ask(), ask(), ask(), held.holdersOf(asPool, slots)]);
+    expect(clock.asked).toBe(3 * walk);
+  });
+
   it('is nothing of a node that does not answer: it is asked by the next question', async () => {
     const held = new HeldSlots();
     const [first] = pool.nodes;
@@ -98,3 +132,49 @@ describe('what was asked before', () => {
     expect(await holders(END.from, END.to, held)).toEqual([0, 1, 2]);
   });
 });
+
+describe('lists that nodes were believed', () => {
+  const slots = { from: 3n, to: 9n };
+  const isWholeBy = (...places: number[]) => {
+    const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
+    const history = { entries: [], believed: believed.map((nodes) => nodes.map(({ name }) => name)) };
+    return areWhole({ pool, held: new HeldSlots() }, slots, [history]);
+  };
+
+  it('are whole where a quorum of those of each part shows the blocks when they are read', async () => {
+    expect(await isWholeBy(0, 1)).toBe(true);
+    expect(await isWholeBy(0)).toBe(false);
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect([await isWholeBy(0, 2), await isWholeBy(0, 1)]).toEqual([true, false]);
+  });
+
+  it('are neither while some of those do not answer', async () => {
+    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    expect(await isWholeBy(0, 2)).toBe(true);
+    await expect(isWholeBy(0, 1)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    localnet.controls.clearFaults();
+    await pool.probe();
+  });
+});
+
+/** A node of a long chain, a block in every 100,000th slot, that takes `stepMs` of `clock` for each answer; and a pool of it alone. */
+function sparseNode(first: bigint, stepMs: number, clock: { now: number; asked: number }) {
+  const step = 100_000n;
+  const call = async (method: string, [from, to]: readonly number[] = []) => {
+    clock.now += stepMs;
+    clock.asked += 1;
+    if (method === 'getFirstAvailableBlock') return first;
+    const low = BigInt(from ?? 0);
+    if (method === 'getBlock') return { parentSlot: low - step, blockHeight: low / step };
+    const begin = low < first ? first : low;
+    const slots: bigint[] = [];
+    for (let slot = ((begin + step - 1n) / step) * step; slot <= BigInt(to ?? 0); slot += step)
+      slots.push(slot);
+    return slots;
+  };
+  const node = { name: 'sparse', call } as unknown as SolanaNode;
+  const all = async (ask: (one: SolanaNode) => Promise<boolean>) => [
+    { node: node.name, result: (await Promise.allSettled([ask(node)]))[0] },
+  ];
+  return { node, asPool: { all } as unknown as NodePool };
+}

@@ -65,9 +65,8 @@ async function withoutLiars(
   { pool, matcher }: BlockDeps,
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
-  const alike = shown.length < 2 ? null : await matcher.searchedAlike(shown);
-  if (alike === null) return shown;
-  let left: readonly Testimony[] = await matcher.findings(alike);
+  if (shown.length < 2) return shown;
+  let left: readonly Testimony[] = await matcher.findings(await matcher.searchedAlike(shown));
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return left.slice(0, 1);

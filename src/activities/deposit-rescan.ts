@@ -1,4 +1,4 @@
-import { CancelledFailure, cancellationSignal } from '@temporalio/activity';
+import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
@@ -33,7 +33,10 @@ export function createDepositRescan(deps: ScannerDeps) {
      * `blockWitnesses` does: the record then says what stands in the way.
      */
     async rescan({ from, to, who, why }: RescanOrder): Promise<RescanResult> {
-      const run = await rescans.begin({ from: BigInt(from), to: BigInt(to), who, why });
+      const order = { from: BigInt(from), to: BigInt(to), who, why };
+      const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
+      // A try before put its end on record, and nobody heard of it.
+      if (run.endedAt !== null) return resultOf(run);
       try {
         return await beating(() => readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run));
       } catch (error) {
@@ -60,7 +63,10 @@ async function readAll(
   let inGaps = 0;
   for (const gap of await ledger.gaps.closedBetween(fromSlot, last))
     inGaps += await readGap(deps, position, gap);
-  const { blocks, found } = await ledger.rescans.end(position, inGaps);
+  return resultOf(await ledger.rescans.end(position, inGaps));
+}
+
+function resultOf({ blocks, found }: RescanRow): RescanResult {
   return { blocks, found };
 }
 

@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
@@ -7,6 +6,7 @@ import { newAddress } from '../../src/localstack/keypair.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
@@ -35,7 +35,7 @@ async function poolWithLiarAt(place: number, count = 3): Promise<NodePool> {
 async function rescan(pool: NodePool, from: bigint): Promise<RescanResult> {
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
   const order = { from: `${from}`, to: `${to}`, ...BY };
-  return new MockActivityEnvironment().run(() => createDepositRescan(room.deps(pool)).rescan(order));
+  return runOf().run(() => createDepositRescan(room.deps(pool)).rescan(order));
 }
 
 /** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */

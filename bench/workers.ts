@@ -26,7 +26,7 @@ export async function startBenchWorker(
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`];
   const worker = new ManagedProcess({
     name,
-    ...nodeProgram(program, [], profiling),
+    ...nodeProgram(program, [], { flags: profiling }),
     env: {
       ...benchEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

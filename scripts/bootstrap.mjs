@@ -1,14 +1,15 @@
 // Makes a fresh clone ready: packages and the Temporal CLI. Node modules only; speaks on stderr, one line a step.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { failureLine } from '../src/cli/last-word.mjs';
 import { ensureTemporalCli } from '../src/localstack/temporal-cli.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const STAMP = join(ROOT, 'node_modules', '.sluice-lock');
+const LOCK = join(ROOT, 'package-lock.json');
+/** What npm leaves behind once all is installed. */
+const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`sluice: ${line}\n`);
@@ -23,23 +24,31 @@ function checkNode() {
     throw new BootstrapError(`Node ${process.versions.node} is too old: install Node 20.19 or newer`);
 }
 
-function lockHash() {
-  return createHash('sha256')
-    .update(readFileSync(join(ROOT, 'package-lock.json')))
-    .digest('hex');
+/** @param {string} file @returns {Record<string, { version: string, optional?: true, devOptional?: true }>} */
+const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+
+/** True where all that the lock file names is there, by whomever it was installed; what other platforms need may be missing. */
+function isInstalled() {
+  if (!existsSync(INSTALLED)) return false;
+  const [wanted, there] = [packagesOf(LOCK), packagesOf(INSTALLED)];
+  const isAll = Object.entries(wanted).every(
+    ([path, { version, optional, devOptional }]) =>
+      path === '' ||
+      there[path]?.version === version ||
+      (there[path] === undefined && (optional || devOptional)),
+  );
+  return isAll && Object.keys(there).every((path) => path in wanted);
 }
 
 function installPackages() {
-  const hash = lockHash();
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hash) return;
-  say('installing packages (npm ci)');
+  if (isInstalled()) return;
+  say('installing packages (npm ci), which takes a minute or some');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const shell = process.platform === 'win32';
   const env = { ...process.env, npm_config_loglevel: 'error' };
   const { status, error } = spawnSync(npm, ['ci'], { cwd: ROOT, env, shell, stdio: ['ignore', 2, 2] });
   if (error) throw new BootstrapError(`npm cannot be started (${error.message}): install npm 10 or newer`);
   if (status !== 0) throw new BootstrapError('npm ci failed: see above; it needs a reachable npm registry');
-  writeFileSync(STAMP, hash);
 }
 
 /**

@@ -78,11 +78,9 @@ function expectHits(expected: number, found: number): void {
 
 /** In a process of its own, so that nothing else grows or shrinks meanwhile. */
 async function measureWatchSet(wallets: number): Promise<WatchSetFigures> {
-  const { command, args } = nodeProgram(
-    new URL('./large-set.ts', import.meta.url),
-    [String(wallets)],
-    ['--expose-gc'],
-  );
+  const { command, args } = nodeProgram(new URL('./large-set.ts', import.meta.url), [String(wallets)], {
+    flags: ['--expose-gc'],
+  });
   const { stdout } = await promisify(execFile)(command, args);
   return JSON.parse(stdout) as WatchSetFigures;
 }

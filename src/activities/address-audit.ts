@@ -1,8 +1,18 @@
 import type { Alarm } from '../domain/alerts.ts';
-import { type AuditedPage, type AuditOrder, type AuditReport, slotsOf, UNSHOWN } from '../domain/audit.ts';
-import { type AddressAudit, type AuditDeps, auditAddress } from './audited-address.ts';
+import {
+  type AuditedPage,
+  type AuditOrder,
+  type AuditReport,
+  type ImportAuditOrder,
+  type OperatorAuditOrder,
+  UNSHOWN,
+} from '../domain/audit.ts';
+import { slotsOf } from '../domain/slots.ts';
+import { type AddressAudit, type AuditDeps, auditAddress, reportOf, whyUnread } from './audited-address.ts';
 import { beating } from './beating.ts';
 import { auditGapPage, closeGapAudit } from './gap-audit.ts';
+
+type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
 export function createAddressAudit(deps: AuditDeps) {
@@ -14,26 +24,24 @@ export function createAddressAudit(deps: AuditDeps) {
      */
     auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       return beating(async () => {
-        const { address, record } = order;
-        if (address === null) return auditGapPage(deps, { ...order, record: record ?? '' }, after);
-        const audit = await auditAddress(deps, address, order);
-        await tell(deps, address, order, audit);
-        return { ...audit.report, next: null };
+        if (order.cause === 'gap') return auditGapPage(deps, order, after);
+        const audit = await auditAddress(deps, order.address, order);
+        await tell(deps, order, audit);
+        return { ...reportOf(audit), next: null };
       });
     },
 
     /**
-     * Puts on record that every part of the audit is done. One that does not repair, or began in another record, settles nothing; nor does
+     * Puts on record that every part of the audit is done. An operator's, and one that began in another record, settles nothing; nor does
      * that of one address which could not read all, or whose slots no quorum of nodes has shown. After that of a gap only those that it
      * could not read are asked for again, or all of them once its blocks are shown.
      */
     async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
-      const { address, cause, record } = order;
-      if (!order.repair || record === undefined) return;
-      if (address === null) await closeGapAudit(deps, { ...order, record });
-      else if (cause === 'import' && unread === 0)
-        await addresses.markAudited(address, slotsOf(order).from, record);
-      else if (cause === 'import') await addresses.putOff(address);
+      if (order.cause === 'gap') await closeGapAudit(deps, order);
+      if (order.cause !== 'import') return;
+      const { address, record } = order;
+      if (unread === 0) await addresses.markAudited(address, slotsOf(order).from, record);
+      else await addresses.putOff(address);
     },
   };
 }
@@ -42,23 +50,21 @@ export function createAddressAudit(deps: AuditDeps) {
  * Opens the alerts about what keeps the audit of one address from being whole, and closes those about what does not any more. Imports
  * since one slot have one for all of them where no quorum of nodes has shown the blocks.
  */
-async function tell(
-  { ledger }: AuditDeps,
-  address: string,
-  order: AuditOrder,
-  { why, isShown }: AddressAudit,
-): Promise<void> {
+async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;
-  const slots = order.cause === 'import' ? `since ${order.from}` : address;
+  const { address } = order;
+  const why = whyUnread(audit);
+  const subjectOfBlocks = order.cause === 'import' ? `since ${order.from}` : address;
   const reasons = new Map<string, readonly string[]>([[address, why === null ? [] : [why]]]);
-  if (!isShown) reasons.set(slots, [...(reasons.get(slots) ?? []), UNSHOWN]);
-  else if (why === null) reasons.set(slots, []);
+  if (audit.kind === 'read' && !audit.isShown)
+    reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
+  else if (why === null) reasons.set(subjectOfBlocks, []);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
-    else await alerts.raise(incomplete(subject, { ...order, address }, all.join('; ')));
+    else await alerts.raise(incomplete(subject, order, all.join('; ')));
 }
 
-function incomplete(subject: string, order: AuditOrder, why: string): Alarm {
+function incomplete(subject: string, order: AuditOfOne, why: string): Alarm {
   const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${why}`;
   return { kind: 'audit_incomplete', subject, message, details: { ...order } };
 }

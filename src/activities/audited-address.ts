@@ -1,14 +1,15 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import {
   type Arrived,
+  type AuditDifference,
   type AuditOrder,
   type AuditReport,
   differenceAlarm,
   differencesBetween,
   NOTHING_AUDITED,
-  slotsOf,
 } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { slotsOf } from '../domain/slots.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
@@ -21,20 +22,25 @@ export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
 }
 
-/** What the audit of one address came to. */
-export interface AddressAudit {
-  readonly report: AuditReport;
-  /** Why transactions, or all of it, were not read; null where nodes show all that they list. */
-  readonly why: string | null;
-  /** False where no quorum of nodes has shown the blocks of the slots: there may be more than they list. */
-  readonly isShown: boolean;
-}
+/**
+ * What the audit of one address came to: nothing of it was read (`failed`), or all but `unread`, transactions that no quorum of nodes shows
+ * alike. `isShown`: false where no quorum has shown the blocks of the slots, there may be more than nodes list.
+ */
+export type AddressAudit =
+  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'read';
+      readonly transactions: number;
+      readonly differences: readonly AuditDifference[];
+      readonly unread: readonly string[];
+      readonly isShown: boolean;
+    };
 
 const MOST_NAMED = 3;
 
 /**
  * Holds what nodes list for an address against the record, and repairs that where it is asked for. A failure leaves the address unread.
- * Throws where the whole page should be tried again: see {@link isOfAll}.
+ * Throws where the whole page should be tried again: see {@link concernsWholePage}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -44,19 +50,43 @@ export async function auditAddress(
   try {
     return await auditOne(deps, address, order);
   } catch (error) {
-    if (await isOfAll(deps, order, error)) throw error;
-    const unread = { report: { ...NOTHING_AUDITED, unread: 1 }, isShown: true };
-    if (isOperational(error)) return { ...unread, why: messageOf(error) };
+    if (await concernsWholePage(deps, order, error)) throw error;
+    if (isOperational(error)) return { kind: 'failed', why: messageOf(error) };
     log.error('an audit failed', { error });
-    return { ...unread, why: defectInWords(error) };
+    return { kind: 'failed', why: defectInWords(error) };
   }
+}
+
+/** As people are told of it. */
+export function reportOf(audit: AddressAudit): AuditReport {
+  if (audit.kind === 'failed') return { ...NOTHING_AUDITED, unread: 1 };
+  const { transactions, differences, unread, isShown } = audit;
+  return {
+    addresses: 1,
+    transactions,
+    differences,
+    found: differences.length,
+    remaining: differences.filter(({ repaired }) => !repaired).length,
+    unread: unread.length + (isShown ? 0 : 1),
+  };
+}
+
+/** Why transactions, or all of it, were not read; null where nodes show all that they list. */
+export function whyUnread(audit: AddressAudit): string | null {
+  if (audit.kind === 'failed') return audit.why;
+  const { unread } = audit;
+  return unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
 }
 
 /**
  * True for what no other address would get over now: a list that is not read to its end, a database that is away, a cancellation; and
- * for audits that nobody waits for, too few nodes that answer.
+ * for audits that nobody waits for, too few nodes that answer: they are asked.
  */
-async function isOfAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
+async function concernsWholePage(
+  { pool }: AuditDeps,
+  { cause }: AuditOrder,
+  error: unknown,
+): Promise<boolean> {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;
@@ -78,17 +108,8 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   );
   if (order.cause !== 'import')
     for (const one of differences) await ledger.alerts.raise(differenceAlarm(one));
-  const report = {
-    addresses: 1,
-    transactions: found.length + unread.length,
-    differences,
-    found: differences.length,
-    remaining: differences.filter(({ repaired }) => !repaired).length,
-    unread: unread.length + (isWhole ? 0 : 1),
-  };
-  const why =
-    unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
-  return { report, why, isShown: isWhole };
+  const transactions = found.length + unread.length;
+  return { kind: 'read', transactions, differences, unread, isShown: isWhole };
 }
 
 /**

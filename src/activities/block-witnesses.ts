@@ -1,4 +1,4 @@
-import type { BlockFinding } from '../domain/deposit.ts';
+import { type BlockFinding, NOTHING_FOUND } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { NodeFault } from '../solana/rpc/errors.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
@@ -9,9 +9,11 @@ import type { Watch, WatchedBlock } from './deposit-matcher.ts';
 import type { BlockDeps } from './deposit-scanner.ts';
 import { agreedTransaction, isSameFinding } from './testimonies.ts';
 
-type Testimony = WatchedBlock & { readonly finding: BlockFinding };
-
-const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
+/** A block, and what each of the transactions that are about wallets of ours brought in it. */
+interface Testimony {
+  readonly block: WatchedBlock;
+  readonly parts: ReadonlyMap<string, BlockFinding>;
+}
 
 /**
  * A finalized block as the nodes of a quorum show it, once where they say the same: what one of them hides, another one shows. Where they
@@ -66,49 +68,48 @@ async function withoutLiars(
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
   if (shown.length < 2) return shown;
-  let left: readonly Testimony[] = await matcher.findings(await matcher.searchedAlike(shown));
+  let left = (await matcher.findings(await matcher.searchedAlike(shown))).map(testimonyOf);
   for (;;) {
     const signature = disputed(left);
-    if (signature === undefined) return left.slice(0, 1);
+    if (signature === undefined) return blocksOf(left.slice(0, 1));
     const agreed = await agreedTransaction(pool, signature, await matcher.judge());
-    if (agreed === null) return left;
+    if (agreed === null) return blocksOf(left);
     const { slot, finding } = agreed.shown;
-    const isTrue = (block: Testimony) =>
-      isSameFinding(partOf(block, signature), slot === block.header.slot ? finding : NOTHING);
-    const honest = left.filter(isTrue);
+    const honest = left.filter(({ block, parts }) => {
+      const truth = slot === block.header.slot ? finding : NOTHING_FOUND;
+      return isSameFinding(parts.get(signature) ?? NOTHING_FOUND, truth);
+    });
     // What came in meanwhile, such as a wallet, makes liars of all.
-    if (honest.length === 0) return left;
-    const liars = left.filter((block) => !isTrue(block));
-    blame(pool, liars, `${signature}, which ${agreed.nodes.join(', ')} show`);
+    if (honest.length === 0) return blocksOf(left);
+    const liars = left.filter((one) => !honest.includes(one));
+    blame(pool, blocksOf(liars), `${signature}, which ${agreed.nodes.join(', ')} show`);
     left = honest;
   }
 }
 
-function blame(pool: NodePool, liars: readonly Testimony[], what: string): void {
+function blame(pool: NodePool, liars: readonly WatchedBlock[], what: string): void {
   for (const { node, header } of liars)
     pool.distrust(node, `showed otherwise in block ${header.slot} what came and went by ${what}`);
 }
 
+function blocksOf(testimonies: readonly Testimony[]): readonly WatchedBlock[] {
+  return testimonies.map(({ block }) => block);
+}
+
 /** A transaction of which these blocks of one slot do not say the same; undefined where there is none. */
-function disputed(blocks: readonly Testimony[]): string | undefined {
-  const parts = blocks.map(bySignature);
-  const [first] = parts;
+function disputed(testimonies: readonly Testimony[]): string | undefined {
+  const [first, ...others] = testimonies.map(({ parts }) => parts);
   if (first === undefined) return undefined;
-  const signatures = new Set(parts.flatMap((part) => [...part.keys()]));
+  const signatures = new Set([first, ...others].flatMap((parts) => [...parts.keys()]));
   return [...signatures].find((signature) => {
-    const one = first.get(signature) ?? NOTHING;
-    return parts.some((part) => !isSameFinding(part.get(signature) ?? NOTHING, one));
+    const one = first.get(signature) ?? NOTHING_FOUND;
+    return others.some((parts) => !isSameFinding(parts.get(signature) ?? NOTHING_FOUND, one));
   });
 }
 
-function partOf(block: Testimony, signature: string): BlockFinding {
-  return bySignature(block).get(signature) ?? NOTHING;
-}
-
-/** What each of the transactions that are about wallets of ours brought. */
-function bySignature({
-  finding: { inflows, outflows, spends },
-}: Testimony): ReadonlyMap<string, BlockFinding> {
+/** The finding of a block, by signature. */
+function testimonyOf(block: WatchedBlock & { readonly finding: BlockFinding }): Testimony {
+  const { inflows, outflows, spends } = block.finding;
   const parts = new Map<string, { [Kind in keyof BlockFinding]: BlockFinding[Kind][number][] }>();
   const at = (signature: string) => {
     const part = parts.get(signature) ?? { inflows: [], outflows: [], spends: [] };
@@ -118,5 +119,5 @@ function bySignature({
   for (const inflow of inflows) at(inflow.signature).inflows.push(inflow);
   for (const outflow of outflows) at(outflow.signature).outflows.push(outflow);
   for (const spend of spends) at(spend.signature).spends.push(spend);
-  return parts;
+  return { block, parts };
 }

@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
 import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
+import { slotsOf } from '../domain/slots.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
 import type { RescanProgress, RescanRow } from '../ledger/rescans.ts';
 import { HeaderBook, type ListedHeader } from '../solana/scan/header-book.ts';
@@ -32,8 +33,8 @@ export function createDepositRescan(deps: ScannerDeps) {
      * the record says that a try before it has come to. Throws InvalidRequest for blocks whose headers are pruned, and as
      * `blockWitnesses` does: the record then says what stands in the way.
      */
-    async rescan({ from, to, who, why }: RescanOrder): Promise<RescanResult> {
-      const order = { from: BigInt(from), to: BigInt(to), who, why };
+    async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
+      const order = { ...slotsOf(range), who, why };
       const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
       // A try before put its end on record, and nobody heard of it.
       if (run.endedAt !== null) return resultOf(run);

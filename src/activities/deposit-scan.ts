@@ -116,9 +116,7 @@ async function attempt(
   } catch (error) {
     if (!isOperational(error)) log.error('a step of the scan failed', { error });
     const cursor = await cursorOr(deps, last.cursor);
-    const halt = haltAfter(error);
-    const tip = halt.state === 'paused' ? await tipOr(deps, last.tip) : last.tip;
-    return { stand: { cursor, tip, ...halt }, blocks: 0 };
+    return { stand: { cursor, tip: await tipOrNull(deps), ...haltAfter(error) }, blocks: 0 };
   }
 }
 
@@ -127,9 +125,9 @@ function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<
   return ledger.scan.cursor().catch(() => known);
 }
 
-/** What a quorum has finalized, or what was known where none answers. */
-function tipOr({ pool }: DepositScanDeps, known: Stand['tip']): Promise<Stand['tip']> {
-  return finalizedTip(pool).catch(() => known);
+/** What a quorum has finalized; null where none answers: what was known before says nothing of how far the scan is behind. */
+function tipOrNull({ pool }: DepositScanDeps): Promise<bigint | null> {
+  return finalizedTip(pool).catch(() => null);
 }
 
 /** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */

@@ -31,8 +31,8 @@ export function derivedAccountsOf(listed: readonly AssetRow[], wallet: string): 
 }
 
 /**
- * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once. Throws NoHealthyNode where no
- * quorum of nodes lists them.
+ * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once. Throws NoHealthyNode where too
+ * few nodes answer with a list.
  */
 export async function listedFor(
   deps: HistoryDeps,

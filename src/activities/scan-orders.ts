@@ -1,4 +1,5 @@
-import type { ScanRange } from '../domain/scan.ts';
+import type { GivenUpRescan } from '../domain/rescan.ts';
+import { slotsOf } from '../domain/slots.ts';
 import type { Word } from '../domain/word.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
@@ -11,7 +12,7 @@ export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
     recordResume: (order: Word) => ledger.scanPauses.end(order),
 
     /** Nobody reads it any more, and its headers may go. */
-    recordRescanGivenUp: ({ from, to }: ScanRange) =>
-      ledger.rescans.giveUp({ from: BigInt(from), to: BigInt(to) }, 'its run has ended before that'),
+    recordRescanGivenUp: ({ reason, ...range }: GivenUpRescan) =>
+      ledger.rescans.giveUp(slotsOf(range), reason),
   };
 }

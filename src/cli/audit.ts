@@ -37,14 +37,18 @@ function exitOf({ report }: Audit): number {
 
 function render({ report, why, from, to }: Audit): string {
   if (report === null) return `the audit failed: ${why ?? 'nobody says why'}`;
+  const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
   const hidden =
     report.unread === 0
-      ? ''
-      : `; ${report.unread} not told: no quorum of nodes shows them, or the blocks of these slots, now: ask again`;
-  const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}${hidden}`;
-  if (report.found === 0)
-    return `${looked}: ${report.unread === 0 ? 'chain and record agree' : 'no difference is seen'}`;
-  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`].join('\n');
+      ? []
+      : [
+          'not done: no quorum of nodes shows now all of the history, or the blocks of these slots; ask again',
+        ];
+  if (report.found === 0 && report.unread === 0) return `${looked}: chain and record agree`;
+  if (report.found === 0) return [`${looked}: nothing differs in what was seen`, ...hidden].join('\n');
+  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`, ...hidden].join(
+    '\n',
+  );
 }
 
 function table({ differences, found }: AuditReport): readonly string[] {

@@ -7,9 +7,9 @@ import { EXIT, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { notNegative, positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
+import { goesOn, type Part, partOf } from './part.ts';
 
 const DEFAULT_LIMIT = 50;
-const LARGEST_PAGE = 200;
 
 /**
  * `sluice deposits`: what users have paid; with `--follow`, everything that becomes of it, as it is committed. `reject` below it ends what
@@ -72,21 +72,12 @@ function filterOf({ address, user, state, asset }: Chosen): DepositFilter {
   };
 }
 
-interface Part {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
-async function list(filter: DepositFilter, { limit, cursor }: Part, output: Output): Promise<number> {
+async function list(filter: DepositFilter, part: Part, output: Output): Promise<number> {
   const sluice = connect();
-  const deposits: Deposit[] = [];
-  let nextCursor = cursor ?? null;
-  do {
-    const size = Math.min(limit - deposits.length, LARGEST_PAGE);
-    const page = await sluice.deposits.page(filter, { limit: size, cursor: nextCursor });
-    deposits.push(...page.deposits);
-    nextCursor = page.nextCursor;
-  } while (nextCursor !== null && deposits.length < limit);
+  const { entries: deposits, nextCursor } = await partOf(part, async (page) => {
+    const { deposits: entries, nextCursor: next } = await sluice.deposits.page(filter, page);
+    return { entries, nextCursor: next };
+  });
   output.result({ deposits, nextCursor }, renderTable(deposits, nextCursor));
   return EXIT.ok;
 }
@@ -111,9 +102,7 @@ const HEADINGS = ['block', 'state', 'base units', 'asset', 'to', 'id', 'signatur
 
 function renderTable(deposits: readonly Deposit[], nextCursor: string | null): string {
   if (deposits.length === 0) return 'no deposits';
-  const more =
-    nextCursor === null ? [] : [`there are more: --cursor ${nextCursor} goes on, --limit lists more at once`];
-  return [...inColumns([HEADINGS, ...deposits.map(cellsOf)]), ...more].join('\n');
+  return [...inColumns([HEADINGS, ...deposits.map(cellsOf)]), ...goesOn(nextCursor)].join('\n');
 }
 
 /** A deposit under {@link HEADINGS}; the id is that of `deposits reject`. */

@@ -6,6 +6,7 @@ import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
+import { goesOn, type Part, partOf } from './part.ts';
 
 const DEFAULT_LIMIT = 20;
 const HEADINGS = ['begun', 'from', 'to', 'state', 'blocks', 'found', 'asked for by'] as const;
@@ -22,8 +23,9 @@ export function registerRescans(scan: Command): void {
     .action((from, to, why, options) =>
       run(options, async (output) => {
         const rescan = await connect().scan.rescan({ from, to }, why);
-        const begun = `rescan of ${from} to ${to} begun: workflow ${rescanWorkflowId({ from, to })}`;
-        output.result(rescan, `${begun}\n\`sluice scan rescans\` says how far it is, and what it has found`);
+        // Somebody may have asked for it before.
+        const asked = `rescan of ${from} to ${to} by ${rescan.who} since ${rescan.begunAt}: workflow ${rescanWorkflowId({ from, to })}`;
+        output.result(rescan, `${asked}\n\`sluice scan rescans\` says how far it is, and what it has found`);
         return EXIT.ok;
       }),
     );
@@ -31,26 +33,24 @@ export function registerRescans(scan: Command): void {
     .command('rescans')
     .description('how far each rescan is, and what it came to, newest first')
     .option('--limit <count>', 'list at most so many', positive, DEFAULT_LIMIT)
+    .option('--cursor <cursor>', 'go on behind a list before: its `nextCursor`')
     .option(...JSON_OPTION)
-    .action((options) => run(options, (output) => list(options.limit, output)));
+    .action((options) => run(options, (output) => list(options, output)));
 }
 
-async function list(limit: number, output: Output): Promise<number> {
-  const listed: Rescan[] = [];
-  for await (const rescan of connect().scan.rescans()) {
-    listed.push(rescan);
-    if (listed.length > limit) break;
-  }
-  const rescans = listed.slice(0, limit);
-  const hasMore = listed.length > limit;
-  output.result({ rescans, hasMore }, renderTable(rescans, hasMore));
+async function list(part: Part, output: Output): Promise<number> {
+  const sluice = connect();
+  const { entries: rescans, nextCursor } = await partOf(part, async (page) => {
+    const { rescans: entries, nextCursor: next } = await sluice.scan.rescanPage(page);
+    return { entries, nextCursor: next };
+  });
+  output.result({ rescans, nextCursor }, renderTable(rescans, nextCursor));
   return EXIT.ok;
 }
 
-function renderTable(rescans: readonly Rescan[], hasMore: boolean): string {
+function renderTable(rescans: readonly Rescan[], nextCursor: string | null): string {
   if (rescans.length === 0) return 'no rescans';
-  const more = hasMore ? ['there are more: --limit lists them'] : [];
-  return [...inColumns([HEADINGS, ...rescans.map(cellsOf)]), ...more].join('\n');
+  return [...inColumns([HEADINGS, ...rescans.map(cellsOf)]), ...goesOn(nextCursor)].join('\n');
 }
 
 /** A rescan under {@link HEADINGS}. */

@@ -5,6 +5,7 @@ import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { ScanCalls } from './scan.ts';
 import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
@@ -38,6 +39,7 @@ export type {
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
+export type { PageOptions } from './pages.ts';
 export type {
   EndedReconciliation,
   OpenReconciliation,
@@ -45,7 +47,7 @@ export type {
   Reconciliation,
   UnreadWallet,
 } from './reconciliation.ts';
-export type { Rescan, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { Rescan, RescanPage, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type { SluiceClientOptions } from './transport.ts';
 export type {
   Attempt,
@@ -157,20 +159,15 @@ export class SluiceClient {
     filter: ListFilter = {},
     options?: CallOptions,
   ): AsyncGenerator<WithdrawalSummary, void, undefined> {
-    let cursor: string | null = null;
-    do {
-      const page: WithdrawalPage = await this.page(filter, { limit: PAGE_SIZE, cursor, ...options });
-      yield* page.withdrawals;
-      cursor = page.nextCursor;
-    } while (cursor !== null);
+    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
+    for await (const { withdrawals } of pages) yield* withdrawals;
   }
 
   /** One page of the list, of at most `limit` (1-200) withdrawals. */
   page(
     filter: ListFilter = {},
-    options: CallOptions & { readonly limit?: number; readonly cursor?: string | null } = {},
+    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
   ): Promise<WithdrawalPage> {
-    const { limit = PAGE_SIZE, cursor, signal } = options;
     const path = `/v1/withdrawals${queryOf({ limit, ...filter, cursor })}`;
     return this.#transport.call({ method: 'GET', path }, { signal });
   }

@@ -1,4 +1,5 @@
 import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
@@ -115,20 +116,15 @@ export class DepositCalls {
 
   /** All deposits that match as they are now, newest first; pages are fetched as they are read. */
   async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
-    let cursor: string | null = null;
-    do {
-      const page: DepositPage = await this.page(filter, { cursor, ...options });
-      yield* page.deposits;
-      cursor = page.nextCursor;
-    } while (cursor !== null);
+    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
+    for await (const { deposits } of pages) yield* deposits;
   }
 
   /** One page of the list, of at most `limit` (1-200) deposits. */
   page(
     filter: DepositFilter = {},
-    options: CallOptions & { readonly limit?: number; readonly cursor?: string | null } = {},
+    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
   ): Promise<DepositPage> {
-    const { limit = PAGE_SIZE, cursor, signal } = options;
     const path = `/v1/deposits${queryOf({ limit, ...filter, cursor })}`;
     return this.#transport.call({ method: 'GET', path }, { signal });
   }

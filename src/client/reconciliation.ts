@@ -40,7 +40,7 @@ export interface Reconciliation {
   readonly last: EndedReconciliation | null;
   /** Null between two passes. */
   readonly open: OpenReconciliation | null;
-  /** Wallets that are watched: those that we pay from, and deposit addresses. */
+  /** Wallets that are watched: those that we pay from, and deposit addresses; above 100,000 an estimate. */
   readonly watched: number;
   /** Wallets that could not be compared when they were last asked for. */
   readonly unread: number;

@@ -1,5 +1,6 @@
 import type { Rescan } from '../domain/rescan.ts';
 import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
 import { queryOf, type Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
@@ -12,7 +13,7 @@ export type ScanOverview = ScanStatus & {
   readonly rescans: readonly Rescan[];
 };
 
-/** A page of {@link ScanCalls.rescans}. */
+/** {@link ScanCalls.rescanPage}. */
 export interface RescanPage {
   readonly rescans: readonly Rescan[];
   readonly nextCursor: string | null;
@@ -57,13 +58,14 @@ export class ScanCalls {
 
   /** Every rescan, newest first: how far it is, and what it came to; pages are fetched as they are read. */
   async *rescans(options?: CallOptions): AsyncGenerator<Rescan, void, undefined> {
-    let cursor: string | null = null;
-    do {
-      const path: string = `/v1/scan/rescans${queryOf({ limit: PAGE_SIZE, cursor })}`;
-      const page: RescanPage = await this.#transport.call({ method: 'GET', path }, options);
-      yield* page.rescans;
-      cursor = page.nextCursor;
-    } while (cursor !== null);
+    const pages = pagesOf((cursor) => this.rescanPage({ cursor, ...options }));
+    for await (const { rescans } of pages) yield* rescans;
+  }
+
+  /** One page of that list, of at most `limit` (1-200) rescans. */
+  rescanPage({ limit = PAGE_SIZE, cursor, signal }: PageOptions = {}): Promise<RescanPage> {
+    const path = `/v1/scan/rescans${queryOf({ limit, cursor })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
   }
 
   /**

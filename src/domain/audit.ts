@@ -1,24 +1,35 @@
 import type { Alarm } from './alerts.ts';
 import type { BlockHeader, Movement } from './deposit.ts';
 import { depositKey } from './deposit-key.ts';
-import type { Slots } from './held-slots.ts';
 import type { ScanRange } from './scan.ts';
 
 /**
- * Hold what the chain lists for addresses against what is on record, over slots that the scan has passed. `address` null: every
- * watched wallet, over a gap that was closed. `repair`: put on record what is missing; else it is only told.
+ * Hold what the chain lists for addresses against what is on record, over slots that the scan has passed. `repair`: put on record what is
+ * missing; else it is only told.
  */
-export interface AuditOrder extends ScanRange {
-  readonly address: string | null;
-  readonly repair: boolean;
-  /** `import`: what is found is no alarm, as nobody could have scanned it; at the end the address may be assigned. */
-  readonly cause: 'import' | 'gap' | 'operator';
-  /** The name of the record that waits for it: no other one may call it done. None waits for an operator's. */
-  readonly record?: string;
+export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
+
+/** Every watched wallet, over a gap that was closed. `record`: the name of the record that waits for it, no other may call it done. */
+export interface GapAuditOrder extends ScanRange {
+  readonly cause: 'gap';
+  readonly address: null;
+  readonly repair: true;
+  readonly record: string;
 }
 
-export function slotsOf({ from, to }: ScanRange): Slots {
-  return { from: BigInt(from), to: BigInt(to) };
+/** What is found is no alarm, as nobody could have scanned it; at the end the address may be assigned in that `record`. */
+export interface ImportAuditOrder extends ScanRange {
+  readonly cause: 'import';
+  readonly address: string;
+  readonly repair: true;
+  readonly record: string;
+}
+
+/** No record waits for it. */
+export interface OperatorAuditOrder extends ScanRange {
+  readonly cause: 'operator';
+  readonly address: string;
+  readonly repair: boolean;
 }
 
 /** Why what nodes do not list is no proof that nothing came. */

@@ -1,12 +1,13 @@
-import type {
-  BlockFinding,
-  Inflow,
-  NotCreditedReason,
-  ScannedBlock,
-  ScannedTransaction,
-  Spend,
-  TokenChange,
-  WatchKind,
+import {
+  type BlockFinding,
+  type Inflow,
+  NOTHING_FOUND,
+  type NotCreditedReason,
+  type ScannedBlock,
+  type ScannedTransaction,
+  type Spend,
+  type TokenChange,
+  type WatchKind,
 } from './deposit.ts';
 import type { AssetTerms } from './deposit-asset.ts';
 
@@ -26,8 +27,6 @@ export interface Ours {
    */
   readonly ownerChangeAllowed?: boolean;
 }
-
-const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
 
 /**
  * What a finalized block means for us: what arrived in every account of every watched wallet, credited or not, what left, and what our
@@ -51,7 +50,7 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
     ({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined,
   );
   const spends = spendsOf(transaction, ours);
-  if (changes.length === 0 && spends.length === 0) return NOTHING;
+  if (changes.length === 0 && spends.length === 0) return NOTHING_FOUND;
   const outflows = changes.filter(({ delta }) => delta < 0n).map((change) => movement(transaction, change));
   if (transaction.error !== null) return { inflows: [], outflows, spends };
   const lost = lostByOurSigners(transaction, ours);

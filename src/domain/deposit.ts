@@ -136,3 +136,5 @@ export interface BlockFinding {
   readonly outflows: readonly Movement[];
   readonly spends: readonly Spend[];
 }
+
+export const NOTHING_FOUND: BlockFinding = { inflows: [], outflows: [], spends: [] };

@@ -1,4 +1,4 @@
-import type { ScannedTransaction, TokenChange } from './deposit.ts';
+import type { AccountChange, ScannedTransaction, TokenChange } from './deposit.ts';
 
 /**
  * A transaction without what is nothing to our wallets: by the rules of deposits (`findingOfTransaction`) it comes to the same, where no
@@ -10,18 +10,26 @@ export function essenceOf(
   mayBeOurs: (address: string) => boolean,
 ): ScannedTransaction | null {
   const isOurs = (owner: string | null | undefined): boolean => typeof owner === 'string' && mayBeOurs(owner);
+  const changed = new Set(transaction.accounts.filter(hasMoved).map(({ address }) => address));
+  // What a token account of ours holds in lamports is ours, too.
   const tokens = transaction.tokens.filter(
-    ({ before, after }) => isOurs(before?.owner) || isOurs(after?.owner),
+    (token) =>
+      (isOurs(token.before?.owner) || isOurs(token.after?.owner)) &&
+      (isChange(token) || changed.has(token.account)),
   );
-  const native = transaction.accounts.filter(({ address }) => mayBeOurs(address));
-  const isTouched = native.some(({ signer, before, after }) => signer || before !== after);
-  if (!isTouched && !tokens.some(isChange)) return null;
+  const isTouched = ({ address, signer }: AccountChange): boolean =>
+    (signer || changed.has(address)) && mayBeOurs(address);
+  if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
   const held = new Set(tokens.map(({ account }) => account));
   // The first one pays the fee, whosever it is.
   const accounts = transaction.accounts.filter(
-    ({ address }, index) => index === 0 || held.has(address) || mayBeOurs(address),
+    (account, index) => index === 0 || held.has(account.address) || isTouched(account),
   );
   return { ...transaction, accounts, tokens };
+}
+
+function hasMoved({ before, after }: AccountChange): boolean {
+  return before !== after;
 }
 
 function isChange({ before, after }: TokenChange): boolean {

@@ -9,3 +9,8 @@ export function lowest([first, ...others]: Some): bigint {
 export function highest([first, ...others]: Some): bigint {
   return others.reduce((high, value) => (value > high ? value : high), first);
 }
+
+/** Order of a sort, from the least to the greatest. */
+export function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
+}

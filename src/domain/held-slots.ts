@@ -1,10 +1,5 @@
 import type { BlockHeader } from './deposit.ts';
-
-/** Both ends included. */
-export interface Slots {
-  readonly from: bigint;
-  readonly to: bigint;
-}
+import type { Slots } from './slots.ts';
 
 /** What a node shows of its ledger over some slots. */
 export interface ShownLedger {

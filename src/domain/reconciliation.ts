@@ -1,4 +1,5 @@
 import { type Alarm, WHOLE } from './alerts.ts';
+import type { Slots } from './slots.ts';
 
 /** What an account holds, by the chain or by the record, in base units. `asset` is `SOL` or a mint. */
 export interface Holding {
@@ -15,18 +16,15 @@ export interface Difference {
   readonly record: bigint;
 }
 
-/** The lowest and the highest slot of some. */
-export interface SlotSpan {
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
-/** How many were compared, and at which slots; null where none was. A wallet that is asked for again counts again. */
+/**
+ * How many were compared, and the lowest and the highest slot at which they were; null where none was. A wallet that is asked for again
+ * counts again.
+ */
 export interface Tally {
   readonly wallets: number;
   readonly accounts: number;
   readonly differences: number;
-  readonly slots: SlotSpan | null;
+  readonly slots: Slots | null;
 }
 
 /** What a reconciliation came to. */

@@ -11,6 +11,11 @@ export interface RescanResult {
   readonly found: number;
 }
 
+/** A rescan whose run has ended before all was read, and by what. */
+export interface GivenUpRescan extends ScanRange {
+  readonly reason: string;
+}
+
 export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const;
 
 /**
@@ -18,7 +23,7 @@ export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const
  *
  * - `reading`: it goes on.
  * - `waiting`: its newest try failed by `trouble`, and it is tried again.
- * - `done`: all was read.
+ * - `done`: all was read whose headers are on record, and of gaps what nodes have.
  * - `given_up`: it ended before that, by `trouble`. What was read until then is on record.
  */
 export interface Rescan extends RescanOrder, RescanResult {

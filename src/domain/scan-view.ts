@@ -26,7 +26,7 @@ export function standsSince(stand: Stand, before: Date | null, now: Date): Date 
 /** What people and programs see of it. */
 export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
   const { cursor, tip, ...still } = stand;
-  const hasPace = pace.seconds > 0 && still.state !== 'paused';
+  const hasPace = pace.seconds > 0 && !('why' in still);
   const blocksPerSecond = hasPace ? Math.round((10 * pace.blocks) / pace.seconds) / 10 : null;
   const position = { ...positionOf(cursor, tip), blocksPerSecond, at: at.toISOString() };
   if (!('why' in still)) return { ...position, ...still };

@@ -7,7 +7,7 @@ import { nextCursor, ProblemBody, pageQuery, position, time, u64, why } from './
 
 const AlertBody = z
   .object({
-    position: u64.meta({ description: 'Names it to `POST /v1/resume` and `POST /v1/alerts/seen`' }),
+    position: u64.describe('Names it to `POST /v1/resume` and `POST /v1/alerts/seen`'),
     kind: z.enum(ALERT_KINDS).describe('What it is about, for programs'),
     subject: z
       .string()
@@ -34,12 +34,12 @@ const AlertQuery = z.strictObject({
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .optional()
-    .meta({ description: 'Only those that are open, or only those that are closed' }),
+    .describe('Only those that are open, or only those that are closed'),
   ...pageQuery,
 });
 
 const SeenBody = z.strictObject({
-  seen: z.array(position).min(1).max(10_000).meta({ description: 'Positions of the alerts' }),
+  seen: z.array(position).min(1).max(10_000).describe('Positions of the alerts'),
   why,
 });
 

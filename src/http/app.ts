@@ -5,7 +5,6 @@ import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
   serializerCompiler,
-  validatorCompiler,
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
@@ -26,6 +25,7 @@ import { reconciliationRoute } from './reconciliation.ts';
 import { meterRequests } from './request-metrics.ts';
 import { scanRoutes } from './scan.ts';
 import { tokenAccountRoute } from './token-accounts.ts';
+import { validatorCompiler } from './validation.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 

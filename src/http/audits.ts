@@ -16,7 +16,7 @@ const wrongRange = { error: 'must not be below `from`', path: ['to'] };
 const QuestionBody = z
   .strictObject({
     ...asked,
-    repair: z.boolean().default(false).meta({ description: 'Put on record what is missing there' }),
+    repair: z.boolean().default(false).describe('Put on record what is missing there'),
   })
   .refine(isRange, wrongRange);
 
@@ -36,8 +36,8 @@ const DifferenceBody = z
     slot: u64.describe('Slot of its block'),
     account: z.string().describe('The wallet for SOL, else a token account'),
     asset: z.string().describe('`SOL`, or the address of a mint'),
-    chain: u64.nullable().meta({ description: 'Base units; null where the chain shows no such arrival' }),
-    record: u64.nullable().meta({ description: 'Base units; null where it was not on record' }),
+    chain: u64.nullable().describe('Base units; null where the chain shows no such arrival'),
+    record: u64.nullable().describe('Base units; null where it was not on record'),
     repaired: z.boolean().describe('True where the record says now what the chain says'),
   })
   .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
@@ -50,9 +50,9 @@ const ReportBody = z
       .array(DifferenceBody)
       .readonly()
       .describe('At most 100 arrivals of which chain and record said different things'),
-    found: z.int().meta({ description: 'How many differences there were; `differences` lists some' }),
-    remaining: z.int().meta({ description: 'How many of them are not repaired' }),
-    unread: z.int().meta({ description: 'What no quorum of nodes shows now; 0 where the audit is whole' }),
+    found: z.int().describe('How many differences there were; `differences` lists some'),
+    remaining: z.int().describe('How many of them are not repaired'),
+    unread: z.int().describe('What no quorum of nodes shows now; 0 where the audit is whole'),
   })
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 

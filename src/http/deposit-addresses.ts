@@ -146,11 +146,11 @@ function importRoute(app: App, { ledger, pool, tip, trust }: ImportDeps): void {
         manifest: ManifestBody,
         since: position
           .optional()
-          .meta({ description: 'The first slot in which they may have been paid; none of the future' }),
-        keptBack: z.boolean().optional().meta({
-          description:
-            'Give none of the new ones to anybody: users may have them, in a newer record than this',
-        }),
+          .describe('The first slot in which they may have been paid; none of the future'),
+        keptBack: z
+          .boolean()
+          .optional()
+          .describe('Give none of the new ones to anybody: users may have them, in a newer record than this'),
       }),
       response: { 200: ImportedBody, ...problems },
     },

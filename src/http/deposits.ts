@@ -69,10 +69,9 @@ const EventBody = z
 const FeedBody = z
   .object({
     events: z.array(EventBody).readonly().describe('What followed `after`, oldest first'),
-    next: u64.meta({
-      description:
-        'Pass it as `after` for what follows: all up to it was looked at. Nothing follows by now where it is the `after` of this call, and only there',
-    }),
+    next: u64.describe(
+      'Pass it as `after` for what follows: all up to it was looked at. Nothing follows by now where it is the `after` of this call, and only there',
+    ),
   })
   .meta({ id: 'DepositFeed' });
 
@@ -86,12 +85,12 @@ const depositIdParam = z
 
 const DepositQuery = z
   .strictObject({
-    after: position.optional().meta({
-      description: '`next` of the look before, or the sequence of the last event that you have; 0 for all',
-    }),
-    address: addressParam.optional().meta({ description: 'The wallet' }),
+    after: position
+      .optional()
+      .describe('`next` of the look before, or the sequence of the last event that you have; 0 for all'),
+    address: addressParam.optional().describe('The wallet'),
     userRef: userRef.optional(),
-    state: State.optional().meta({ description: 'With `after`: the state that the event tells of' }),
+    state: State.optional().describe('With `after`: the state that the event tells of'),
     asset: assetParam.optional(),
     ...pageQuery,
   })

@@ -3,9 +3,7 @@ import type { AttemptEvidence, ShownBlock } from '../client/evidence.ts';
 import { time, u64 } from './schemas.ts';
 
 const nodeNames = z.array(z.string()).readonly();
-const order = z
-  .int()
-  .meta({ description: 'What was asked later in one investigation has the greater number' });
+const order = z.int().describe('What was asked later in one investigation has the greater number');
 const answered = { node: z.string().describe('The node that answered'), order };
 const shownBlock = z
   .object({
@@ -26,16 +24,16 @@ export const EvidenceBody = z
       .nullable()
       .describe('Of the first question; null for evidence that was stored without times'),
     judgedAt: time.nullable().describe('When the verdict was given; null as `askedAt`'),
-    quorum: z.int().meta({ description: 'Nodes that must agree' }),
+    quorum: z.int().describe('Nodes that must agree'),
     lastHeight: u64
       .nullable()
-      .meta({ description: 'The last block height at which it could land; null for a durable nonce' }),
+      .describe('The last block height at which it could land; null for a durable nonce'),
     finalizedHeights: z
       .array(z.object({ ...answered, height: u64.describe('Its finalized block height') }))
       .readonly()
       .describe('How far nodes have come'),
-    stillTaking: nodeNames.meta({ description: 'Nodes whose finalized bank still takes the blockhash' }),
-    blockhashBlock: shownBlock.nullable().meta({ description: 'The block of its blockhash' }),
+    stillTaking: nodeNames.describe('Nodes whose finalized bank still takes the blockhash'),
+    blockhashBlock: shownBlock.nullable().describe('The block of its blockhash'),
     displacedBy: z
       .object({
         slot: u64.describe('The slot of the block that is not there'),
@@ -44,7 +42,7 @@ export const EvidenceBody = z
         order,
       })
       .nullable()
-      .meta({ description: 'What a fork left at or after the slot of that block' }),
+      .describe('What a fork left at or after the slot of that block'),
     linkedBlocks: z
       .object({
         first: shownBlock.describe('The first of them'),
@@ -54,10 +52,9 @@ export const EvidenceBody = z
         order,
       })
       .nullable()
-      .meta({
-        description:
-          'Finalized blocks, each linked to its parent by slot, hash and height, and shown with the same transactions by at least so many witnesses',
-      }),
+      .describe(
+        'Finalized blocks, each linked to its parent by slot, hash and height, and shown with the same transactions by at least so many witnesses',
+      ),
     finalizedNonces: z
       .array(z.object({ ...answered, nonce: z.string().describe('The value that it shows') }))
       .readonly()
@@ -81,10 +78,10 @@ export const EvidenceBody = z
             .describe('What the node says of the signature'),
           slot: u64.nullable().describe('Slot of its block; null where it is in none'),
           error: z.string().nullable().describe('Of the transaction, or why the answer cannot be read'),
-          atSlot: u64.nullable().meta({ description: 'The slot that the node had come to when it answered' }),
-          historyFrom: u64.nullable().meta({
-            description: 'The first block of the history in which the transaction was looked for in vain',
-          }),
+          atSlot: u64.nullable().describe('The slot that the node had come to when it answered'),
+          historyFrom: u64
+            .nullable()
+            .describe('The first block of the history in which the transaction was looked for in vain'),
         }),
       )
       .readonly()

@@ -45,7 +45,7 @@ const ExplanationBody = z
         signature: z.string().nullable().describe('base58; null until it is signed'),
         verdict: z
           .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
-          .meta({ description: 'Only `dead` allows another attempt' }),
+          .describe('Only `dead` allows another attempt'),
         why: z.string().nullable().describe('Why it is `unknown`, or the error of one that `failed`'),
         missing: z
           .array(
@@ -55,7 +55,7 @@ const ExplanationBody = z
             }),
           )
           .readonly()
-          .meta({ description: 'What a verdict that ends it still lacks, and from which node' }),
+          .describe('What a verdict that ends it still lacks, and from which node'),
         evidence: EvidenceBody.nullable().describe('What the nodes say; null where none could be asked'),
       })
       .nullable()

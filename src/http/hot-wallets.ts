@@ -24,7 +24,7 @@ const HotWalletBody = z
         balances: z.array(BalanceBody).readonly().describe('SOL among them, also where it was nothing'),
       })
       .nullable()
-      .meta({ description: 'What it held at that slot; later balances are held against it and what moved' }),
+      .describe('What it held at that slot; later balances are held against it and what moved'),
   })
   .meta({ id: 'HotWallet' }) satisfies z.ZodType<HotWallet>;
 

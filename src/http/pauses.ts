@@ -8,9 +8,11 @@ const WhyBody = z.strictObject({ why });
 
 const ResumeBody = z.strictObject({
   why,
-  seen: z.array(position).max(10_000).optional().meta({
-    description: 'Positions of the open alerts that were looked at: all whose kinds hold a pause',
-  }),
+  seen: z
+    .array(position)
+    .max(10_000)
+    .optional()
+    .describe('Positions of the open alerts that were looked at: all whose kinds hold a pause'),
 });
 
 const PausesBody = z
@@ -18,7 +20,7 @@ const PausesBody = z
     pauses: z
       .array(
         z.object({
-          cause: z.string().meta({ description: '`operator`, or the kind of the alert that began it' }),
+          cause: z.string().describe('`operator`, or the kind of the alert that began it'),
           reason: z.string().describe('For people'),
           who: z.string().describe('Who paused'),
           since: time.describe('When'),

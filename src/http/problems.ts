@@ -1,14 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { DomainError, ERROR_KINDS, type ProblemCode } from '../domain/errors.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import { temporalFault } from './temporal-faults.ts';
-
-interface Issue {
-  readonly instancePath: string;
-  readonly message?: string | undefined;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
 
 /** What to do about a refusal of Fastify whose own words leave that open. */
 const HINTS: ReadonlyMap<string, string> = new Map([
@@ -46,26 +39,9 @@ export function answerProblems(app: FastifyInstance): void {
 
 function asDomainError(error: unknown): DomainError | null {
   if (error instanceof DomainError) return error;
-  if (hasZodFastifySchemaValidationErrors(error)) return fieldsAtFault(error.validation);
   if (isDatabaseAway(error))
     return new DomainError('Unavailable', 'PostgreSQL does not answer; ask again', {}, error);
   return temporalFault(error);
-}
-
-/** Names every field at fault; `field` is the first, for programs that look at one. */
-function fieldsAtFault(issues: readonly Issue[]): DomainError {
-  const faults = issues.flatMap(({ instancePath, message = 'not valid', params }) => {
-    const path = instancePath.split('/').filter((part) => part !== '');
-    const unknown: unknown = params?.keys;
-    const paths = Array.isArray(unknown) ? unknown.map((key: unknown) => [...path, key]) : [path];
-    return paths.map((parts) => {
-      const field = parts.join('.');
-      return { field, sentence: field === '' ? message : `${field}: ${message}` };
-    });
-  });
-  const fields = faults.map(({ field }) => field);
-  const message = faults.map(({ sentence }) => sentence).join('; ');
-  return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -8,59 +8,59 @@ import { problems, time, u64 } from './schemas.ts';
 const UNREAD_SHOWN = 100;
 
 const compared = {
-  begunAt: time.meta({ description: 'When the pass began' }),
-  wallets: z
+  begunAt: time.describe('When the pass began'),
+  wallets: z.int().describe('Wallets that were compared; one that was asked for again counts again'),
+  accounts: z.int().describe('Accounts of theirs, each for SOL or for a token'),
+  differences: z
     .int()
-    .meta({ description: 'Wallets that were compared; one that was asked for again counts again' }),
-  accounts: z.int().meta({ description: 'Accounts of theirs, each for SOL or for a token' }),
-  differences: z.int().meta({
-    description:
+    .describe(
       'How often an account held something else than what came and went: each was the alert `balance_difference`',
-  }),
+    ),
   slots: z
     .object({
-      from: u64.meta({ description: 'The lowest' }),
-      to: u64.meta({ description: 'The highest' }),
+      from: u64.describe('The lowest'),
+      to: u64.describe('The highest'),
     })
     .nullable()
-    .meta({ description: 'Finalized slots at which wallets were compared; null where none was' }),
+    .describe('Finalized slots at which wallets were compared; null where none was'),
 };
 
 const UnreadBody = z.object({
-  wallet: z.string().meta({ description: 'Its address' }),
-  why: z.string().meta({ description: 'Why no quorum of nodes shows what it holds' }),
-  since: time.meta({ description: 'Since when it could not be compared' }),
-  askedAt: time.meta({ description: 'When it was last asked for' }),
+  wallet: z.string().describe('Its address'),
+  why: z.string().describe('Why no quorum of nodes shows what it holds'),
+  since: time.describe('Since when it could not be compared'),
+  askedAt: time.describe('When it was last asked for'),
 });
 
 const ReconciliationBody = z
   .object({
     last: z
-      .object({ ...compared, endedAt: time.meta({ description: 'When the pass ended' }) })
+      .object({ ...compared, endedAt: time.describe('When the pass ended') })
       .nullable()
-      .meta({ description: 'The last pass that ended; null until the first has' }),
+      .describe('The last pass that ended; null until the first has'),
     open: z
       .object({
         ...compared,
-        after: z
+        after: z.string().nullable().describe('The wallet behind which it goes on; null at its beginning'),
+        haltedBecause: z
           .string()
           .nullable()
-          .meta({ description: 'The wallet behind which it goes on; null at its beginning' }),
-        haltedBecause: z.string().nullable().meta({
-          description:
+          .describe(
             'Why its last round ended before the pass did; null where none was ended since the last wallets',
-        }),
+          ),
       })
       .nullable()
-      .meta({ description: 'The pass under way, over as many hourly rounds as it takes; null between two' }),
+      .describe('The pass under way, over as many hourly rounds as it takes; null between two'),
     watched: z
       .int()
-      .meta({ description: 'Wallets that are watched: those that we pay from, and deposit addresses' }),
-    unread: z.int().meta({ description: 'Wallets that could not be compared when they were last asked for' }),
+      .describe(
+        'Wallets that are watched: those that we pay from, and deposit addresses; above 100,000 an estimate',
+      ),
+    unread: z.int().describe('Wallets that could not be compared when they were last asked for'),
     longestUnread: z
       .array(UnreadBody)
       .readonly()
-      .meta({ description: `Up to ${UNREAD_SHOWN} of them, those that wait for the longest time first` }),
+      .describe(`Up to ${UNREAD_SHOWN} of them, those that wait for the longest time first`),
   })
   .meta({ id: 'Reconciliation' }) satisfies z.ZodType<Reconciliation>;
 

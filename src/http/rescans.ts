@@ -2,10 +2,10 @@ import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RescanPage } from '../client/scan.ts';
-import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-import { RESCAN_STATES, type Rescan, type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
+import { RESCAN_STATES, type Rescan, type RescanOrder } from '../domain/rescan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
+import { startRescan } from '../platform/start-rescan.ts';
 import { assertScanned } from './scanned.ts';
 import { nextCursor, pageQuery, position, problems, time, u64, why } from './schemas.ts';
 
@@ -14,7 +14,6 @@ interface RescanDeps {
   readonly temporal: Client;
 }
 
-const START_DEADLINE_MS = 3_000;
 const count = z.int().nonnegative();
 
 export const RescanBody = z
@@ -71,7 +70,7 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
         response: { 200: RescanBody, ...problems },
       },
       handler: ({ caller: who, body }) =>
-        startRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
+        beginRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
     });
     app.route({
       method: 'GET',
@@ -90,26 +89,12 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
   };
 }
 
-/**
- * Starts a run that reads the blocks of a range again, or joins the one that does.
- *
- * @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable
- */
-async function startRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
+/** @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable */
+async function beginRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
   const to = BigInt(order.to);
   await assertScanned(ledger, to);
   const begun = await ledger.rescans.begin({ ...order, from: BigInt(order.from), to });
-  await temporal.withDeadline(Date.now() + START_DEADLINE_MS, () =>
-    temporal.workflow.start('depositRescan', {
-      workflowId: rescanWorkflowId(order),
-      taskQueue: WORKFLOW_TASK_QUEUE,
-      args: [order],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `read slots ${order.from} to ${order.to} again`,
-      staticDetails: `asked for by ${order.who}: ${order.why}`,
-    }),
-  );
+  await startRescan(temporal, order);
   return presentRescan(begun);
 }
 

@@ -2,10 +2,6 @@ import { z } from 'zod';
 import type { Warning } from '../client/deposit-addresses.ts';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { CURSOR } from '../ledger/page.ts';
-import { plainWords } from './words.ts';
-
-// Every schema of a request is made of what is here, and its parser takes no words of its own.
-z.config({ customError: plainWords });
 
 /** ISO-8601, as every answer gives times. */
 export const time = z.string().meta({ format: 'date-time' });
@@ -37,7 +33,7 @@ export const why = z
   .min(1)
   .max(500)
   .refine((text) => !text.includes('\0'), 'must not hold the character NUL')
-  .meta({ description: 'For whoever asks later' });
+  .describe('For whoever asks later');
 
 /** base58 of about 32 bytes; whether we know it is another question. */
 export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
@@ -46,20 +42,18 @@ export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 add
 export const assetParam = z
   .string()
   .regex(/^(SOL|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'must be `SOL`, or the base58 address of a mint')
-  .meta({ description: '`SOL`, or the address of a mint' });
+  .describe('`SOL`, or the address of a mint');
 
 /** Whether it names anything is another question. */
 export const idParam = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
 
 /** Your own name of a user. */
-export const userRef = idParam.meta({
-  description: 'Your id of the user, for ever: the same one has the same address',
-});
+export const userRef = idParam.describe('Your id of the user, for ever: the same one has the same address');
 
 /** {@link Warning} as the OpenAPI document shows it. */
 export const WarningBody = z
   .object({
-    code: z.string().meta({ description: 'Stable, for programs' }),
+    code: z.string().describe('Stable, for programs'),
     message: z.string().describe('For people'),
   })
   .meta({ id: 'Warning' }) satisfies z.ZodType<Warning>;
@@ -79,7 +73,7 @@ export const pageQuery = {
     .string()
     .regex(CURSOR, 'must be the `nextCursor` of the page before')
     .optional()
-    .meta({ description: '`nextCursor` of the page before' }),
+    .describe('`nextCursor` of the page before'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 };
 

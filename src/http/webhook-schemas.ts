@@ -11,8 +11,8 @@ const topics = z
 
 export const NewWebhookBody = z
   .strictObject({
-    url: z.string().max(2_048).meta({ description: 'https, and of an address of the public Internet' }),
-    events: topics.meta({ description: 'Events, families as `withdrawal.*`, or `*` for all' }),
+    url: z.string().max(2_048).describe('https, and of an address of the public Internet'),
+    events: topics.describe('Events, families as `withdrawal.*`, or `*` for all'),
   })
   .meta({ id: 'NewWebhook' });
 
@@ -23,13 +23,8 @@ const webhookFields = {
     .array(z.enum(WEBHOOK_TOPICS))
     .readonly()
     .describe('What it is told: events, families as `withdrawal.*`, or `*` for all'),
-  disabledBecause: z
-    .string()
-    .nullable()
-    .meta({ description: 'Why it is told nothing any more; null where it is told' }),
-  previousSecretUntil: time
-    .nullable()
-    .meta({ description: 'Until then the secret before the newest signs, too' }),
+  disabledBecause: z.string().nullable().describe('Why it is told nothing any more; null where it is told'),
+  previousSecretUntil: time.nullable().describe('Until then the secret before the newest signs, too'),
   createdAt: time.describe('When it was added'),
 };
 
@@ -38,18 +33,19 @@ export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' }) satis
 export const WebhookWithSecretBody = z
   .object({
     ...webhookFields,
-    secret: z.string().nullable().meta({ description: 'Shown this once; null where none was made' }),
+    secret: z.string().nullable().describe('Shown this once; null where none was made'),
   })
   .meta({ id: 'WebhookWithSecret' });
 
 const WebhookStandingBody = z
   .object({
     ...webhookFields,
-    waiting: z.int().meta({ description: 'Events that wait for it' }),
-    dead: z.int().meta({ description: 'Dead letters' }),
-    lastError: z.string().nullable().meta({
-      description: 'What the newest failed try came to of an event that waits; null where none failed',
-    }),
+    waiting: z.int().describe('Events that wait for it'),
+    dead: z.int().describe('Dead letters'),
+    lastError: z
+      .string()
+      .nullable()
+      .describe('What the newest failed try came to of an event that waits; null where none failed'),
   })
   .meta({ id: 'WebhookStanding' }) satisfies z.ZodType<WebhookStanding>;
 
@@ -60,18 +56,21 @@ export const WebhooksBody = z
 export const WebhookParams = z.object({ id: idParam });
 
 export const RotateBody = z.strictObject({
-  keepPreviousHours: z.int().min(0).max(168).default(24).meta({
-    description: 'How long the secret before signs along; 0 for one that leaked',
-  }),
+  keepPreviousHours: z
+    .int()
+    .min(0)
+    .max(168)
+    .default(24)
+    .describe('How long the secret before signs along; 0 for one that leaked'),
 });
 
 export const DeliveriesQuery = z.strictObject({ state: z.enum(DELIVERY_STATES).optional(), ...pageQuery });
 
 const DeliveryBody = z
   .object({
-    event: z.string().meta({ description: 'Id of the event: the `webhook-id` of each try' }),
+    event: z.string().describe('Id of the event: the `webhook-id` of each try'),
     type: z.enum(WEBHOOK_EVENTS).describe('What happened'),
-    entity: z.string().meta({ description: 'What it is about; its events come in their order' }),
+    entity: z.string().describe('What it is about; its events come in their order'),
     state: z.enum(DELIVERY_STATES).describe('`dead` is tried no more until it is replayed'),
     attempts: z.int().describe('Tries that were counted'),
     lastError: z
@@ -88,7 +87,7 @@ export const DeliveriesBody = z
   .meta({ id: 'WebhookDeliveryPage' });
 
 export const ReplayBody = z.strictObject({
-  event: idParam.optional().meta({ description: 'Only this event; default all dead letters' }),
+  event: idParam.optional().describe('Only this event; default all dead letters'),
 });
 
 export const ReplayedBody = z.object({ replayed: z.int().describe('How many wait again') });

@@ -21,14 +21,14 @@ export const TermsBody = z
       description: 'Your id of this withdrawal, for ever: the same id never pays twice',
       pattern: WITHDRAWAL_ID.source,
     }),
-    asset: z.string().meta({ description: '`SOL` or the base58 address of a mint' }),
+    asset: z.string().describe('`SOL` or the base58 address of a mint'),
     amount: baseUnits,
-    destination: address.meta({ description: 'Wallet of the receiver, base58; never a token account' }),
+    destination: address.describe('Wallet of the receiver, base58; never a token account'),
     acceptEmptyWallet: z.boolean().optional().meta({
       description: 'Pay a wallet that holds nothing yet without asking for a confirmation',
       default: false,
     }),
-    memo: z.string().optional().meta({ description: 'Written to the chain; at most 200 bytes of UTF-8' }),
+    memo: z.string().optional().describe('Written to the chain; at most 200 bytes of UTF-8'),
   })
   .meta({ id: 'WithdrawalTerms' });
 
@@ -38,7 +38,7 @@ export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' 
 /** Why a withdrawal is where it is. */
 export const Reason = z
   .object({
-    code: z.string().meta({ description: 'Stable, for programs' }),
+    code: z.string().describe('Stable, for programs'),
     message: z.string().describe('For people'),
   })
   .nullable()
@@ -70,11 +70,10 @@ const AttemptBody = z
       .string()
       .nullable()
       .describe('Page of the transaction in a block explorer; null until it is signed'),
-    proof: EvidenceBody.nullable().meta({ description: 'What its verdict rests on; null before one' }),
-    messageProof: EvidenceBody.nullable().meta({
-      description:
-        'Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either',
-    }),
+    proof: EvidenceBody.nullable().describe('What its verdict rests on; null before one'),
+    messageProof: EvidenceBody.nullable().describe(
+      'Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either',
+    ),
     createdAt: time.describe('When it was prepared'),
   })
   .readonly()

@@ -1,5 +1,5 @@
-import { sql, type UpdateObject } from 'kysely';
-import type { Slots } from '../domain/held-slots.ts';
+import { sql, type Transaction, type UpdateObject } from 'kysely';
+import type { Slots } from '../domain/slots.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { isRecord } from './doubt.ts';
 import type { GapRow } from './gaps.ts';
@@ -46,19 +46,7 @@ export class GapAudits {
 
   /** Undefined where no such gap is closed. */
   async of(slots: Slots): Promise<GapAudit | undefined> {
-    const gap = await this.#db
-      .selectFrom('scanGap')
-      .select(['walkedAt', 'unshownSince', 'auditedAt'])
-      .where(isGap(slots))
-      .where('state', '=', 'closed')
-      .executeTakeFirst();
-    if (gap === undefined) return undefined;
-    const unread = this.#db.selectFrom('gapUnreadWallet').where(isGap(slots));
-    const { count } = await unread
-      .select((row) => row.fn.countAll<bigint>().as('count'))
-      .executeTakeFirstOrThrow();
-    const some = await unread.select('wallet').orderBy('wallet').limit(NAMED).execute();
-    return { ...gap, unread: Number(count), wallets: some.map(({ wallet }) => wallet) };
+    return standingOf(this.#db, slots);
   }
 
   /**
@@ -110,30 +98,55 @@ export class GapAudits {
 
   /**
    * Every wallet has been asked for: the gap is audited where a quorum of nodes shows its blocks and no wallet is left of which nodes did
-   * not show all. Else it is looked at again: later from look to look where its blocks are not shown.
+   * not show all. Else it is looked at again: later from look to look where its blocks are not shown. Answers how it stands then; null
+   * where the record is another one, of which this tells nothing.
    */
-  async end(slots: Slots, record: string): Promise<void> {
+  async end(slots: Slots, record: string): Promise<GapAudit | null> {
     const isLeft = sql`unshown_since is not null or exists (select from gap_unread_wallet unread
       where unread.from_slot = scan_gap.from_slot and unread.to_slot = scan_gap.to_slot)`;
-    await this.#change(slots, record, {
+    const values = {
       walkedAt: sql<Date>`coalesce(walked_at, now())`,
       auditedAt: sql<Date | null>`case when ${isLeft} then null else now() end`,
       auditAfter: nextLook(sql`unshown_since`),
+    };
+    return this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) return null;
+      await change(trx, slots, values);
+      return (await standingOf(trx, slots)) ?? null;
     });
   }
 
   async #change(slots: Slots, record: string, values: Changes): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
-      await trx
-        .updateTable('scanGap')
-        .set(values)
-        .where(isGap(slots))
-        .where('state', '=', 'closed')
-        .where('auditedAt', 'is', null)
-        .execute();
+      if (await isRecord(trx, record)) await change(trx, slots, values);
     });
   }
+}
+
+async function change(trx: Transaction<Tables>, slots: Slots, values: Changes): Promise<void> {
+  await trx
+    .updateTable('scanGap')
+    .set(values)
+    .where(isGap(slots))
+    .where('state', '=', 'closed')
+    .where('auditedAt', 'is', null)
+    .execute();
+}
+
+async function standingOf(db: Database, slots: Slots): Promise<GapAudit | undefined> {
+  const gap = await db
+    .selectFrom('scanGap')
+    .select(['walkedAt', 'unshownSince', 'auditedAt'])
+    .where(isGap(slots))
+    .where('state', '=', 'closed')
+    .executeTakeFirst();
+  if (gap === undefined) return undefined;
+  const unread = db.selectFrom('gapUnreadWallet').where(isGap(slots));
+  const { count } = await unread
+    .select((row) => row.fn.countAll<bigint>().as('count'))
+    .executeTakeFirstOrThrow();
+  const some = await unread.select('wallet').orderBy('wallet').limit(NAMED).execute();
+  return { ...gap, unread: Number(count), wallets: some.map(({ wallet }) => wallet) };
 }
 
 type Changes = UpdateObject<Tables, 'scanGap'>;

@@ -2,6 +2,7 @@ import { type Nullable, type Selectable, sql } from 'kysely';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type BlockName, isSameBlock } from '../domain/scan-walk.ts';
+import type { Slots } from '../domain/slots.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
@@ -61,12 +62,7 @@ export class Gaps {
    * Goes on without the blocks of the open gap, on somebody's word: the cursor becomes its last block, as the child names it, so
    * that the next commit is linked as ever. May be repeated. Throws NotFound where no such gap is open.
    */
-  async close({
-    from,
-    to,
-    who,
-    why,
-  }: Word & { readonly from: bigint; readonly to: bigint }): Promise<Cursor> {
+  async close({ from, to, who, why }: Slots & Word): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const gap = await trx

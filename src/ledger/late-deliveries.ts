@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Alarm } from '../domain/alerts.ts';
 import { keepOnlyAlerts } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { readStandings, type Standing } from './delivery-standing.ts';
+import { NOTHING_WAITS, readStandings, type Standing } from './delivery-standing.ts';
 
 /**
  * The first tries of an event are over within minutes: whoever has not heard it by then is down, refuses it, or is too slow for all that
@@ -26,7 +26,7 @@ export async function tellOfLate(db: Database): Promise<void> {
     await keepOnlyAlerts(
       trx,
       [BEHIND],
-      late.map((one) => alarmOf(one, standings.get(one.id))),
+      late.map((one) => alarmOf(one, standings.get(one.id) ?? NOTHING_WAITS)),
     );
   });
 }
@@ -48,8 +48,8 @@ async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
     .execute();
 }
 
-function alarmOf({ id, url, since }: Late, standing: Standing | undefined): Alarm {
-  const { waiting = 0, dead = 0, lastError = null } = standing ?? {};
+function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
+  const { waiting, dead, lastError } = standing;
   const why =
     lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;
   // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import type { Slots } from '../domain/slots.ts';
 import type { Database } from './database.ts';
 
 /** What a node last showed of its ledger, in slots, and the newest part of it that it lost at one stroke. */
 export interface NodeLedger {
   readonly first: bigint;
   readonly finalized: bigint;
-  readonly gap: { readonly from: bigint; readonly to: bigint } | null;
+  readonly gap: Slots | null;
 }
 
 /** How much of its ledger each node showed last, by its name: a restart, and another process, must see what a node lost meanwhile. */

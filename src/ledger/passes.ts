@@ -1,6 +1,8 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../domain/deposit.ts';
-import type { SlotSpan, Tally } from '../domain/reconciliation.ts';
+import { highest } from '../domain/extremes.ts';
+import type { Tally } from '../domain/reconciliation.ts';
+import type { Slots } from '../domain/slots.ts';
 import type { Database, Tables } from './database.ts';
 import type { DepositTables } from './deposit-tables.ts';
 
@@ -31,11 +33,14 @@ export interface UncomparedWallet {
 export interface PassesView {
   readonly last: EndedPass | null;
   readonly open: OpenPass | null;
+  /** Up to 100,000 counted; of more, as many as PostgreSQL estimates. */
   readonly watched: number;
   readonly unread: number;
   /** Some of the unread, those that wait for the longest time first. */
   readonly longestUnread: readonly UncomparedWallet[];
 }
+
+const COUNTED = 100_000n;
 
 type Counts = Pick<
   Selectable<DepositTables['reconciledPass']>,
@@ -73,32 +78,20 @@ export async function endPass(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** Reads them, with `longest` of the unread wallets at most. */
+/** Reads them as they are at one moment, with `longest` of the unread wallets at most. */
 export async function readPasses(db: Database, longest: number): Promise<PassesView> {
-  const last = await db.selectFrom('reconciledPass').selectAll().executeTakeFirst();
-  const open = await db
-    .selectFrom('reconciliation')
-    .selectAll()
-    .where('begunAt', 'is not', null)
-    .executeTakeFirst();
-  const unread = unreadOf(db);
-  const all = (rows: { readonly all: bigint }) => Number(rows.all);
-  return {
-    last: last === undefined ? null : { ...tallyOf(last), begunAt: last.begunAt, endedAt: last.endedAt },
-    open: open === undefined ? null : openPass(open),
-    watched: all(
-      await db
-        .selectFrom('watchedWallet')
-        .select((row) => row.fn.countAll<bigint>().as('all'))
-        .executeTakeFirstOrThrow(),
-    ),
-    unread: all(await unread.select((row) => row.fn.countAll<bigint>().as('all')).executeTakeFirstOrThrow()),
-    longestUnread: await unread
-      .select(['unreadWallet.wallet', 'why', 'since', 'askedAt'])
-      .orderBy('since')
-      .limit(longest)
-      .execute(),
-  };
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      const last = await lastPass(trx);
+      const open = await openPass(trx);
+      const watched = await watchedCount(trx);
+      const unread = await unreadCount(trx);
+      const longestUnread = await longestUnreadOf(trx, longest);
+      return { last, open, watched, unread, longestUnread };
+    });
 }
 
 /** Watched wallets, of one kind or of all, that could not be compared when they were last asked for. */
@@ -109,9 +102,42 @@ export function unreadOf(db: Database, kind?: WatchKind) {
   return kind === undefined ? unread : unread.where('watchedWallet.kind', '=', kind);
 }
 
-function openPass(row: Selectable<DepositTables['reconciliation']>): OpenPass | null {
+async function lastPass(trx: Transaction<Tables>): Promise<EndedPass | null> {
+  const row = await trx.selectFrom('reconciledPass').selectAll().executeTakeFirst();
+  return row === undefined ? null : { ...tallyOf(row), begunAt: row.begunAt, endedAt: row.endedAt };
+}
+
+async function openPass(trx: Transaction<Tables>): Promise<OpenPass | null> {
+  const row = await trx.selectFrom('reconciliation').selectAll().executeTakeFirst();
+  if (row === undefined || row.begunAt === null) return null;
   const { begunAt, after, haltedBecause } = row;
-  return begunAt === null ? null : { ...tallyOf(row), begunAt, after, haltedBecause };
+  return { ...tallyOf(row), begunAt, after, haltedBecause };
+}
+
+// To count ten million rows takes seconds.
+async function watchedCount(trx: Transaction<Tables>): Promise<number> {
+  const { rows } = await sql<{ readonly counted: bigint; readonly estimated: bigint }>`select
+      (select count(*) from (select from watched_wallet limit ${COUNTED}) as wallet) as counted,
+      (select reltuples::bigint from pg_class where oid = 'watched_wallet'::regclass) as estimated`.execute(
+    trx,
+  );
+  const [{ counted, estimated } = { counted: 0n, estimated: 0n }] = rows;
+  return Number(counted < COUNTED ? counted : highest([counted, estimated]));
+}
+
+async function unreadCount(trx: Transaction<Tables>): Promise<number> {
+  const { unread } = await unreadOf(trx)
+    .select((row) => row.fn.countAll<bigint>().as('unread'))
+    .executeTakeFirstOrThrow();
+  return Number(unread);
+}
+
+function longestUnreadOf(trx: Transaction<Tables>, limit: number): Promise<readonly UncomparedWallet[]> {
+  return unreadOf(trx)
+    .select(['unreadWallet.wallet', 'why', 'since', 'askedAt'])
+    .orderBy('since')
+    .limit(limit)
+    .execute();
 }
 
 function tallyOf({ wallets, accounts, differences, fromSlot, toSlot }: Counts): Tally {
@@ -123,6 +149,6 @@ function tallyOf({ wallets, accounts, differences, fromSlot, toSlot }: Counts): 
   };
 }
 
-function spanOf(from: bigint | null, to: bigint | null): SlotSpan | null {
+function spanOf(from: bigint | null, to: bigint | null): Slots | null {
   return from === null || to === null ? null : { from, to };
 }

@@ -1,6 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { RescanResult } from '../domain/rescan.ts';
+import type { Slots } from '../domain/slots.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
 import type { RescanTable } from './deposit-tables.ts';
@@ -10,12 +11,6 @@ import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { type CommitResult, upsertBlocks } from './scan.ts';
 import { lockCursor } from './scan-cursor.ts';
 import type { Matched } from './watched.ts';
-
-/** Committed slots that are read again, both ends included. */
-interface Range {
-  readonly from: bigint;
-  readonly to: bigint;
-}
 
 export type RescanRow = Readonly<Selectable<RescanTable>>;
 
@@ -37,7 +32,7 @@ export class Rescans {
    * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
    * end already is answered that one. Throws InvalidRequest where some of it was pruned before.
    */
-  async begin({ from, to, who, why }: Range & Word, run: string | null = null): Promise<RescanRow> {
+  async begin({ from, to, who, why }: Slots & Word, run: string | null = null): Promise<RescanRow> {
     return this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
       const read = await readBy(trx, run, { from, to });
@@ -122,7 +117,7 @@ export class Rescans {
       .execute();
   }
 
-  /** All is read, so many blocks in gaps with it. Answers what it came to. */
+  /** All is read whose headers are on record, and so many blocks in gaps: what nodes have of them. Answers what it came to. */
   async end(position: bigint, inGaps: number): Promise<RescanRow> {
     return this.#db
       .updateTable('rescan')
@@ -136,8 +131,8 @@ export class Rescans {
       .executeTakeFirstOrThrow();
   }
 
-  /** Nobody reads this range any more, for what the newest try failed by, or for this. */
-  async giveUp({ from, to }: Range, why: string): Promise<void> {
+  /** Nobody reads this range any more, for what the newest try failed by; for `why` where that try could not put it on record. */
+  async giveUp({ from, to }: Slots, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
 }
@@ -146,7 +141,7 @@ export class Rescans {
 async function readBy(
   trx: Transaction<Tables>,
   run: string | null,
-  { from, to }: Range,
+  { from, to }: Slots,
 ): Promise<RescanRow | undefined> {
   if (run === null) return undefined;
   const newest = await trx

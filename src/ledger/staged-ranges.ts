@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { NOT_CREDITED_REASONS } from '../domain/deposit.ts';
 import { isSameBlock } from '../domain/scan-walk.ts';
+import type { Slots } from '../domain/slots.ts';
 import { appendBlocks, type MatchedBlock } from './blocks.ts';
 import type { Database, Tables } from './database.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
@@ -30,13 +31,7 @@ export class StagedRanges {
   }
 
   /** Stages the blocks of these slots, in the place of what was staged from `from`; none where all are skipped. As {@link Scan.commit}. */
-  async stage({
-    from,
-    to,
-    ...matched
-  }: Matched<MatchedBlock> & { readonly from: bigint; readonly to: bigint }): Promise<
-    'staged' | 'overtaken'
-  > {
+  async stage({ from, to, ...matched }: Matched<MatchedBlock> & Slots): Promise<'staged' | 'overtaken'> {
     return this.#db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
       const found = await withNewestWatchSet(trx, matched);

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManagedProcess } from './process.ts';
-import { nodeProgram } from './program.ts';
+import { type Compiled, nodeProgram } from './program.ts';
 
 /** How the development chain runs; see `src/localnet/main.ts`. */
-export interface ChainOptions {
+export interface ChainOptions extends Compiled {
   /** Default 400. */
   readonly slotMs?: number;
   /** Slots from processed to finalized. Default 32. */
@@ -69,6 +69,7 @@ export async function startChain(
     ...nodeProgram(
       new URL('../localnet/main.ts', import.meta.url),
       Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]),
+      { compiledIn: options.compiledIn },
     ),
     env: options.env,
     logFile: join(options.stateDir, 'logs', 'localnet.log'),

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { base58 } from '@scure/base';
 import { addressOf, privateKeyOf } from '../signing/ed25519.ts';
+import { keptFile } from './kept-file.ts';
 
 const SEED_BYTES = 32;
 const FILE_BYTES = 64;
@@ -32,12 +31,11 @@ export function newAddress(): string {
 
 /** The keypair of `path`, made (readable by the owner only) where the file does not exist. */
 export function keypairFile(path: string): KeypairFile {
-  if (!existsSync(path)) {
-    mkdirSync(dirname(path), { recursive: true });
+  const text = keptFile(path, () => {
     const { seed, address } = newKeypair();
-    writeFileSync(path, JSON.stringify([...seed, ...base58.decode(address)]), { mode: 0o600 });
-  }
-  const bytes = JSON.parse(readFileSync(path, 'utf8')) as number[];
+    return JSON.stringify([...seed, ...base58.decode(address)]);
+  });
+  const bytes = JSON.parse(text) as number[];
   if (bytes.length !== FILE_BYTES)
     throw new Error(`${path} is not a solana-keygen file of ${FILE_BYTES} bytes`);
   return { path, address: base58.encode(Uint8Array.from(bytes.slice(SEED_BYTES))) };

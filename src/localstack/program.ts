@@ -14,6 +14,12 @@ export interface Program {
   readonly args: readonly string[];
 }
 
+/** Where the programs that run from their sources were compiled to, if they were. */
+export interface Compiled {
+  /** A directory with the tree of the repository; what it lacks is run from its source. */
+  readonly compiledIn?: string | undefined;
+}
+
 /**
  * How to run a program of Sluice, named by the URL of its source, in one process: a signal to it reaches the program itself and no
  * wrapper. A compiled program runs as it is, so that the development tools need not be installed.
@@ -23,20 +29,19 @@ export interface Program {
 export function nodeProgram(
   source: URL,
   args: readonly string[] = [],
-  flags: readonly string[] = [],
+  { flags = [], compiledIn }: Compiled & { readonly flags?: readonly string[] } = {},
 ): Program {
   const path = fileURLToPath(source);
-  const compiled = compiledProgram(path);
+  const compiled = compiledProgram(path, compiledIn);
   const run = compiled === undefined ? ['--import', tsx(), path] : [compiled];
   return { command: process.execPath, args: ['--enable-source-maps', ...flags, ...run, ...args] };
 }
 
-/** In `dist` the program beside this module; from source the one in the directory `COMPILED_PROGRAMS`, if it is there. */
-function compiledProgram(path: string): string | undefined {
+/** In `dist` the program beside this module. */
+function compiledProgram(path: string, directory: string | undefined): string | undefined {
   const name = path.replace(/\.ts$/, '.js');
   if (BUILT) return name;
-  const { COMPILED_PROGRAMS: directory } = process.env;
-  if (!directory) return undefined;
+  if (directory === undefined) return undefined;
   const compiled = join(directory, relative(REPOSITORY, name));
   return existsSync(compiled) ? compiled : undefined;
 }

@@ -8,7 +8,7 @@ import {
   WORKFLOW_TASK_QUEUE,
 } from '../domain/ids.ts';
 import { ManagedProcess } from './process.ts';
-import { nodeProgram } from './program.ts';
+import { type Compiled, nodeProgram } from './program.ts';
 
 const ACTIVITY_QUEUE = 2;
 const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE, AUDIT_TASK_QUEUE];
@@ -18,7 +18,7 @@ const QUEUES = {
   all: [...CHAIN_QUEUES, SIGNER_TASK_QUEUE],
 } as const;
 
-export interface ServiceContext {
+export interface ServiceContext extends Compiled {
   readonly connection: Connection;
   readonly namespace: string;
   /** Settings of all services. */
@@ -44,7 +44,7 @@ export function workerProcess(
 ): ManagedProcess {
   const worker: ManagedProcess = new ManagedProcess({
     name,
-    ...nodeProgram(new URL('../worker.ts', import.meta.url)),
+    ...nodeProgram(new URL('../worker.ts', import.meta.url), [], context),
     env: { ...context.env, SLUICE_WORKER_ROLE: role },
     logFile: join(context.logDir, `${name}.log`),
     readyTimeoutMs: 90_000,
@@ -58,10 +58,13 @@ export function workerProcess(
 }
 
 /** The API process, ready when it answers. */
-export function apiProcess(context: Pick<ServiceContext, 'env' | 'logDir'>, apiUrl: string): ManagedProcess {
+export function apiProcess(
+  context: Pick<ServiceContext, 'env' | 'logDir' | 'compiledIn'>,
+  apiUrl: string,
+): ManagedProcess {
   return new ManagedProcess({
     name: 'api',
-    ...nodeProgram(new URL('../server.ts', import.meta.url)),
+    ...nodeProgram(new URL('../server.ts', import.meta.url), [], context),
     env: context.env,
     logFile: join(context.logDir, 'api.log'),
     ready: async () => {

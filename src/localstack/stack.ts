@@ -155,7 +155,7 @@ function starter(
 }
 
 async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
-  const env = options.env ?? process.env;
+  const { env = process.env, compiledIn } = options;
   const dir = resolve(options.stateDir ?? '.sluice');
   const logDir = join(dir, 'logs');
   const base = await startBase(options, dir, closers);
@@ -167,12 +167,8 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, env, rpcUrls, httpPort);
-  const context: ServiceContext = {
-    connection,
-    namespace: base.temporal.namespace,
-    env: environments.others,
-    logDir,
-  };
+  const { namespace } = base.temporal;
+  const context: ServiceContext = { connection, namespace, env: environments.others, logDir, compiledIn };
   const run = starter(options, closers);
   const [signer, worker, api] = await Promise.all([
     run(workerProcess({ ...context, env: environments.signer }, 'signer', 'signer')),

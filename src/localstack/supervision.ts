@@ -43,7 +43,8 @@ async function keepUp(
   while (!signal.aborted) {
     await Promise.race([process.exited, stopped]);
     if (signal.aborted) return;
-    say(`${process.name} ended (${process.ending}); its log is ${process.logFile}`);
+    const next = loss === null ? 'it is started again; ' : '';
+    say(`${process.name} ended (${process.ending}); ${next}its log is ${process.logFile}`);
     if (loss !== null) {
       say(`${process.name} is not started again, for ${loss}: stop everything and start anew`);
       return;

@@ -1,8 +1,7 @@
 import type { Client, WorkflowHandleWithStartDetails } from '@temporalio/client';
-import { nonceUpkeepWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
+import { nonceUpkeepWorkflowId } from '../domain/ids.ts';
 import type { NonceUpkeepEnd, NonceUpkeepRequest } from '../domain/steps.ts';
-
-const START_DEADLINE_MS = 10_000;
+import { startJoined } from './start-joined.ts';
 
 /**
  * Has a nonce account made, or a nonce used up, and waits for the end of that; the same again joins the run that is there. Null where
@@ -23,14 +22,10 @@ export function startNonceUpkeep(
   client: Client,
   request: NonceUpkeepRequest,
 ): Promise<WorkflowHandleWithStartDetails> {
-  return client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
-    client.workflow.start('nonceUpkeep', {
-      workflowId: nonceUpkeepWorkflowId(request),
-      taskQueue: WORKFLOW_TASK_QUEUE,
-      args: [request],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `${request.kind} nonce account ${request.address}`,
-    }),
-  );
+  return startJoined(client, {
+    type: 'nonceUpkeep',
+    workflowId: nonceUpkeepWorkflowId(request),
+    args: [request],
+    summary: `${request.kind} nonce account ${request.address}`,
+  });
 }

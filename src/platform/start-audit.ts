@@ -1,8 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { type AuditOrder, auditWorkflowId } from '../domain/audit.ts';
-import { WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
-
-const START_DEADLINE_MS = 10_000;
+import { startJoined } from './start-joined.ts';
 
 /**
  * Starts an audit of one address, or of all; one of the same order that runs is joined. `details`: more for people to read.
@@ -15,16 +13,7 @@ export async function startAudit(
   details = '',
 ): Promise<{ readonly workflowId: string }> {
   const workflowId = auditWorkflowId(order);
-  await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
-    client.workflow.start('addressAudit', {
-      workflowId,
-      taskQueue: WORKFLOW_TASK_QUEUE,
-      args: [order],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticDetails: details,
-      staticSummary: `audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`,
-    }),
-  );
+  const summary = `audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`;
+  await startJoined(client, { type: 'addressAudit', workflowId, args: [order], summary, details });
   return { workflowId };
 }

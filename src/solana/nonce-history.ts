@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import { ascending } from '../domain/extremes.ts';
 import { historyPage, type WalletSignature } from './history-pages.ts';
 import { isNonceAdvance } from './nonces.ts';
 import type { NodePool } from './rpc/pool.ts';
@@ -111,7 +112,7 @@ function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint, pageSi
 }
 
 function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
-  const [slot] = [...places.values()].map((place) => place.slot).toSorted((a, b) => (a < b ? -1 : 1));
+  const [slot] = [...places.values()].map((place) => place.slot).toSorted(ascending);
   return new DomainError(
     'NoHealthyNode',
     `the history of ${nonceAccount} is read down to slot ${slot ?? 'none'}`,

@@ -1,4 +1,4 @@
-import { highest, lowest } from '../domain/extremes.ts';
+import { ascending, highest, lowest } from '../domain/extremes.ts';
 
 /** Bounds of the price, in micro-lamports a compute unit. */
 export interface PriceBounds {
@@ -16,7 +16,7 @@ export function priorityLamports(computeUnitLimit: number, priceMicroLamports: b
 
 /** The price at `percentile` (0 to 1) among the non-zero ones; 0 where there is none. */
 export function percentileOf(prices: readonly bigint[], percentile: number): bigint {
-  const paid = prices.filter((price) => price > 0n).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const paid = prices.filter((price) => price > 0n).toSorted(ascending);
   return paid[Math.min(paid.length - 1, Math.floor(paid.length * percentile))] ?? 0n;
 }
 

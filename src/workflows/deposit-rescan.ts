@@ -1,4 +1,10 @@
-import { CancellationScope, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  rootCause,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
 import { recordRescanGivenUp } from './deposit-activities.ts';
@@ -14,12 +20,20 @@ export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
   setCurrentDetails('reading; `sluice scan rescans` says how far it is');
   try {
     const end = await rescan(order);
-    setCurrentDetails(
-      `${end.blocks} blocks read again; what they lacked on record, ${end.found} deposits, is an alert \`deposit_missed\``,
-    );
+    setCurrentDetails(`${end.blocks} blocks read again: ${foundOf(end)}`);
     return end;
   } catch (error) {
-    await CancellationScope.nonCancellable(() => recordRescanGivenUp(order));
+    await CancellationScope.nonCancellable(() => recordRescanGivenUp({ ...order, reason: reasonOf(error) }));
     throw error;
   }
+}
+
+function foundOf({ found }: RescanResult): string {
+  if (found === 0) return 'nothing was missing on record';
+  const deposits = found === 1 ? '1 deposit was' : `${found} deposits were`;
+  return `${deposits} missing, and on record now; alerts \`deposit_missed\` tell those of addresses that were watched then`;
+}
+
+function reasonOf(error: unknown): string {
+  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'its run was cancelled';
 }

@@ -89,7 +89,9 @@ test('the scan is looked at, paused and resumed', async () => {
   const { cursor } = await asked<ScanOverview>('scan', 'status');
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
   const told = await sluice('scan', 'rescan', from, to, 'once more');
-  expect(told.stdout).toMatch(`rescan of ${from} to ${to} begun: workflow deposit-rescan/${from}-${to}\n`);
+  expect(told.stdout).toMatch(
+    new RegExp(`^rescan of ${from} to ${to} by \\S+ since \\S+Z: workflow deposit-rescan/${from}-${to}\\n`),
+  );
   const rescans = async () => (await sluice('scan', 'rescans')).stdout;
   await expect.poll(rescans, WAIT).toContain(' done ');
   expect(await rescans()).toMatch(/^begun +from +to +state +blocks +found +asked for by\n/);

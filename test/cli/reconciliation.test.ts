@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { address } from '../ledger/chain-of-blocks.ts';
 import { imported } from '../ledger/deposit-ledger.ts';
@@ -18,6 +19,7 @@ beforeAll(async () => {
   apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
   await imported(service.ledger, ANN, BEN);
 });
+beforeEach(() => sql`truncate reconciliation, reconciled_pass, unread_wallet`.execute(service.ledger.db));
 afterAll(() => service?.close());
 
 const reconciliation = (...args: readonly string[]) =>
@@ -55,13 +57,15 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
 
 test('the last pass says what it compared, when, and whether chain and record agree', async () => {
   const { reconciliations } = service.ledger;
-  const tally = { wallets: 1, accounts: 2, differences: 1, slots: { from: 96n, to: 99n } };
-  await reconciliations.commit(await reconciliations.begin(), {
-    ...NOTHING,
-    compared: [BEN],
-    next: null,
-    tally,
-  });
+  const [first, last] = [
+    { wallets: 1, accounts: 3, differences: 0, slots: { from: 90n, to: 90n } },
+    { wallets: 1, accounts: 2, differences: 1, slots: { from: 96n, to: 99n } },
+  ];
+  const pages = [
+    { ...NOTHING, compared: [ANN], next: ANN, tally: first },
+    { ...NOTHING, compared: [BEN], next: null, tally: last },
+  ];
+  for (const page of pages) await reconciliations.commit(await reconciliations.begin(), page);
   const [text, json] = [await reconciliation(), await reconciliation('--json')];
   expect(text.code).toBe(6);
   expect(text.stdout.split('\n').slice(1)).toEqual([
@@ -75,8 +79,7 @@ test('the last pass says what it compared, when, and whether chain and record ag
     last: { wallets: 2, slots: { from: '90', to: '99' }, endedAt: expect.stringMatching(/Z$/) },
     open: null,
   });
-  const agreed = { ...tally, differences: 0 };
-  const page = { ...NOTHING, compared: [ANN, BEN], next: null, tally: agreed };
-  await reconciliations.commit(await reconciliations.begin(), page);
+  const agreed = { ...NOTHING, compared: [ANN, BEN], next: null, tally: { ...last, differences: 0 } };
+  await reconciliations.commit(await reconciliations.begin(), agreed);
   expect((await reconciliation()).code).toBe(0);
 });

@@ -128,6 +128,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
     resume: ({ scan }, how) => scan.resume('why', how),
     rescan: ({ scan }, how) => scan.rescan(range, 'why', how),
     rescans: ({ scan }, how) => scan.rescans(how).next(),
+    rescanPage: ({ scan }, how) => scan.rescanPage(how),
     closeGap: ({ scan }, how) => scan.closeGap(range, 'why', how),
   },
   audits: {

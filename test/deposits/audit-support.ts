@@ -5,18 +5,18 @@ import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { startDueAudits } from '../../src/activities/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
-import type { Slots } from '../../src/domain/held-slots.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import type { ScanRoom } from './scan-room.ts';
 
-/** The whole audit, page by page, as its workflow does it, each at its `attempt`. */
+/** The whole audit, page by page, as its workflow does it, begun `triedForMs` ago. */
 export function auditIn(
   room: ScanRoom,
   order: AuditOrder,
   pool = room.pool,
-  attempt = 1,
+  triedForMs = 0,
 ): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
-  return new MockActivityEnvironment({ attempt }).run(async () => {
+  return begun(triedForMs).run(async () => {
     const pages: AuditedPage[] = [];
     do pages.push(await activities.auditPage(order, pages.at(-1)?.next ?? null));
     while (pages.at(-1)?.next !== null);
@@ -24,6 +24,11 @@ export function auditIn(
     await activities.closeAudit(order, report);
     return report;
   });
+}
+
+/** An activity that has been tried for so long. */
+export function begun(triedForMs: number): MockActivityEnvironment {
+  return new MockActivityEnvironment({ scheduledTimestampMs: Date.now() - triedForMs });
 }
 
 /** The audits that the record waits for. */

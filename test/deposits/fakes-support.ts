@@ -30,56 +30,61 @@ import { shortBlock } from '../solana/scan/short-block.ts';
 const ACCOUNT_BYTES = 165;
 
 /** The exchange of the tests of one file. */
-export function useExchange(): { readonly exchange: Exchange } {
-  let exchange: Exchange | undefined;
-  beforeAll(async () => {
-    exchange = await Exchange.start();
-  });
-  afterAll(() => exchange?.close());
-  return {
-    get exchange() {
-      if (exchange === undefined) throw new Error('the exchange starts before the first test');
-      return exchange;
-    },
-  };
+export function useExchange(): Exchange {
+  const exchange = new Exchange();
+  beforeAll(() => exchange.start());
+  afterAll(() => exchange.close());
+  return exchange;
+}
+
+/** What there is once the exchange has started. */
+interface Chain {
+  readonly bench: Bench;
+  readonly node: SolanaNode;
+  readonly assets: AssetTerms[];
 }
 
 /** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
 class Exchange {
-  readonly bench: Bench;
-  readonly node: SolanaNode;
   /** Deposit wallets of two users. */
   readonly alice = Keypair.generate();
   readonly bob = Keypair.generate();
   readonly hot = Keypair.generate();
   /** Has nothing to pay a fee with. */
   readonly pauper = Keypair.generate();
-  readonly assets: AssetTerms[];
   readonly #watched = new WatchSet(3);
+  #chain: Chain | undefined;
 
-  private constructor(bench: Bench) {
-    this.bench = bench;
-    this.node = new SolanaNode(bench.localnet.rpcUrls[0] ?? '');
-    for (const { publicKey } of [this.alice, this.bob, this.hot]) this.#watched.add(publicKey.toBase58());
-    const { mint, feeMint } = bench.localnet;
-    const terms = { decimals: 6, minimumDeposit: 1n, depositsOn: true };
-    this.assets = [
-      { ...terms, asset: 'SOL', program: null, decimals: 9, minimumDeposit: 1_000_000n },
-      { ...terms, asset: mint.address, program: TOKEN_PROGRAM },
-      { ...terms, asset: feeMint.address, program: TOKEN_2022_PROGRAM },
-    ];
-  }
-
-  static async start(): Promise<Exchange> {
-    const exchange = new Exchange(await Bench.start({ finalityLag: 2 }));
-    for (const { publicKey } of [exchange.alice, exchange.bob, exchange.hot])
-      await exchange.bench.localnet.airdrop(publicKey.toBase58(), 1_000_000_000n);
-    return exchange;
+  async start(): Promise<void> {
+    const bench = await Bench.start({ finalityLag: 2 });
+    const node = new SolanaNode(bench.localnet.rpcUrls[0] ?? '');
+    this.#chain = { bench, node, assets: assetsOf(bench) };
+    for (const { publicKey } of [this.alice, this.bob, this.hot]) {
+      this.#watched.add(publicKey.toBase58());
+      await bench.localnet.airdrop(publicKey.toBase58(), 1_000_000_000n);
+    }
   }
 
   async close(): Promise<void> {
-    await this.node.close();
-    await this.bench.localnet.close();
+    await this.#chain?.node.close();
+    await this.#chain?.bench.localnet.close();
+  }
+
+  get bench(): Bench {
+    return this.#started().bench;
+  }
+
+  get node(): SolanaNode {
+    return this.#started().node;
+  }
+
+  get assets(): AssetTerms[] {
+    return this.#started().assets;
+  }
+
+  #started(): Chain {
+    if (this.#chain === undefined) throw new Error('the exchange starts before the first test');
+    return this.#chain;
   }
 
   /** The stranger who pays the fees, and holds SOL and tokens. */
@@ -232,6 +237,17 @@ class Exchange {
     if (value === null) throw new Error('the table was not created');
     return value;
   }
+}
+
+/** SOL, and a token of each program. */
+function assetsOf({ localnet }: Bench): AssetTerms[] {
+  const { mint, feeMint } = localnet;
+  const terms = { decimals: 6, minimumDeposit: 1n, depositsOn: true };
+  return [
+    { ...terms, asset: 'SOL', program: null, decimals: 9, minimumDeposit: 1_000_000n },
+    { ...terms, asset: mint.address, program: TOKEN_PROGRAM },
+    { ...terms, asset: feeMint.address, program: TOKEN_2022_PROGRAM },
+  ];
 }
 
 export function pay(from: Keypair, to: PublicKey, lamports: bigint): TransactionInstruction {

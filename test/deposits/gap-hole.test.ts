@@ -1,11 +1,10 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import type { Slots } from '../../src/domain/held-slots.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
+import { auditIn, begun, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -156,7 +155,8 @@ describe('a gap of which nodes had shown the blocks', () => {
 });
 
 describe('a gap that is audited while nodes do not answer', () => {
-  const TRIED_FOR_LONG = 13;
+  const TRIED_FOR_LONG = 121_000;
+  const TRIED_A_WHILE = 60_000;
   const away = { kind: 'http', status: 503 } as const;
 
   it('waits where too few answer, with one alert for all wallets, and that after a while', async () => {
@@ -164,7 +164,7 @@ describe('a gap that is audited while nodes do not answer', () => {
     for (let more = 0; more < 6; more += 1) await room.newDepositAddress();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', away);
     const waits = { code: 'NoHealthyNode' };
-    await expect(auditIn(room, order)).rejects.toMatchObject(waits);
+    await expect(auditIn(room, order, room.pool, TRIED_A_WHILE)).rejects.toMatchObject(waits);
     expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
     await expect(auditIn(room, order, room.pool, TRIED_FOR_LONG)).rejects.toMatchObject(waits);
     expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([`${from}-${to}`]);
@@ -179,7 +179,7 @@ describe('a gap that is audited while nodes do not answer', () => {
     expect((await deps.held.holdersOf(room.pool, slots)).holding.size).toBe(3);
     for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, '*', away);
     const page = () => createAddressAudit(deps).auditPage(order, null);
-    await expect(new MockActivityEnvironment().run(page)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    await expect(begun(0).run(page)).rejects.toMatchObject({ code: 'NoHealthyNode' });
     expect(await room.ledger.gapAudits.of(slots)).toMatchObject({ unread: 0, walkedAt: null });
     await settled(order);
     expect(await amountsOf(wallet)).toEqual([LAMPORTS]);

@@ -10,6 +10,11 @@ const tail = () =>
     createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
   );
 
+function takeNodesAway(): void {
+  for (const node of room.localnet.rpcUrls.keys())
+    room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+}
+
 it('a paused scan tells how far the chain has gone on without it, and no pace', async () => {
   await room.scanAll(room.scanner());
   expect(await tail()).toMatchObject({ state: 'tail', lag: '0' });
@@ -20,7 +25,13 @@ it('a paused scan tells how far the chain has gone on without it, and no pace', 
 });
 
 it('a paused scan whose nodes are away stays paused, and makes up no tip', async () => {
-  room.localnet.controls.setFault(0, '*', { kind: 'http', status: 503 });
-  room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+  takeNodesAway();
   expect(await tail()).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
+});
+
+it('a scan that waits for nodes knows no tip, and has no pace', async () => {
+  await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
+  takeNodesAway();
+  const standing = { tip: null, lag: null, blocksPerSecond: null };
+  expect(await tail()).toMatchObject({ state: 'waiting', ...standing });
 });

@@ -6,6 +6,7 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
 
 /** A process that compares pages until it kills itself at the commit of its second one. */
 async function crash(side: 'before' | 'after'): Promise<void> {
-  const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url));
+  const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url), [], COMPILED);
   const died = run(command, [...args, room.url, side, ...room.localnet.rpcUrls]);
   await expect(died).rejects.toMatchObject({ signal: 'SIGKILL' });
 }

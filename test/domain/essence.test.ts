@@ -50,6 +50,14 @@ describe('the essence of a transaction', () => {
     expect(essenceOf(named, isOurs)).toBeNull();
   });
 
+  it('has no account of ours that neither signs nor changes', () => {
+    const named = [account('dep1', 5n, 5n), account('hot1', 7n, 7n)];
+    const paid = account('dep2', 0n, 4n);
+    const still = tokens('dep1', 'usd', 9n, 9n);
+    const shown = transaction({ accounts: [PAYER, ...named, paid], tokens: [still] });
+    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+  });
+
   it('has no account of strangers but the one that pays the fee', () => {
     const many = Array.from({ length: 60 }, (_, index) => account(`other${index}`, 1n, 2n));
     const foreign = tokens('stranger', 'usd', 1n, 2n);

@@ -112,9 +112,10 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
 });
 
 test('what came of each rescan is listed, newest first, page by page', async () => {
-  const { rescans } = service.ledger;
-  const [open] = await rescans.open(1);
-  await rescans.note(open?.position ?? 0n, 'too few nodes');
+  const { db, rescans } = service.ledger;
+  await db.deleteFrom('rescan').execute();
+  const open = await rescans.begin({ from: 100n, to: 100n, who: 'ops', why: 'missed one' });
+  await rescans.note(open.position, 'too few nodes');
   const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
   expect((await scan()).rescans).toMatchObject([waiting]);
   await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { authorization, openService, type Service } from './service.ts';
 
 let service: Service;
@@ -49,4 +50,9 @@ test.each([
 test('a pattern has words of its own', async () => {
   const answer = await service.app.inject({ url: '/v1/deposits?after=-1', headers: { authorization } });
   expect(answer.json().detail).toBe('after: must be a whole number below 10^18, as a decimal string');
+});
+
+test('what is wrong with anything but a request is said as zod says it', () => {
+  const answer = z.object({ slot: z.string() }).safeParse({});
+  expect(answer.error?.issues[0]?.message).toMatch(/^Invalid input: expected string/);
 });

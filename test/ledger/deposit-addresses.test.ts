@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../src/localstack/program.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import {
   commit,
@@ -33,7 +34,7 @@ describe('a deposit address', () => {
 
   it('is one for each user and one user for each, whatever two processes ask at once', async () => {
     await imported(use.ledger, ...Array.from({ length: 60 }, (_, index) => address(`pool-${index}`)));
-    const { command, args } = nodeProgram(new URL('./assign-process.ts', import.meta.url));
+    const { command, args } = nodeProgram(new URL('./assign-process.ts', import.meta.url), [], COMPILED);
     const processes = await Promise.all(
       [1, 2].map(() => run(command, [...args, use.url, '50'], { encoding: 'utf8' })),
     );

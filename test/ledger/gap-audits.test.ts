@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
+import { closeGapAudit } from '../../src/activities/gap-audit.ts';
 import { address, childOf, START } from './chain-of-blocks.ts';
 import { imported, useDepositLedgers } from './deposit-ledger.ts';
 
@@ -74,7 +75,7 @@ it('nothing of it is changed by a run that began in another record', async () =>
   const { gapAudits } = use.ledger;
   await gapAudits.noteUnshown(GAP, 'another');
   await gapAudits.noteWallets(GAP, { audited: [], unread: [BOB] }, 'another');
-  await gapAudits.end(GAP, 'another');
+  expect(await gapAudits.end(GAP, 'another')).toBeNull();
   expect(await standing()).toEqual({
     walkedAt: null,
     unshownSince: null,
@@ -82,4 +83,16 @@ it('nothing of it is changed by a run that began in another record', async () =>
     unread: 0,
     wallets: [],
   });
+});
+
+it('the end of a run that began in another record is told to nobody', async () => {
+  const { alerts, gapAudits } = use.ledger;
+  const range = { address: null, from: `${GAP.from}`, to: `${GAP.to}`, repair: true, cause: 'gap' } as const;
+  const open = async () => (await alerts.list({ open: true, limit: 10 })).rows.map(({ subject }) => subject);
+  await closeGapAudit(use, { ...range, record: 'another' });
+  expect(await open()).toEqual([]);
+  await gapAudits.noteUnshown(GAP, record);
+  await closeGapAudit(use, { ...range, record });
+  await closeGapAudit(use, { ...range, record: 'another' });
+  expect(await open()).toEqual(['101-109']);
 });

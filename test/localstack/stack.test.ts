@@ -9,13 +9,21 @@ import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { keptApiKey } from '../../src/localstack/kept-api-key.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { processesOf, supervise } from '../../src/localstack/supervision.ts';
+import { COMPILED } from '../support/compiled.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
 let stack: Stack;
 
 beforeAll(async () => {
   const { PATH, HOME } = process.env;
-  stack = await startStack({ stateDir, slotMs: 50, finalityLag: 4, ui: false, env: { PATH, HOME } });
+  stack = await startStack({
+    ...COMPILED,
+    stateDir,
+    slotMs: 50,
+    finalityLag: 4,
+    ui: false,
+    env: { PATH, HOME },
+  });
 });
 
 afterAll(async () => {
@@ -119,7 +127,9 @@ test('a supervised process that dies is told of and started again, and nothing i
   for (const process of [stack.api, stack.postgres]) {
     await process?.kill('SIGKILL');
     await expect.poll(() => said, { timeout: 60_000 }).toContain(`${process?.name} is up again`);
-    expect(said).toContain(`${process?.name} ended (SIGKILL); its log is ${process?.logFile}`);
+    expect(said).toContain(
+      `${process?.name} ended (SIGKILL); it is started again; its log is ${process?.logFile}`,
+    );
   }
   const list = () =>
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${stack.apiKey}` } });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { nodeProgram } from '../../src/localstack/program.ts';
+import { COMPILED } from './compiled.ts';
 
 /** How a command ended, and all that it said. */
 export interface Ended {
@@ -29,7 +30,7 @@ export function startSluice(args: readonly string[], surroundings?: Surroundings
 }
 
 function start(source: URL, args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {
-  const program = nodeProgram(source, args);
+  const program = nodeProgram(source, args, COMPILED);
   const child = spawn(program.command, program.args, {
     env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
     ...(cwd === undefined ? {} : { cwd }),

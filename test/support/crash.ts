@@ -5,6 +5,7 @@ import { freePort } from '../../src/localstack/ports.ts';
 import { ManagedProcess } from '../../src/localstack/process.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
+import { COMPILED } from './compiled.ts';
 import { lastWords } from './last-words.ts';
 import { testEnvironment } from './stack.ts';
 
@@ -92,7 +93,7 @@ function processOf(
   const name = `${basename(program.pathname, '.ts')}-${suffix}`;
   return new ManagedProcess({
     name,
-    ...nodeProgram(program),
+    ...nodeProgram(program, [], COMPILED),
     env: {
       ...testEnvironment(),
       TEMPORAL_ADDRESS: stack.temporal.address,

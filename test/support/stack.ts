@@ -6,6 +6,7 @@ import { SluiceClient } from '../../src/client/client.ts';
 export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
 
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
+import { COMPILED } from './compiled.ts';
 
 /** A running stack on a fast chain, and a client of it. */
 export interface TestStack {
@@ -21,6 +22,7 @@ export interface TestStack {
 export async function testStack(slotMs = 100, settings: NodeJS.ProcessEnv = {}): Promise<TestStack> {
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
   const stack = await startStack({
+    ...COMPILED,
     stateDir,
     slotMs,
     finalityLag: 8,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../src/localstack/program.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { lastWords } from '../support/last-words.ts';
 import { useDeliveryRoom } from './delivery-room.ts';
 import { answering } from './receiver.ts';
@@ -52,7 +53,7 @@ describe("a fault of our own is not the receiver's", () => {
 
 /** What the process says that hands the outbox over and dies there. */
 async function killedOutbox(at: string): Promise<string> {
-  const program = nodeProgram(new URL('../support/crashing-outbox.ts', import.meta.url), []);
+  const program = nodeProgram(new URL('../support/crashing-outbox.ts', import.meta.url), [], COMPILED);
   const child = spawn(program.command, program.args, {
     env: {
       PATH: process.env.PATH,

@@ -16,6 +16,7 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../activities/hook-program.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { query } from './outcomes-support.ts';
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
     SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
     SLUICE_TOKEN_POLICY: 'transferHook=allow',
   };
-  stack = await startStack({ stateDir, ui: false, env });
+  stack = await startStack({ ...COMPILED, stateDir, ui: false, env });
   sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
 });
 afterAll(async () => {

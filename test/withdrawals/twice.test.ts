@@ -7,6 +7,7 @@ import { freePort } from '../../src/localstack/ports.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { apiProcess } from '../../src/localstack/services.ts';
 import { ChainClock } from '../support/chain-clock.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { reaches, takenOver, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
@@ -77,7 +78,7 @@ async function secondApi(): Promise<{ readonly url: string; stop(): Promise<void
     SLUICE_RPC_URLS: stack.rpcUrls.join(','),
     SLUICE_HTTP_PORT: String(port),
   };
-  const api = apiProcess({ env, logDir: join(stack.logDir, 'second-api') }, url);
+  const api = apiProcess({ env, logDir: join(stack.logDir, 'second-api'), ...COMPILED }, url);
   await api.start();
   return { url, stop: () => api.stop() };
 }

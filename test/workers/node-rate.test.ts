@@ -13,6 +13,7 @@ import { getEpochInfo } from '../../src/solana/rpc/methods.ts';
 import { chainWorkers, type Decorate } from '../../src/workers/chain.ts';
 import { authorization, openService, type Service } from '../http/service.ts';
 import { resultOf, type ScriptedNode, startScriptedNode } from '../solana/rpc-scripted-node.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { testEnvironment } from '../support/stack.ts';
 
 /** Requests that a node may be asked in a second. */
@@ -115,7 +116,7 @@ it(
       const port = await freePort();
       const url = `http://127.0.0.1:${port}`;
       const env = { ...testEnvironment(), ...settings(), SLUICE_HTTP_PORT: String(port) };
-      const api = apiProcess({ env, logDir }, url);
+      const api = apiProcess({ env, logDir, ...COMPILED }, url);
       closers.add('API', () => api.stop());
       await api.start();
       const address = newAddress();

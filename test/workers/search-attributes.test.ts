@@ -10,6 +10,7 @@ import { workerProcess } from '../../src/localstack/services.ts';
 import { ensureTemporalCli } from '../../src/localstack/temporal-cli.mjs';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/workflows/search-attributes.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 
@@ -57,7 +58,11 @@ async function startWorker(connection: Connection, localnet: Localnet, logDir: s
     SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
     SLUICE_HOT_WALLET: newWallet(),
   };
-  const worker = workerProcess({ connection, namespace: 'default', env, logDir }, 'worker', 'chain');
+  const worker = workerProcess(
+    { connection, namespace: 'default', env, logDir, ...COMPILED },
+    'worker',
+    'chain',
+  );
   closers.add('worker', () => worker.stop());
   await worker.start();
 }

@@ -151,7 +151,8 @@ describe('the run of the scan', () => {
     const [{ status }, { events }] = [await rescan.describe(), await rescan.fetchHistory()];
     expect(status.name).toBe('RUNNING');
     const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
-    expect(JSON.parse(`${begun?.input?.payloads?.[0]?.data}`)).toMatchObject({ why: 'first' });
+    const order = Buffer.from(begun?.input?.payloads?.[0]?.data ?? []).toString();
+    expect(JSON.parse(order)).toMatchObject({ why: 'first' });
     await expect(service.temporal.workflow.getHandle('deposit-rescan/2-1').describe()).rejects.toThrow();
     await rescan.terminate();
   });

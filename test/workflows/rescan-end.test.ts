@@ -46,9 +46,12 @@ afterAll(async () => {
   await service?.close();
 });
 
-it.each(['to fail', 'to be cancelled'])(
-  'a rescan whose run ends before all is read is on record as given up: %s',
-  async (why) => {
+it.each([
+  ['to fail', 'no node shows them'],
+  ['to be cancelled', 'its run was cancelled'],
+])(
+  'a rescan whose run ends before all is read is on record as given up, with the reason: %s',
+  async (why, trouble) => {
     const ask = {
       headers: { authorization },
       url: '/v1/scan/rescan',
@@ -60,6 +63,6 @@ it.each(['to fail', 'to be cancelled'])(
     await expect(run.result()).rejects.toThrow(WorkflowFailedError);
     const list = { headers: { authorization }, url: '/v1/scan/rescans' };
     const { rescans } = (await service.app.inject({ method: 'GET', ...list })).json();
-    expect(rescans[0]).toMatchObject({ why, state: 'given_up', trouble: 'its run has ended before that' });
+    expect(rescans[0]).toMatchObject({ why, state: 'given_up', trouble });
   },
 );

@@ -15,7 +15,7 @@ interface Question {
   readonly order: number;
   /** How many were late when it was asked. */
   readonly round: number;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
   late: boolean;
 }
 
@@ -93,20 +93,32 @@ export class Inquiry<T> {
   #askNext(): void {
     const member = this.#left.shift();
     if (member === undefined) return;
-    // A process that was busy itself finds answers to read first.
-    const timer = setTimeout(() => setImmediate(() => this.#note(question)), PATIENCE_MS);
-    const question: Question = { member, order: this.#asked, round: this.#round, timer, late: false };
+    const question: Question = {
+      member,
+      order: this.#asked,
+      round: this.#round,
+      timer: undefined,
+      late: false,
+    };
     this.#asked += 1;
     this.#open.add(question);
+    this.#lookLater(question);
     if (this.#round === 0) this.#spare.earn();
     void Promise.allSettled([member.ask(this.#ask)]).then(([result]) => this.#hear(question, result));
   }
 
-  /** One is late. */
+  #lookLater(question: Question): void {
+    // A process that was busy itself finds answers to read first.
+    question.timer = setTimeout(() => setImmediate(() => this.#note(question)), PATIENCE_MS);
+  }
+
+  /** One is late. That of a node which has proved slower than others, as one that drips has, costs no spare question. */
   #note(question: Question): void {
     if (this.#end === null || !this.#open.has(question)) return;
     const [next] = this.#left;
-    if (next === undefined || next.demoted !== null || !this.#spare.take()) return;
+    if (next === undefined) return;
+    const mayAsk = next.demoted === null && (question.member.demoted !== null || this.#spare.take());
+    if (!mayAsk) return this.#lookLater(question);
     question.late = true;
     this.#round += 1;
     this.#goOn();

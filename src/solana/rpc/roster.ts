@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { ascending } from '../../domain/extremes.ts';
 import { answersOfMost } from './answers.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
 import type { KnownLedger } from './ledger-gap.ts';
@@ -170,8 +171,4 @@ function compareProgress(members: readonly Member[]): void {
 function reached(slots: readonly bigint[]): bigint {
   const fromBelow = slots.toSorted(ascending);
   return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;
-}
-
-function ascending(a: bigint, b: bigint): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -10,7 +10,6 @@ const OPEN_SQUARE = 0x5b;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-const PIECE_BYTES = 4 * 1_024 * 1_024;
 /** More than one transaction takes, or all that stands behind them. */
 const LONGEST_BYTES = 4 * 1_024 * 1_024;
 /** More than stands before them. */
@@ -22,18 +21,18 @@ const BEFORE = Buffer.from(
 );
 const BEHIND = Buffer.from(']}}');
 
+/** A short answer: some of the `transactions`, in a block without a name, or all else, the `rim`. */
+export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
+
 /**
- * Cuts the answer to a getBlock, as it comes, into short answers: each has some of its transactions, in their order and as they are to
- * the byte, in a block without a name; the last one, the `rim`, has all else, and no transactions. So no more is held than one piece, and
+ * Cuts the answer to a getBlock, as it comes, into short answers: its transactions, in their order and as they are to the byte, and at the
+ * end, once, the rim. So no more is held than one piece, and
  * whoever reads blocks can read each. Throws {@link Unreadable} for what is no such answer, or not whole, and what `parts` throws.
  */
-export async function* cutBlock(
-  parts: AsyncIterable<Uint8Array>,
-  pieceBytes = PIECE_BYTES,
-): AsyncGenerator<Buffer> {
+export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {
   const cutter = new Cutter(pieceBytes);
-  for await (const part of parts) yield* cutter.take(part);
-  yield cutter.rim();
+  for await (const part of parts) for (const transactions of cutter.take(part)) yield { transactions };
+  yield { rim: cutter.rim() };
 }
 
 class Cutter {
@@ -54,7 +53,7 @@ class Cutter {
   *take(part: Uint8Array): Generator<Buffer> {
     let rest = this.#stage === 'head' ? this.#head(part) : part;
     while (this.#stage === 'list' && rest.length > 0) {
-      const { end, ended } = this.#list.walk(rest);
+      const { end, ended } = this.#list.walk(rest, this.#pieceBytes - this.#size);
       this.#hold(rest.subarray(0, end), this.#pieceBytes + LONGEST_BYTES);
       rest = rest.subarray(end);
       if (ended) {
@@ -115,8 +114,11 @@ class ListWalk {
     return this.#depth === 0 && !this.#isText;
   }
 
-  /** Up to the end of the next element that is an object or a list, to the bracket that ends the list itself, or to the end of the part. */
-  walk(part: Uint8Array): { readonly end: number; readonly ended: boolean } {
+  /**
+   * Up to the end of an element that is an object or a list, the first one behind so many bytes, to the bracket that ends the list
+   * itself, or to the end of the part.
+   */
+  walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
       if (byte === QUOTE) at = this.#textEnd(part, at + 1);
@@ -124,7 +126,7 @@ class ListWalk {
       else if (byte >= OPEN_SQUARE && (byte | SQUARE) === CLOSE) {
         if (this.#depth === 0) return { end: at, ended: true };
         this.#depth -= 1;
-        if (this.#depth === 0) return { end: at + 1, ended: false };
+        if (this.#depth === 0 && at + 1 >= least) return { end: at + 1, ended: false };
       }
     }
     return { end: part.length, ended: false };

@@ -1,4 +1,5 @@
-import { hasAllOf, type ShownLedger, type Slots } from '../../domain/held-slots.ts';
+import { hasAllOf, type ShownLedger } from '../../domain/held-slots.ts';
+import type { Slots } from '../../domain/slots.ts';
 import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -36,7 +37,10 @@ export class HeldSlots {
     this.#now = now;
   }
 
-  /** Asks all nodes, each at most once in ten minutes where it has the blocks, once in a minute where not. Never throws. */
+  /**
+   * Asks all nodes, and each at most once in ten minutes for slots within some of which it has shown the blocks, at most once in a minute
+   * for the very slots of which it has not. So long as no more than 64 others are asked about meanwhile. Never throws.
+   */
   async holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
     const answers = await pool.all((node) => this.#holds(node, slots));
     const named = (isMeant: (result: PromiseSettledResult<boolean>) => boolean) =>

@@ -44,7 +44,8 @@ interface Listing extends WalletListing {
  * A list that is empty, or ends early, is believed only where a quorum of nodes shows that it has every block of these slots, and has
  * forgotten none since: where too few do, there may be more than is listed.
  *
- * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where no quorum of nodes lists anything.
+ * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes answer with a list: an empty
+ * one is one, too.
  */
 export async function historyOf(
   { pool, lists, held }: ListedNodes,

@@ -8,11 +8,39 @@ export function listingOf(signatures: readonly string[]): string {
   return nameOf([listOf(signatures)]);
 }
 
-/** {@link listingOf} for a list that comes in pieces: the name of all of them together. */
+/** {@link listingOf} for lists that follow each other: the name of all of them together. */
 export function nameOf(lists: readonly Uint8Array[]): string {
-  const hash = createHash('sha256');
-  for (const list of lists) hash.update(list);
-  return hash.digest('base64');
+  const listing = new Listing();
+  for (const list of lists) listing.add(list);
+  return listing.name();
+}
+
+/** {@link nameOf} lists that are not there all at once. */
+export class Listing {
+  readonly #hash = createHash('sha256');
+  #size = 0;
+  #bytes = 0;
+
+  /** How many signatures were added. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Of all of them together. */
+  get characters(): number {
+    return this.#bytes - this.#size;
+  }
+
+  add(list: Uint8Array): void {
+    this.#hash.update(list);
+    this.#bytes += list.length;
+    for (let at = list.indexOf(END); at >= 0; at = list.indexOf(END, at + 1)) this.#size += 1;
+  }
+
+  /** To be asked for once, at the end. */
+  name(): string {
+    return this.#hash.digest('base64');
+  }
 }
 
 /** Signatures as they are named. */

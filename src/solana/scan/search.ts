@@ -16,8 +16,8 @@ export interface Search {
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** What is found in one piece of a block, or in all of it; `list`: the names of its transactions, see `listOf`. */
-export interface Found extends Omit<Search, 'listed'> {
+/** What is found among some transactions of a block, or all of them; `list`: their names, see `listOf`. */
+export interface Found extends Pick<Search, 'candidates' | 'transactions'> {
   readonly list: Uint8Array;
 }
 
@@ -26,24 +26,25 @@ export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
 /** Searches the bytes of a getBlock answer; see `scanBlockBytes`. Throws as `readBlock` does. */
 export function searchBlock(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower): Search {
-  const { list, ...found } = searchPiece(bytes, slot, watched, node);
-  return { ...found, listed: nameOf([list]) };
+  const { header, found } = searchAnswer(bytes, slot, watched, node);
+  const { list, candidates, transactions } = found;
+  return { header, listed: nameOf([list]), candidates, transactions };
 }
 
-/** {@link searchBlock} for an answer that is a piece of one, perhaps. Whatever may be an address in it is added to `names`. */
-export function searchPiece(
+/** {@link searchBlock} for an answer that is a piece of one. Whatever may be an address in it is added to `names`. */
+export function searchAnswer(
   bytes: Uint8Array,
   slot: bigint,
   watched: WatchSet,
   node: Shower,
   names?: WatchSet,
-): Found {
+): { readonly header: BlockHeader; readonly found: Found } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   const scan = scanBlockBytes(bytes, watched, names);
   if (!scan.mustParse) {
     const { header, list, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, list, candidates, transactions };
+    return { header: { slot, ...header }, found: { list, candidates, transactions } };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
@@ -55,7 +56,7 @@ export function searchPiece(
     return found.length > 0;
   });
   const list = listOf(transactions.map(({ signature }) => signature));
-  return { header, list, candidates: [...candidates], transactions: hits };
+  return { header, found: { list, candidates: [...candidates], transactions: hits } };
 }
 
 /** Every address that a transaction can move money of. */

@@ -50,7 +50,9 @@ export class WatchSet {
     this.#add(this.#view, 0, this.#text.write(address, 'latin1'));
   }
 
-  /** {@link add} for the text that lies in `view` from `start` to `end`; what has not the length of an address is left out. */
+  /**
+   * Watches the text that lies in `view` from `start` to `end`, address or not, where it has the length of one; leaves out what has not.
+   */
   addBytes(view: DataView, start: number, end: number): void {
     if (end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS) this.#add(view, start, end);
   }

@@ -8,7 +8,7 @@ import { signVersion1 } from '../../conformance/version-1.ts';
 import { ataOf, pay, useExchange } from '../../deposits/fakes-support.ts';
 import { shortBlock } from './short-block.ts';
 
-const use = useExchange();
+const exchange = useExchange();
 let slot: bigint;
 beforeAll(async () => {
   slot = await landOfEveryKind();
@@ -16,10 +16,10 @@ beforeAll(async () => {
 
 /** One block with a legacy, a version-0 with a lookup table, a version-1, a failed and an unexecuted transaction, and with tokens. */
 async function landOfEveryKind(): Promise<bigint> {
-  const { bench, stranger, alice, bob } = use.exchange;
+  const { bench, stranger, alice, bob } = exchange;
   const { mint, controls } = bench.localnet;
   await bench.localnet.mintTo(mint.address, bob.publicKey.toBase58(), 1n);
-  const table = await use.exchange.lookupTable([alice.publicKey, bob.publicKey]);
+  const table = await exchange.lookupTable([alice.publicKey, bob.publicKey]);
   const { blockhash } = await bench.connection.getLatestBlockhash('processed');
   const transfer = pay(stranger, alice.publicKey, 5_000_000n);
   const tokens = createTransferInstruction(
@@ -40,7 +40,7 @@ async function landOfEveryKind(): Promise<bigint> {
     return Buffer.from(signed.serialize());
   };
   controls.includeUnpayable(true);
-  const poor = signVersion1(use.exchange.pauper, blockhash, [pay(use.exchange.pauper, alice.publicKey, 1n)]);
+  const poor = signVersion1(exchange.pauper, blockhash, [pay(exchange.pauper, alice.publicKey, 1n)]);
   const raws = [
     (await bench.sign(transfer)).raw,
     v0(stranger, 3n),
@@ -58,10 +58,10 @@ async function landOfEveryKind(): Promise<bigint> {
 /** The answer of getBlock with these options. */
 async function answer(options: object): Promise<Buffer> {
   const params = [Number(slot), { commitment: 'finalized', maxSupportedTransactionVersion: 1, ...options }];
-  return Buffer.from(await (await use.exchange.bench.post(0, 'getBlock', params)).arrayBuffer());
+  return Buffer.from(await (await exchange.bench.post(0, 'getBlock', params)).arrayBuffer());
 }
 
-const whole = () => shortBlock(use.exchange.node, slot, 'finalized');
+const whole = () => shortBlock(exchange.node, slot, 'finalized');
 
 async function scanned() {
   const bytes = await whole();
@@ -80,9 +80,9 @@ it('a block holds every transaction with its version, success, signers and chang
     [1, 'AccountNotFound'],
   ]);
   const [, looked, failed, , unexecuted] = transactions;
-  const stranger = use.exchange.stranger.publicKey.toBase58();
+  const stranger = exchange.stranger.publicKey.toBase58();
   expect(looked?.accounts.filter(({ signer }) => signer).map(({ address }) => address)).toEqual([stranger]);
-  const bob = use.exchange.bob.publicKey.toBase58();
+  const bob = exchange.bob.publicKey.toBase58();
   const held = looked?.tokens.find(({ after }) => after?.owner === bob);
   expect((held?.after?.amount ?? 0n) - (held?.before?.amount ?? 0n)).toBe(7n);
   expect(failed?.accounts[0]).toMatchObject({ address: stranger, signer: true });
@@ -100,7 +100,7 @@ it.each(['json', 'jsonParsed', 'base64', 'base58'])(
 
 it('a second witness of each transaction shows what the block shows', async () => {
   const { transactions } = await scanned();
-  const other = new SolanaNode(use.exchange.bench.localnet.rpcUrls[1] ?? '');
+  const other = new SolanaNode(exchange.bench.localnet.rpcUrls[1] ?? '');
   for (const transaction of transactions)
     expect(await fetchTransaction(other, transaction.signature)).toMatchObject({ slot, transaction });
   await other.close();

@@ -30,7 +30,7 @@ async function* cutAnywhere(bytes: Uint8Array, draw: Draw, longest: number): Asy
 }
 
 const read = (bytes: Uint8Array, draw: Draw, longest = 300, pieceBytes = 500) =>
-  searchParts(cutAnywhere(bytes, draw, longest), 7n, watched, NODE, pieceBytes);
+  searchParts(cutAnywhere(bytes, draw, longest), 7n, watched, NODE, { pieceBytes });
 
 describe('a block that is read piece by piece', () => {
   it('comes to the same as one that is held, however it is written and cut', async () => {

@@ -1,0 +1,24 @@
+import { mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { keptFile } from '../../src/localstack/kept-file.ts';
+
+const place = () => join(mkdtempSync(join(tmpdir(), 'sluice-kept-')), 'keys', 'key');
+
+test('a file is made once, for its owner only', () => {
+  const path = place();
+  expect(keptFile(path, () => 'first')).toBe('first');
+  expect(keptFile(path, () => 'second')).toBe('first');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('of two that make it at once, both have what the first one wrote', () => {
+  const path = place();
+  let other = '';
+  const own = keptFile(path, () => {
+    other = keptFile(path, () => 'of the other');
+    return 'own';
+  });
+  expect([own, other]).toEqual(['of the other', 'of the other']);
+});

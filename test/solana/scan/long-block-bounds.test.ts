@@ -1,0 +1,87 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { cutBlock } from '../../../src/solana/scan/cut.ts';
+import { searchParts } from '../../../src/solana/scan/long-block.ts';
+import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+import { ADDRESSES } from './block-text.ts';
+
+const MIB = 1_024 * 1_024;
+const NODE = { name: 'node', maxTransactionVersion: 1 };
+
+const HEAD = '{"result":{"transactions":[';
+const BEHIND =
+  '],"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"},"id":1}';
+
+const short = (signature: string, keys: readonly string[] = []): string => {
+  const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false }));
+  const meta = {
+    err: null,
+    fee: 5_000,
+    preBalances: keys.map(() => 0),
+    postBalances: keys.map(() => 1),
+    preTokenBalances: [],
+    postTokenBalances: [],
+  };
+  return JSON.stringify({ transaction: { signatures: [signature], accountKeys }, meta, version: 0 });
+};
+
+/** An answer with these elements, over and over, and how often it gave them. */
+function answerOf(elements: string, times: number) {
+  const said = { times: 0 };
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(HEAD);
+    const again = Buffer.from(`${elements},`);
+    for (; said.times < times - 1; said.times += 1) yield again;
+    yield Buffer.from(elements + BEHIND);
+  }
+  return { said, parts };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('what a node can make us hold by a long answer', () => {
+  it('is a piece as it came, and nothing for each of its elements', async () => {
+    const joined = vi.spyOn(Buffer, 'concat');
+    const { parts } = answerOf(Array.from({ length: 10_000 }, () => '[]').join(','), 4);
+    let pieces = 0;
+    for await (const _ of cutBlock(parts(), 4 * MIB)) pieces += 1;
+    expect(pieces).toBe(2);
+    expect(Math.max(...joined.mock.calls.map(([list]) => list.length))).toBeLessThan(10);
+  });
+
+  it('is no list of signatures that are longer than any', async () => {
+    const { said, parts } = answerOf(short('A'.repeat(MIB)), 100);
+    const read = searchParts(parts(), 7n, new WatchSet(0), NODE);
+    await expect(read).rejects.toMatchObject({ code: 'NodeFault' });
+    expect(said.times).toBeLessThan(30);
+  });
+
+  it('is no more transactions than a block can have', async () => {
+    const thousand = Array.from({ length: 1_000 }, () => short('A'.repeat(88))).join(',');
+    const { said, parts } = answerOf(thousand, 1_000);
+    const read = searchParts(parts(), 7n, new WatchSet(0), NODE);
+    await expect(read).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringContaining('131072'),
+    });
+    expect(said.times).toBeLessThan(200);
+  });
+
+  it('is no more of our wallets than a block can change, or name', async () => {
+    const wallets = ADDRESSES.slice(0, 3);
+    const watched = new WatchSet(wallets.length);
+    for (const wallet of wallets) watched.add(wallet);
+    const { parts } = answerOf(short('A'.repeat(88), wallets), 10);
+    const read = (findings: number) => searchParts(parts(), 7n, watched, NODE, { findings });
+    expect((await read(30)).transactions).toHaveLength(10);
+    const again = answerOf(short('A'.repeat(88), wallets), 1_000);
+    const more = searchParts(again.parts(), 7n, watched, NODE, { findings: 29, pieceBytes: 1 });
+    await expect(more).rejects.toMatchObject({ code: 'NodeFault' });
+    expect(again.said.times).toBeLessThan(20);
+    const named = searchParts(answerOf(short('A'.repeat(88), wallets), 1).parts(), 7n, watched, NODE, {
+      findings: 2,
+    });
+    await expect(named).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+});

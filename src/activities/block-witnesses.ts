@@ -67,9 +67,8 @@ async function withoutLiars(
   { pool, matcher }: BlockDeps,
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
-  const alike = shown.length < 2 ? null : await matcher.searchedAlike(shown);
-  if (alike === null) return shown;
-  let left = (await matcher.findings(alike)).map(testimonyOf);
+  if (shown.length < 2) return shown;
+  let left = (await matcher.findings(await matcher.searchedAlike(shown))).map(testimonyOf);
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return blocksOf(left.slice(0, 1));

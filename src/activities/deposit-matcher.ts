@@ -137,17 +137,24 @@ export class DepositMatcher {
   }
 
   /**
-   * These blocks searched at one moment, with the same wallets: in what they differ nodes differ. Null where one is too long to be held,
-   * which was searched with those that there were while it came.
+   * These blocks searched for the same wallets, so that in what they differ nodes differ: those on record when the first of them was
+   * asked for. One too long to be held was searched while it came, perhaps before a wallet came in: whoever matches it asks for that.
    */
-  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[] | null> {
+  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[]> {
     const watch = await this.watch();
-    const alike = blocks.flatMap((block) => {
-      if (block.kept.kind !== 'bytes') return [];
-      const { candidates, transactions } = this.#search(block, block.kept.bytes, watch.set);
-      return [{ ...block, candidates, transactions, watch }];
+    const searched = blocks.map((block) => {
+      if (block.kept.kind === 'names') return block;
+      return { ...block, ...this.#search(block, block.kept.bytes, watch.set), watch };
     });
-    return alike.length === blocks.length ? alike : null;
+    const version = lowest([watch.version, ...searched.map((block) => block.watch.version)]);
+    // After all searches: whatever they found beyond that version is on record by now.
+    const { wallets } = await this.#ledger.watched.since(version);
+    const newer = new Set(wallets.map(({ address }) => address));
+    return searched.map((block) => ({
+      ...block,
+      candidates: block.candidates.filter((address) => !newer.has(address)),
+      watch: { ...block.watch, version },
+    }));
   }
 
   /** Each of these with what it brought to the wallets that are on record now. */

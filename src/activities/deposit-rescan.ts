@@ -1,5 +1,4 @@
-import { CancelledFailure, cancellationSignal } from '@temporalio/activity';
-import pLimit from 'p-limit';
+import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
@@ -10,15 +9,19 @@ import type { ClosedGap } from '../ledger/gaps.ts';
 import type { RescanProgress, RescanRow } from '../ledger/rescans.ts';
 import { HeaderBook, type ListedHeader } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
-import { blockWitnesses } from './block-witnesses.ts';
+import type { WatchedBlock } from './deposit-matcher.ts';
 import { openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter } from './scan-alarms.ts';
+import { WitnessBatches } from './witness-batches.ts';
 
-/** The blocks of so many slots are held. */
+/** The record says after so many how far it is. */
 const SLOTS_AT_ONCE = 8n;
-/** Each is asked of as many nodes as a quorum has. */
-const BLOCKS_AT_ONCE = 4;
 const BUDGET_BYTES = 16 * 1024 * 1024;
+
+/** Those of one try. */
+interface RescanDeps extends ScannerDeps {
+  readonly witnesses: WitnessBatches;
+}
 
 /** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
@@ -28,12 +31,15 @@ export function createDepositRescan(deps: ScannerDeps) {
      * Puts on record what was missed in these blocks, which stay where they are, with an alarm; another amount than the one on record is
      * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before. Goes on from where
      * the record says that a try before it has come to. Throws InvalidRequest for blocks whose headers are pruned, and as
-     * {@link blockWitnesses} does: the record then says what stands in the way.
+     * `blockWitnesses` does: the record then says what stands in the way.
      */
     async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
-      const run = await rescans.begin({ ...slotsOf(range), who, why });
+      const order = { ...slotsOf(range), who, why };
+      const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
+      // A try before put its end on record, and nobody heard of it.
+      if (run.endedAt !== null) return resultOf(run);
       try {
-        return await beating(() => readAll(deps, run));
+        return await beating(() => readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run));
       } catch (error) {
         // What this try failed by counts, also where the record cannot be told.
         if (!(error instanceof CancelledFailure))
@@ -45,7 +51,7 @@ export function createDepositRescan(deps: ScannerDeps) {
 }
 
 async function readAll(
-  deps: ScannerDeps,
+  deps: RescanDeps,
   { position, fromSlot, toSlot, readTo }: RescanRow,
 ): Promise<RescanResult> {
   const { ledger } = deps;
@@ -58,12 +64,15 @@ async function readAll(
   let inGaps = 0;
   for (const gap of await ledger.gaps.closedBetween(fromSlot, last))
     inGaps += await readGap(deps, position, gap);
-  const { blocks, found } = await ledger.rescans.end(position, inGaps);
+  return resultOf(await ledger.rescans.end(position, inGaps));
+}
+
+function resultOf({ blocks, found }: RescanRow): RescanResult {
   return { blocks, found };
 }
 
 /** The blocks of these slots whose headers are on record. */
-async function readAgain(deps: ScannerDeps, rescan: bigint, from: bigint, to: bigint): Promise<void> {
+async function readAgain(deps: RescanDeps, rescan: bigint, from: bigint, to: bigint): Promise<void> {
   const { ledger, pool } = deps;
   const headers = await ledger.scan.headersBetween(from, to);
   const listed = new HeaderBook(pool);
@@ -89,7 +98,7 @@ function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
 
 /** What nodes have by now of a gap; how many blocks it is. */
 async function readGap(
-  deps: ScannerDeps,
+  deps: RescanDeps,
   rescan: bigint,
   { below, toSlot, above }: ClosedGap,
 ): Promise<number> {
@@ -111,14 +120,25 @@ async function readGap(
 
 /** What these blocks brought, and with the last of it how far the rescan is then. */
 async function putOnRecord(
-  deps: ScannerDeps,
+  deps: RescanDeps,
   rescan: bigint,
   headers: readonly ListedHeader[],
   progress?: RescanProgress,
 ): Promise<void> {
-  const { ledger, matcher } = deps;
-  const shown = await pLimit(BLOCKS_AT_ONCE).map(headers, (header) => blockWitnesses(deps, header));
-  for (let left = shown.flat(); left.length > 0; ) {
+  for (let unread = headers; unread.length > 0; ) {
+    const shown = await deps.witnesses.first(unread);
+    unread = unread.slice(shown.length);
+    await commit(deps, rescan, shown.flat(), unread.length === 0 ? progress : undefined);
+  }
+}
+
+async function commit(
+  { ledger, matcher }: RescanDeps,
+  rescan: bigint,
+  blocks: readonly WatchedBlock[],
+  progress?: RescanProgress,
+): Promise<void> {
+  for (let left = blocks; left.length > 0; ) {
     const matched = await matcher.match(left);
     const rest = left.slice(matched.blocks.length);
     const result = await ledger.rescans.record(rescan, matched, rest.length === 0 ? progress : undefined);

@@ -112,7 +112,9 @@ export interface RescanTable {
   who: string;
   why: string;
   begunAt: Generated<Date>;
-  /** When a run took it up last: one that nobody goes on with is given up. */
+  /** The run of a workflow that took it up last; null before. */
+  run: string | null;
+  /** When somebody took it up last: one that nobody goes on with is given up. */
   triedAt: Generated<Date>;
   /** All of it up to this slot is read, but for gaps; null before the first block. */
   readTo: bigint | null;

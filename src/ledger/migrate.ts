@@ -25,6 +25,7 @@ import { unshownSlots } from './migrations/0027-unshown-slots.ts';
 import { rescanResults } from './migrations/0029-rescan-results.ts';
 import { reconciliationPasses } from './migrations/0030-reconciliation-passes.ts';
 import { stagedText } from './migrations/0031-staged-text.ts';
+import { rescanRuns } from './migrations/0032-rescan-runs.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -53,6 +54,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0029-rescan-results': rescanResults,
   '0030-reconciliation-passes': reconciliationPasses,
   '0031-staged-text': stagedText,
+  '0032-rescan-runs': rescanRuns,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */

@@ -29,12 +29,14 @@ export class Rescans {
   }
 
   /**
-   * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with. Throws InvalidRequest where some
-   * of it was pruned before.
+   * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
+   * end already is answered that one. Throws InvalidRequest where some of it was pruned before.
    */
-  async begin({ from, to, who, why }: Slots & Word): Promise<RescanRow> {
+  async begin({ from, to, who, why }: Slots & Word, run: string | null = null): Promise<RescanRow> {
     return this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
+      const read = await readBy(trx, run, { from, to });
+      if (read !== undefined) return read;
       const cursor = await trx.selectFrom('scanCursor').select('prunedTo').executeTakeFirst();
       const prunedTo = cursor?.prunedTo ?? null;
       if (prunedTo !== null && from <= prunedTo) {
@@ -43,12 +45,12 @@ export class Rescans {
       }
       return trx
         .insertInto('rescan')
-        .values({ fromSlot: from, toSlot: to, who, why })
+        .values({ fromSlot: from, toSlot: to, who, why, run })
         .onConflict((conflict) =>
           conflict
             .columns(['fromSlot', 'toSlot'])
             .where('endedAt', 'is', null)
-            .doUpdateSet({ triedAt: sql<Date>`now()` }),
+            .doUpdateSet({ triedAt: sql<Date>`now()`, run: sql`coalesce(excluded.run, rescan.run)` }),
         )
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -133,6 +135,24 @@ export class Rescans {
   async giveUp({ from, to }: Slots, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
+}
+
+/** The newest of these slots, where this run has read all of it. */
+async function readBy(
+  trx: Transaction<Tables>,
+  run: string | null,
+  { from, to }: Slots,
+): Promise<RescanRow | undefined> {
+  if (run === null) return undefined;
+  const newest = await trx
+    .selectFrom('rescan')
+    .selectAll()
+    .where('fromSlot', '=', from)
+    .where('toSlot', '=', to)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.run === run && newest.endedAt !== null && newest.trouble === null ? newest : undefined;
 }
 
 /** Ends those whose run was lost: they must not keep headers for ever. */

@@ -124,6 +124,27 @@ describe('a wallet that comes in while a long block is read', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
+  it('makes no difference between nodes that were asked before and after it came in', async () => {
+    await paidWallet();
+    const wallet = newAddress();
+    await room.localnet.airdrop(wallet, 5_000_000n);
+    room.finalize();
+    const deps = room.deps(narrow, { freshMs: 0 });
+    const before = (await readLong(deps)).blocks;
+    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    const watch = await deps.matcher.watch();
+    const brought = { before: 0, alike: 0 };
+    for (const block of before) {
+      const pair = [block, await block.readAgain(watch)];
+      const [one, other] = await deps.matcher.findings(await deps.matcher.searchedAlike(pair));
+      expect(one?.finding).toEqual(other?.finding);
+      brought.alike += other?.finding.inflows.length ?? 0;
+      const [, again] = await deps.matcher.findings(pair);
+      brought.before += again?.finding.inflows.length ?? 0;
+    }
+    expect(brought).toEqual({ before: AMOUNTS.length + 1, alike: AMOUNTS.length });
+  });
+
   it('is found where the watch set was forgotten since', async () => {
     const wallet = await paidWallet();
     const deps = room.deps(narrow);

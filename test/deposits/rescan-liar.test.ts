@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
@@ -7,12 +6,15 @@ import { newAddress } from '../../src/localstack/keypair.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 const BY = { who: 'ops', why: 'a user misses it' };
 const PAID = 7_000_000n;
+/** More than a block of this room takes. */
+const HELD_BYTES = 100_000;
 
 const opened: NodePool[] = [];
 afterEach(async () => {
@@ -23,7 +25,9 @@ afterEach(async () => {
 async function poolWithLiarAt(place: number, count = 3): Promise<NodePool> {
   const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
   const honest = room.localnet.rpcUrls.slice(1, count);
-  const pool = await openNodePool([...honest.slice(0, place), liar, ...honest.slice(place)]);
+  const pool = await openNodePool([...honest.slice(0, place), liar, ...honest.slice(place)], {
+    maxBytes: HELD_BYTES,
+  });
   opened.push(pool);
   return pool;
 }
@@ -31,7 +35,7 @@ async function poolWithLiarAt(place: number, count = 3): Promise<NodePool> {
 async function rescan(pool: NodePool, from: bigint): Promise<RescanResult> {
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
   const order = { from: `${from}`, to: `${to}`, ...BY };
-  return new MockActivityEnvironment().run(() => createDepositRescan(room.deps(pool)).rescan(order));
+  return runOf().run(() => createDepositRescan(room.deps(pool)).rescan(order));
 }
 
 /** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */
@@ -58,6 +62,16 @@ function turnedTo(wallet: string): Edit {
     for (const { transaction } of answer.result?.transactions ?? [])
       for (const key of transaction.accountKeys) if (key.writable && !key.signer) key.pubkey = wallet;
     return answer;
+  };
+}
+
+/** The same, in answers longer by that many bytes. */
+function padded(lie: Edit, bytes: number): Edit {
+  return (method, params, answer) => {
+    const lied = lie(method, params, answer) as Json;
+    return isWholeBlock(method, params) && lied.result
+      ? { ...lied, result: { ...lied.result, pad: 'x'.repeat(bytes) } }
+      : lied;
   };
 }
 
@@ -196,16 +210,27 @@ describe('what one node of three hid from the scan, and still hides', () => {
   });
 });
 
+/** A wallet of ours that the liar says is paid now, in blocks that were scanned without that. */
+async function victim(
+  lie: (wallet: string) => Edit,
+): Promise<{ readonly wallet: string; readonly from: bigint }> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  const from = await scanned(newAddress(), (_method, _params, answer) => answer);
+  nodes.liar.edit = lie(wallet);
+  return { wallet, from };
+}
+
 describe('what one node makes up when blocks are read again', () => {
-  it('comes on no record, and is no alarm: that node is asked last', async () => {
-    await room.scanAll(room.scanner());
-    const victim = await room.newDepositAddress();
-    const from = await scanned(newAddress(), (_method, _params, answer) => answer);
-    nodes.liar.edit = turnedTo(victim);
+  it.each([
+    ['in an answer that is held', 0],
+    ['in one too long for that', HELD_BYTES],
+  ])('comes on no record, and is no alarm: that node is asked last; %s', async (_name, padding) => {
+    const { wallet, from } = await victim((paid) => padded(turnedTo(paid), padding));
     const before = await missed();
     const pool = await poolWithLiarAt(0);
     expect(await rescan(pool, from)).toMatchObject({ found: 0 });
-    expect(await amountsOf(victim)).toEqual([]);
+    expect(await amountsOf(wallet)).toEqual([]);
     expect(await missed()).toEqual(before);
     expect(liarsIn(pool)).toEqual([0]);
   });

@@ -1,9 +1,10 @@
 import { CancelledFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import type { RescanResult } from '../../src/domain/rescan.ts';
 import type { RescanRow } from '../../src/ledger/rescans.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
+import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
@@ -16,7 +17,7 @@ async function newestRescan(): Promise<RescanRow | undefined> {
 
 async function rescan(
   range: { readonly from: bigint; readonly to: bigint },
-  environment = new MockActivityEnvironment(),
+  environment = runOf(),
 ): Promise<number> {
   const order = { from: range.from.toString(), to: range.to.toString(), ...BY };
   const activities = createDepositRescan(room.deps());
@@ -94,7 +95,7 @@ describe('blocks that are read again', () => {
 
   it('are not said to be read where the run ends before them', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const environment = new MockActivityEnvironment();
+    const environment = runOf();
     environment.cancel();
     await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow(CancelledFailure);
   });
@@ -120,6 +121,26 @@ describe('blocks that are read again', () => {
     expect(await newestRescan()).toMatchObject({ ...BY, blocks: 12, found, trouble: null });
     expect((await newestRescan())?.endedAt).toBeInstanceOf(Date);
     expect(await missed()).toHaveLength(found);
+  });
+
+  it('are not read twice by a run whose worker dies once their end is on record: its next try says what was found', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { from, to } = await paid(wallet, AMOUNTS);
+    await room.scanAll(room.scanner());
+    await room.lose(await room.depositsOf(wallet));
+    const order = { from: `${from}`, to: `${to}`, ...BY };
+    const tryOnce = (): Promise<RescanResult> =>
+      runOf('one run').run(() => createDepositRescan(room.deps()).rescan(order));
+    const first = await tryOnce();
+    expect(first).toMatchObject({ found: AMOUNTS.length });
+    const before = await newestRescan();
+    expect(await tryOnce()).toEqual(first);
+    expect(await newestRescan()).toEqual(before);
+    expect(await rescan({ from, to })).toBe(first.blocks);
+    expect(await newestRescan()).toMatchObject({ blocks: first.blocks, found: 0 });
+    expect((await newestRescan())?.position).not.toBe(before?.position);
+    expect(await missed()).toHaveLength(AMOUNTS.length);
   });
 
   it('are on record each time that somebody asked for them', async () => {

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, expect, it } from 'vitest';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const BLOCKS = 6;
+const room = useScanRoom(2);
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await one.close();
+});
+
+/** Reads blocks again that are longer by so many bytes; the most that nodes were asked for at once. */
+async function mostAtOnce(bytes: number): Promise<number> {
+  await room.scanAll(room.scanner());
+  const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  room.finalize(BLOCKS);
+  await room.scanAll(room.scanner());
+  const pad = 'x'.repeat(bytes);
+  const underWay: number[] = [];
+  let most = 0;
+  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  for (const proxy of proxies)
+    proxy.edit = async (method, params, answer) => {
+      if (!isWholeBlock(method, params)) return answer;
+      underWay.push(params[0]);
+      most = Math.max(most, new Set(underWay).size);
+      await sleep(100);
+      underWay.splice(underWay.indexOf(params[0]), 1);
+      return { ...answer, result: { ...answer.result, pad } };
+    };
+  const pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
+  open.push(...proxies, pool);
+  const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const order = { from: `${from + 1n}`, to: `${to}`, who: 'ops', why: 'to see' };
+  const rescan = () => createDepositRescan(room.deps(pool)).rescan(order);
+  expect(await new MockActivityEnvironment().run(rescan)).toMatchObject({ blocks: Number(to - from) });
+  return most;
+}
+
+it('no more large blocks are read again at once than there is room for', async () => {
+  expect(await mostAtOnce(22 * 1_024 * 1_024)).toBe(1);
+});
+
+it('small blocks are read again several at once', async () => {
+  expect(await mostAtOnce(0)).toBeGreaterThan(1);
+});

@@ -1,7 +1,8 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditedPage, AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, begun, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
@@ -205,6 +206,22 @@ describe('a gap that is audited while nodes do not answer', () => {
     expect(await newestGap()).toMatchObject({ auditedAt: expect.any(Date) });
     expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
   }
+});
+
+it('a gap whose blocks are shown in the middle of a walk in vain is settled by nothing of that walk', async () => {
+  for (let count = 0; count < 45; count += 1) await room.newDepositAddress();
+  const { order } = await closedHole();
+  const read = (after: string | null): Promise<AuditedPage> =>
+    new MockActivityEnvironment().run(() => createAddressAudit(room.deps()).auditPage(order, after));
+  let { next } = await read(null);
+  expect(next).not.toBeNull();
+  mend(0, 1, 2);
+  await room.pool.probe();
+  while (next !== null) ({ next } = await read(next));
+  await new MockActivityEnvironment().run(() =>
+    createAddressAudit(room.deps()).closeAudit(order, { unread: 0 }),
+  );
+  expect(await newestGap()).toMatchObject({ ...NOT_AUDITED, unshownSince: expect.any(Date) });
 });
 
 describe('one liar of three', () => {

@@ -5,12 +5,13 @@ import type { Condensed } from '../rpc/node.ts';
 import { cutBlock } from './cut.ts';
 import { Unreadable } from './json-bytes.ts';
 import { Listing } from './listing.ts';
+import { NameFilter } from './name-filter.ts';
 import { type Found, type Search, type Shower, searchPiece } from './search.ts';
-import { WatchSet } from './watch-set.ts';
+import type { WatchSet } from './watch-set.ts';
 
 /** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
-  readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
+  readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
   /** Bytes of the answer. */
   readonly size: number;
 }
@@ -44,7 +45,7 @@ export async function searchParts(
   node: Shower,
   bounds: Partial<LongBounds> = {},
 ): Promise<LongBlock> {
-  const names = new WatchSet(0);
+  const names = new NameFilter();
   const findings = new Findings({ ...BOUNDS, ...bounds });
   let rim: Buffer = Buffer.alloc(0);
   let size = 0;

@@ -6,6 +6,7 @@ import type { ShownBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-book.ts';
 import { isSameHeader } from './header-book.ts';
 import { searchParts } from './long-block.ts';
+import type { NameFilter } from './name-filter.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
 import type { WatchSet } from './watch-set.ts';
 
@@ -15,7 +16,7 @@ import type { WatchSet } from './watch-set.ts';
  */
 export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'names'; readonly names: WatchSet };
+  | { readonly kind: 'names'; readonly names: NameFilter };
 
 /** A block as one node showed it. */
 export interface SearchedBlock extends ShownBlock, Search {

@@ -139,6 +139,15 @@ describe('an answer too long to be held', () => {
     await expect(ask(asked)).rejects.toThrow('in time');
   });
 
+  it('may wait until we can read it', async () => {
+    const asked = await open(async (response) => void response.end(`{"a":"${long}"}`), { timeoutMs: 50 });
+    const late = async (parts: AsyncIterable<Uint8Array>) => {
+      await sleep(500);
+      return joined(parts);
+    };
+    expect(await ask(asked, late)).toMatchObject({ text: expect.stringContaining(long) });
+  });
+
   it('is given up where it stops coming', async () => {
     const asked = await open(async (response) => void response.write(long), { timeoutMs: 20 });
     await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cutBlock } from '../../../src/solana/scan/cut.ts';
 import { searchParts } from '../../../src/solana/scan/long-block.ts';
+import { inTurn } from '../../../src/solana/scan/long-turns.ts';
 import { NameFilter } from '../../../src/solana/scan/name-filter.ts';
 import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
@@ -97,5 +98,25 @@ describe('what a node can make us hold by a long answer', () => {
     expect(held(100_000)).toHaveLength(100_000);
     expect(held(200_000).length).toBeLessThan(10);
     expect(names.has('no address')).toBe(false);
+  });
+
+  it('is two answers at once, and one of each node', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const [one, other, third] = ['one', 'other', 'third'].map((name) => ({ ...NODE, name }));
+    const reads = [one, one, other, third].map((node = NODE) =>
+      inTurn(node, async () => {
+        begun.push(node.name);
+        await new Promise<void>((end) => ends.push(end));
+      }),
+    );
+    for (const last of [['one', 'other'], ['third'], ['one'], []]) {
+      await vi.waitFor(() => expect(begun.splice(0).toSorted()).toEqual(last));
+      await new Promise(setImmediate);
+      expect(begun).toEqual([]);
+      ends.shift()?.();
+    }
+    for (const end of ends) end();
+    await Promise.all(reads);
   });
 });

@@ -139,6 +139,16 @@ describe('an answer too long to be held', () => {
     await expect(ask(asked)).rejects.toThrow('in time');
   });
 
+  it('may wait until we can read it', async () => {
+    const text = long.repeat(100);
+    const asked = await open(async (response) => void response.end(text), { timeoutMs: 400 });
+    const late = async (parts: AsyncIterable<Uint8Array>) => {
+      await sleep(1_500);
+      return joined(parts);
+    };
+    expect(await ask(asked, late)).toEqual({ rim: RIM, text });
+  });
+
   it('is given up where it stops coming', async () => {
     const asked = await open(async (response) => void response.write(long), { timeoutMs: 20 });
     await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });

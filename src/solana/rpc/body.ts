@@ -33,22 +33,17 @@ export class Body {
     this.#deadline = deadline;
   }
 
-  /** All of it, unpacked; null where that is more than so many bytes. */
+  /** All of it, unpacked; null where that is more than so many bytes: then no time passes until {@link parts} are read. */
   async whole(maxBytes: number): Promise<Buffer | null> {
-    let size = 0;
-    for (let part = await this.#next(); part !== null; part = await this.#next()) {
-      this.#held.push(part);
-      size += part.length;
-      if (size > maxBytes) return null;
-    }
-    const bytes = Buffer.concat(this.#held);
-    this.#held = [bytes];
-    return this.#isPacked ? unpack(bytes, maxBytes) : bytes;
+    const bytes = await this.#whole(maxBytes);
+    if (bytes === null) this.#deadline.clear();
+    return bytes;
   }
 
   /** What is not {@link whole}, part by part from its first byte on, unpacked. Throws {@link OversizedAnswer} behind so many bytes. */
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
+    this.#deadline.restart();
     const packed = this.#parts();
     for await (const part of this.#isPacked ? unpacked(packed) : packed) {
       size += part.length;
@@ -60,6 +55,18 @@ export class Body {
   /** Reads no more of it. */
   async drop(): Promise<void> {
     await this.#rest.return?.();
+  }
+
+  async #whole(maxBytes: number): Promise<Buffer | null> {
+    let size = 0;
+    for (let part = await this.#next(); part !== null; part = await this.#next()) {
+      this.#held.push(part);
+      size += part.length;
+      if (size > maxBytes) return null;
+    }
+    const bytes = Buffer.concat(this.#held);
+    this.#held = [bytes];
+    return this.#isPacked ? unpack(bytes, maxBytes) : bytes;
   }
 
   async *#parts(): AsyncGenerator<Uint8Array> {

@@ -24,6 +24,13 @@ export class Deadline {
     this.#earnedMs = Math.min(this.#ms, this.#earnedMs + bytes * this.#msPerByte);
   }
 
+  /** Begins anew, as at first. */
+  restart(): void {
+    clearTimeout(this.#timer);
+    this.#timer = this.#wait(this.#ms);
+  }
+
+  /** Ends nothing any more, unless it is begun anew. */
   clear(): void {
     clearTimeout(this.#timer);
   }

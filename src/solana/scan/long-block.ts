@@ -5,12 +5,13 @@ import type { Condensed } from '../rpc/node.ts';
 import { cutBlock } from './cut.ts';
 import { Unreadable } from './json-bytes.ts';
 import { Listing } from './listing.ts';
+import { NameFilter } from './name-filter.ts';
 import { type Found, type Search, type Shower, searchAnswer } from './search.ts';
-import { WatchSet } from './watch-set.ts';
+import type { WatchSet } from './watch-set.ts';
 
 /** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
-  readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
+  readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
   /** About how many bytes are kept of it, besides what was found. */
   readonly size: number;
 }
@@ -28,8 +29,6 @@ export interface LongBounds {
   readonly findings: number;
 }
 
-/** See `WatchSet`. */
-const BYTES_A_NAME = 12;
 /** 64 bytes in base58. */
 const LONGEST_SIGNATURE = 88;
 const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
@@ -46,7 +45,7 @@ export async function searchParts(
   node: Shower,
   bounds: Partial<LongBounds> = {},
 ): Promise<LongBlock> {
-  const names = new WatchSet(0);
+  const names = new NameFilter();
   const findings = new Findings({ ...BOUNDS, ...bounds });
   const search = (bytes: Buffer) => {
     const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
@@ -58,7 +57,7 @@ export async function searchParts(
       if ('transactions' in cut) search(cut.transactions);
       else {
         const header = search(cut.rim);
-        const size = cut.rim.length + names.size * BYTES_A_NAME;
+        const size = cut.rim.length + names.byteLength;
         return { header, ...findings.search(), rim: cut.rim, size, kept: { kind: 'names', names } };
       }
     }

@@ -3,6 +3,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { listIn } from './listing.ts';
 import { type ByteRange, Lookups } from './lookups.ts';
+import type { NameFilter } from './name-filter.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
 
@@ -36,7 +37,7 @@ type HeaderField = (typeof HEADER_FIELDS)[number];
  * what names its wallets in plain text: its keys, meta, both lists of token balances. All that may be a wallet is added to `names`.
  * Source: DESIGN "Deposits".
  */
-export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: WatchSet): BlockScan {
+export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: NameFilter): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
   try {
     return new AnswerScan(bytes, watched, names).scan();
@@ -56,7 +57,7 @@ class AnswerScan {
   readonly #signatures: ByteRange[] = [];
   readonly #fields = new Map<string, string | null>();
 
-  constructor(bytes: Uint8Array, watched: WatchSet, names?: WatchSet) {
+  constructor(bytes: Uint8Array, watched: WatchSet, names?: NameFilter) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const lookups = new Lookups(watched, view);
     this.#bytes = bytes;

@@ -3,6 +3,7 @@ import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import { listOf, nameOf } from './listing.ts';
 import { scanBlockBytes } from './match-bytes.ts';
+import type { NameFilter } from './name-filter.ts';
 import type { WatchSet } from './watch-set.ts';
 
 /** What the search of a block for watched wallets came to. */
@@ -37,7 +38,7 @@ export function searchAnswer(
   slot: bigint,
   watched: WatchSet,
   node: Shower,
-  names?: WatchSet,
+  names?: NameFilter,
 ): { readonly header: BlockHeader; readonly found: Found } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   const scan = scanBlockBytes(bytes, watched, names);

@@ -6,6 +6,8 @@ import type { ShownBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-book.ts';
 import { isSameHeader } from './header-book.ts';
 import { searchParts } from './long-block.ts';
+import { inTurn } from './long-turns.ts';
+import type { NameFilter } from './name-filter.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
 import type { WatchSet } from './watch-set.ts';
 
@@ -15,7 +17,7 @@ import type { WatchSet } from './watch-set.ts';
  */
 export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'names'; readonly names: WatchSet };
+  | { readonly kind: 'names'; readonly names: NameFilter };
 
 /** A block as one node showed it. */
 export interface SearchedBlock extends ShownBlock, Search {
@@ -50,7 +52,8 @@ export async function blockShownBy(
   watched: WatchSet,
   expected?: ExpectedBlock,
 ): Promise<SearchedBlock | null> {
-  const read = (parts: AsyncIterable<Uint8Array>) => searchParts(parts, slot, watched, node);
+  const read = (parts: AsyncIterable<Uint8Array>) =>
+    inTurn(node, () => searchParts(parts, slot, watched, node));
   const shown = await getBlockBytes(node, slot, commitment, read);
   if (shown === null) return null;
   const block = 'rim' in shown ? shown : ofBytes(shown, slot, watched, node);

@@ -50,13 +50,6 @@ export class WatchSet {
     this.#add(this.#view, 0, this.#text.write(address, 'latin1'));
   }
 
-  /**
-   * Watches the text that lies in `view` from `start` to `end`, address or not, where it has the length of one; leaves out what has not.
-   */
-  addBytes(view: DataView, start: number, end: number): void {
-    if (end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS) this.#add(view, start, end);
-  }
-
   /** True for every member, and for next to no other text. */
   has(address: string): boolean {
     return ADDRESS_TEXT.test(address) && this.hasBytes(this.#view, 0, this.#text.write(address, 'latin1'));

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cutBlock } from '../../../src/solana/scan/cut.ts';
 import { searchParts } from '../../../src/solana/scan/long-block.ts';
+import { inTurn } from '../../../src/solana/scan/long-turns.ts';
+import { NameFilter } from '../../../src/solana/scan/name-filter.ts';
 import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
 
@@ -11,7 +13,7 @@ const HEAD = '{"result":{"transactions":[';
 const BEHIND =
   '],"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"},"id":1}';
 
-const short = (signature: string, keys: readonly string[] = []): string => {
+const short = (signature: string, keys: readonly string[] = ADDRESSES.slice(0, 1)): string => {
   const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false }));
   const meta = {
     err: null,
@@ -53,7 +55,7 @@ describe('what a node can make us hold by a long answer', () => {
   it('is no list of signatures that are longer than any', async () => {
     const { said, parts } = answerOf(short('A'.repeat(MIB)), 100);
     const read = searchParts(parts(), 7n, new WatchSet(0), NODE);
-    await expect(read).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(read).rejects.toMatchObject({ message: expect.stringContaining('longer signatures') });
     expect(said.times).toBeLessThan(30);
   });
 
@@ -83,5 +85,38 @@ describe('what a node can make us hold by a long answer', () => {
       findings: 2,
     });
     await expect(named).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('is a filter of names that is no larger for any number of them, and forgets none', () => {
+    const names = new NameFilter();
+    const nameAt = (index: number) =>
+      `${'2'.repeat(32)}${index.toString(9).padStart(7, '0')}`.replaceAll('0', '9');
+    for (let index = 0; index < 200_000; index += 1) names.add(nameAt(index));
+    const held = (from: number) =>
+      Array.from({ length: 100_000 }, (_, index) => nameAt(from + index)).filter((name) => names.has(name));
+    expect(held(0)).toHaveLength(100_000);
+    expect(held(100_000)).toHaveLength(100_000);
+    expect(held(200_000).length).toBeLessThan(10);
+    expect(names.has('no address')).toBe(false);
+  });
+
+  it('is two answers at once, and one of each node', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const [one, other, third] = ['one', 'other', 'third'].map((name) => ({ ...NODE, name }));
+    const reads = [one, one, other, third].map((node = NODE) =>
+      inTurn(node, async () => {
+        begun.push(node.name);
+        await new Promise<void>((end) => ends.push(end));
+      }),
+    );
+    for (const last of [['one', 'other'], ['third'], ['one'], []]) {
+      await vi.waitFor(() => expect(begun.splice(0).toSorted()).toEqual(last));
+      await new Promise(setImmediate);
+      expect(begun).toEqual([]);
+      ends.shift()?.();
+    }
+    for (const end of ends) end();
+    await Promise.all(reads);
   });
 });

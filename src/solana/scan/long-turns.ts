@@ -1,0 +1,31 @@
+import { NodeFault } from '../rpc/errors.ts';
+import { Gate, TurnMissed } from '../rpc/gate.ts';
+import type { Shower } from './search.ts';
+
+/** Long answers that are read at once in a process, and of one node: else one that never ends keeps all others waiting. */
+const [AT_ONCE, OF_A_NODE] = [2, 1];
+const PATIENCE_MS = 60_000;
+
+const all = gateFor(AT_ONCE);
+const ofNodes = new WeakMap<Shower, Gate>();
+
+/**
+ * Reads a long answer of a node when it is its turn. Throws what `read` throws, and NodeFault, for which nobody blames the node, after a
+ * minute without one.
+ */
+export async function inTurn<T>(node: Shower, read: () => Promise<T>): Promise<T> {
+  const own = ofNodes.get(node) ?? gateFor(OF_A_NODE);
+  ofNodes.set(node, own);
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    return await own.pass(patience, () => all.pass(patience, read));
+  } catch (error) {
+    if (!(error instanceof TurnMissed)) throw error;
+    const why = 'getBlock: too many long blocks are read at once';
+    throw new NodeFault(node.name, why, { method: 'getBlock', asked: false, cause: error });
+  }
+}
+
+function gateFor(concurrency: number): Gate {
+  return new Gate({ concurrency, perSecond: Number.POSITIVE_INFINITY });
+}

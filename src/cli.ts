@@ -27,7 +27,8 @@ const program = createProgram('sluice', 'Durable deposits and withdrawals on Sol
 An amount is in base units: 1500000000 is 1.5 SOL. With --json, progress goes to stderr, and the last line of
 stdout is one JSON object, with "ok": false and "error" for a failure.
 
-Reads SLUICE_API_URL and SLUICE_API_KEY, else .sluice/dev.json of a running "npm run dev".
+What is not set comes from .sluice/dev.json of a running "npm run dev" in the same folder. "addresses generate"
+needs nothing; "nonces create" and "nonces advance" need TEMPORAL_ADDRESS, too.
 
 Exit codes:
 ${Object.entries(EXIT_MEANINGS)
@@ -35,25 +36,38 @@ ${Object.entries(EXIT_MEANINGS)
   .join('\n')}`,
 );
 
-// One register function a file: a new command is one line here.
-registerWithdraw(program);
-registerOneWithdrawal(program);
-registerExplain(program);
-registerList(program);
-registerAddresses(program);
-registerDeposits(program);
-registerAssets(program);
-registerScan(program);
-registerAudit(program);
-registerReconciliation(program);
-registerAlerts(program);
-registerPause(program);
-registerKeys(program);
-registerNodes(program);
-registerCluster(program);
-registerNonces(program);
-registerWebhooks(program);
-registerDev(program);
-registerDemo(program);
+// One register function a file: a new command is one word here, under what it needs.
+group(
+  'Needs the API (SLUICE_API_URL, SLUICE_API_KEY)',
+  registerWithdraw,
+  registerOneWithdrawal,
+  registerExplain,
+  registerList,
+  registerAddresses,
+  registerDeposits,
+  registerAssets,
+  registerScan,
+  registerAudit,
+  registerReconciliation,
+  registerWebhooks,
+);
+group(
+  'Needs PostgreSQL (DATABASE_URL), and works while the API is down',
+  registerAlerts,
+  registerPause,
+  registerKeys,
+  registerCluster,
+  registerNonces,
+);
+group('Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
+group('Needs nothing, and brings a stack of its own', registerDev, registerDemo);
 
 await runProgram(program);
+
+/** Commands under one heading of the help, which stands below the help of each of them, too. */
+function group(needs: string, ...registrations: readonly ((to: typeof program) => void)[]): void {
+  program.commandsGroup(`${needs}:`);
+  const before = program.commands.length;
+  for (const register of registrations) register(program);
+  for (const command of program.commands.slice(before)) command.addHelpText('after', `\n${needs}.`);
+}

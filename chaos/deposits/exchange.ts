@@ -3,7 +3,9 @@ import { generateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import type { Client } from '@temporalio/client';
 import { type SluiceClient, SluiceError } from '../../src/client/client.ts';
+import { lowest } from '../../src/domain/extremes.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { DepositKeys, seedOf } from '../../src/signing/hd-keys.ts';
 
@@ -51,15 +53,18 @@ export class Exchange {
     await this.#insist(() => this.#sluice.assets.put(asset, { minimumDeposit: minimumDeposit.toString() }));
   }
 
-  /** Has the scan read again the `slots` up to the newest deposit that is final; false where none is yet. */
+  /** Has the scan read again what was final last, deposits of as many slots at most; false where none is yet. */
   async rescan(slots: bigint): Promise<boolean> {
-    for await (const { slot } of this.#sluice.deposits.list({ state: 'final' })) {
-      const to = BigInt(slot);
-      const from = to > slots ? to - slots : 1n;
-      await this.#sluice.scan.rescan({ from: from.toString(), to: slot }, 'to deliver twice');
-      return true;
+    let range: Slots | null = null;
+    for await (const deposit of this.#sluice.deposits.list({ state: 'final' })) {
+      const slot = BigInt(deposit.slot);
+      range ??= { from: slot, to: slot };
+      if (slot < range.to - slots) break;
+      range = { ...range, from: lowest([range.from, slot]) };
     }
-    return false;
+    if (range === null) return false;
+    await this.#sluice.scan.rescan({ from: `${range.from}`, to: `${range.to}` }, 'to deliver twice');
+    return true;
   }
 
   /** The worker that reads blocks now; undefined where none of these does, or Temporal does not tell. */

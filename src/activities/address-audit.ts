@@ -4,6 +4,7 @@ import {
   type AuditOrder,
   type AuditReport,
   type ImportAuditOrder,
+  importsSubject,
   type OperatorAuditOrder,
   UNSHOWN,
 } from '../domain/audit.ts';
@@ -16,7 +17,7 @@ type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
 
 /** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
 export function createAddressAudit(deps: AuditDeps) {
-  const { addresses } = deps.ledger;
+  const { importAudits } = deps.ledger;
   return {
     /**
      * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
@@ -40,25 +41,24 @@ export function createAddressAudit(deps: AuditDeps) {
       if (order.cause === 'gap') await closeGapAudit(deps, order);
       if (order.cause !== 'import') return;
       const { address, record } = order;
-      if (unread === 0) await addresses.markAudited(address, slotsOf(order).from, record);
-      else await addresses.putOff(address);
+      if (unread === 0) await importAudits.markAudited(address, slotsOf(order).from, record);
+      else await importAudits.putOff(address, record);
     },
   };
 }
 
 /**
  * Opens the alerts about what keeps the audit of one address from being whole, and closes those about what does not any more. Imports
- * since one slot have one for all of them where no quorum of nodes has shown the blocks.
+ * since one slot have one for all of them where no quorum of nodes has shown the blocks: it ends with the last of them.
  */
 async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
   const why = whyUnread(audit);
-  const subjectOfBlocks = order.cause === 'import' ? `since ${order.from}` : address;
+  const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, why === null ? [] : [why]]]);
   if (audit.kind === 'read' && !audit.isShown)
     reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
-  else if (why === null) reasons.set(subjectOfBlocks, []);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
     else await alerts.raise(incomplete(subject, order, all.join('; ')));

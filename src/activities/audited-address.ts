@@ -10,7 +10,7 @@ import {
 } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import { slotsOf } from '../domain/slots.ts';
-import { isDatabaseAway } from '../ledger/database.ts';
+import { isDatabaseAway } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { progressOf } from '../solana/wallet-history.ts';

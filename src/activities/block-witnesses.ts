@@ -19,17 +19,19 @@ interface Testimony {
  * A finalized block as the nodes of a quorum show it, once where they say the same: what one of them hides, another one shows. Where they
  * differ in what came or went, a quorum is asked for that transaction: who shows it otherwise has lied, and its block is not among them.
  * Fewer nodes than a quorum will do where each of the others answers that it does not have the block. Throws NoHealthyNode where too
- * few show it now.
+ * few show it now; the reason of `end` once that is aborted.
  */
 export async function blockWitnesses(
   deps: BlockDeps,
   header: ListedHeader,
+  end?: AbortSignal,
 ): Promise<readonly WatchedBlock[]> {
   const { pool, matcher } = deps;
   const watch = await matcher.watch();
   const heard = await pool.some(
-    (node) => blockOrNone(node, header, watch),
+    (node, over) => blockOrNone(node, header, watch, over),
     (block) => block !== null,
+    end,
   );
   const answers = heard.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
   const shown = answers.flatMap((block) => block ?? []);
@@ -46,10 +48,11 @@ async function blockOrNone(
   node: SolanaNode,
   header: ListedHeader,
   watch: Watch,
+  over?: AbortSignal,
 ): Promise<WatchedBlock | null> {
   const readAgain = (newer: Watch) => blockOf(node, header, newer);
   try {
-    const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header);
+    const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header, over);
     return block === null ? null : { ...block, header, watch, readAgain };
   } catch (error) {
     if (tellsOfAbsence(error)) return null;

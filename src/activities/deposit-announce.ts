@@ -29,9 +29,9 @@ export class DepositAnnouncer {
 
   /**
    * Announces what came since the last look. A block that is not listed or shown now is looked for again, until the cursor passes it.
-   * Throws as `NodePool.read` does; and what is no node's fault, once all that could be read is announced.
+   * Throws as `NodePool.read` does, and once `end` is aborted; and what is no node's fault, once all that could be read is announced.
    */
-  async announce(): Promise<void> {
+  async announce(end?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await ledger.scan.cursor();
     if (cursor === null) return;
@@ -48,7 +48,7 @@ export class DepositAnnouncer {
     const defects: unknown[] = [];
     const shown = await pLimit(AT_ONCE).map(unread, (slot) =>
       pool
-        .read((node) => showLinked(node, slot, set))
+        .read((node, over) => showLinked(node, slot, set, over), end)
         .catch((error: unknown) => {
           if (!isOperational(error)) defects.push(error);
           return [];
@@ -62,8 +62,15 @@ export class DepositAnnouncer {
 }
 
 /** What was found in a block, without its bytes: those of all that one look reads would take more memory than there is. */
-async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet): Promise<Search> {
-  const { header, listed, candidates, transactions } = await showBlock(node, slot, 'confirmed', set);
+async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
+  const { header, listed, candidates, transactions } = await showBlock(
+    node,
+    slot,
+    'confirmed',
+    set,
+    undefined,
+    over,
+  );
   if (header.parentSlot < slot) return { header, listed, candidates, transactions };
   throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
 }

@@ -144,7 +144,8 @@ export class DepositMatcher {
     const watch = await this.watch();
     const searched = blocks.map((block) => {
       if (block.kept.kind === 'names') return block;
-      return { ...block, ...this.#search(block, block.kept.bytes, watch.set), watch };
+      const { candidates, transactions } = this.#search(block, block.kept.bytes, watch.set);
+      return { ...block, candidates, transactions, watch };
     });
     const version = lowest([watch.version, ...searched.map((block) => block.watch.version)]);
     // After all searches: whatever they found beyond that version is on record by now.

@@ -7,13 +7,15 @@ import { type Stand, statusOf } from '../domain/scan-view.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
+import { givingUp } from '../solana/rpc/giving-up.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
+import { meanwhile, type SlowLook, slowStand } from './slow-look.ts';
 
-export interface RangeDeps extends ScannerDeps {
+export interface RangeDeps extends ScannerDeps, SlowLook {
   /** A scan that is so many slots behind reads ranges at once. Default 500. */
   readonly catchUpSlots?: bigint;
   /** Blocks of one range. Default 256. */
@@ -47,7 +49,8 @@ export function createDepositRanges(deps: RangeDeps) {
     scanRange(range: CatchUpRange): Promise<RangeEnd> {
       return unlessStill<RangeEnd>(
         async () => {
-          const complete = await beating(() => turn(() => stageRange(deps, range, cancellationSignal())));
+          const stage = (over: AbortSignal) => stageRange(deps, range, over);
+          const complete = await beating(() => turn(() => givingUp(stage, cancellationSignal())));
           return { complete, why: null };
         },
         (why) => ({ complete: false, why }),
@@ -143,18 +146,20 @@ async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promis
   return ranges.filter(({ to }) => !staged.has(to));
 }
 
-/** True where it is staged to its end. */
-async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: AbortSignal): Promise<boolean> {
+/** True where it is staged to its end before `over` is aborted. */
+async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
   const { ledger, matcher } = deps;
-  const reader = openReader(deps, BUDGET_BYTES);
+  const reader = openReader(deps, BUDGET_BYTES, over);
   const last = BigInt(to);
   let cursor: BlockName = {
     slot: BigInt(after.slot),
     blockhash: after.blockhash,
     height: BigInt(after.height),
   };
-  while (cursor.slot < last && !end.aborted) {
-    const reading = await reader.after(cursor, last);
+  while (cursor.slot < last && !over.aborted) {
+    const reading = await meanwhile(reader.after(cursor, last), deps, (waitedMs) =>
+      tellWaiting(deps, BigInt(after.slot), waitedMs),
+    );
     if (reading.kind !== 'linked') return false;
     const matched = await matcher.match(reading.blocks);
     const newest = matched.blocks.at(-1);
@@ -165,4 +170,19 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, end: Abo
     else cursor = newest.header;
   }
   return cursor.slot >= last;
+}
+
+/** All others wait for the range that begins at the cursor: where that takes long, it is the scan that stands still. */
+async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Promise<void> {
+  const { ledger, pool, slowMs } = deps;
+  try {
+    const cursor = await ledger.scan.cursor();
+    if (cursor?.slot !== begin) return;
+    const stand = slowStand({ cursor, tip: await finalizedTip(pool).catch(() => null) }, waitedMs);
+    const now = new Date();
+    await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
+  } catch (error) {
+    // It is told again, and what is read fails by the same, or does not need it.
+    if (!isOperational(error)) log.error('telling of a slow range failed', { error });
+  }
 }

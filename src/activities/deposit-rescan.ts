@@ -1,12 +1,13 @@
 import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
 import type { BlockHeader } from '../domain/deposit.ts';
 import { DomainError } from '../domain/errors.ts';
-import { lowest } from '../domain/extremes.ts';
+import { highest, lowest } from '../domain/extremes.ts';
 import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
+import type { ScanRange } from '../domain/scan.ts';
 import type { BlockName } from '../domain/scan-walk.ts';
-import { slotsOf } from '../domain/slots.ts';
+import { rangeOf, slotsOf } from '../domain/slots.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
-import type { RescanProgress, RescanRow } from '../ledger/rescans.ts';
+import type { RescanProgress, RescanRow, RescanTry } from '../ledger/rescans.ts';
 import { HeaderBook, type ListedHeader } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import type { WatchedBlock } from './deposit-matcher.ts';
@@ -29,9 +30,9 @@ export function createDepositRescan(deps: ScannerDeps) {
   return {
     /**
      * Puts on record what was missed in these blocks, which stay where they are, with an alarm; another amount than the one on record is
-     * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before. Goes on from where
-     * the record says that a try before it has come to. Throws InvalidRequest for blocks whose headers are pruned, and as
-     * `blockWitnesses` does: the record then says what stands in the way.
+     * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before; the rest is `unread`.
+     * Goes on from where the record says that a try before it has come to. Throws InvalidRequest as `Rescans.begin` does, and as
+     * `blockWitnesses`: the record then says what stands in the way.
      */
     async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
       const order = { ...slotsOf(range), who, why };
@@ -43,36 +44,38 @@ export function createDepositRescan(deps: ScannerDeps) {
       } catch (error) {
         // What this try failed by counts, also where the record cannot be told.
         if (!(error instanceof CancelledFailure))
-          await rescans.note(run.position, haltAfter(error).why).catch(() => undefined);
+          await rescans.note(run, haltAfter(error).why).catch(() => undefined);
         throw error;
       }
     },
   };
 }
 
-async function readAll(
-  deps: RescanDeps,
-  { position, fromSlot, toSlot, readTo }: RescanRow,
-): Promise<RescanResult> {
+async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<RescanResult> {
+  const { fromSlot, toSlot, readTo } = run;
   const { ledger } = deps;
-  const cursor = await ledger.scan.cursor();
-  const last = lowest([toSlot, cursor?.slot ?? toSlot]);
-  for (let next = readTo === null ? fromSlot : readTo + 1n; next <= last; next += SLOTS_AT_ONCE) {
+  for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_AT_ONCE) {
     cancellationSignal().throwIfAborted();
-    await readAgain(deps, position, next, lowest([last, next + SLOTS_AT_ONCE - 1n]));
+    await readAgain(deps, run, next, lowest([toSlot, next + SLOTS_AT_ONCE - 1n]));
   }
-  let inGaps = 0;
-  for (const gap of await ledger.gaps.closedBetween(fromSlot, last))
-    inGaps += await readGap(deps, position, gap);
-  return resultOf(await ledger.rescans.end(position, inGaps));
+  let blocks = 0;
+  const unread: ScanRange[] = [];
+  for (const gap of await ledger.gaps.closedBetween(fromSlot, toSlot)) {
+    const read = await readGap(deps, run, gap);
+    blocks += read.blocks;
+    const from = highest([read.readTo + 1n, fromSlot]);
+    const to = lowest([gap.toSlot, toSlot]);
+    if (from <= to) unread.push(rangeOf({ from, to }));
+  }
+  return resultOf(await ledger.rescans.end(run, { blocks, unread }));
 }
 
-function resultOf({ blocks, found }: RescanRow): RescanResult {
-  return { blocks, found };
+function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
+  return { blocks, found, unread };
 }
 
 /** The blocks of these slots whose headers are on record. */
-async function readAgain(deps: RescanDeps, rescan: bigint, from: bigint, to: bigint): Promise<void> {
+async function readAgain(deps: RescanDeps, rescan: RescanTry, from: bigint, to: bigint): Promise<void> {
   const { ledger, pool } = deps;
   const headers = await ledger.scan.headersBetween(from, to);
   const listed = new HeaderBook(pool);
@@ -96,14 +99,14 @@ function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
   throw new DomainError('NoHealthyNode', `too few nodes agree on the transactions of ${what}`);
 }
 
-/** What nodes have by now of a gap; how many blocks it is. */
+/** What nodes have by now of a gap; how many blocks it is, and up to which slot. */
 async function readGap(
   deps: RescanDeps,
-  rescan: bigint,
-  { below, toSlot, above }: ClosedGap,
-): Promise<number> {
-  const reader = openReader(deps, BUDGET_BYTES);
-  let count = 0;
+  rescan: RescanTry,
+  { below, fromSlot, toSlot, above }: ClosedGap,
+): Promise<RescanProgress> {
+  const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
+  let [blocks, readTo] = [0, fromSlot - 1n];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
     const reading = await reader.after(last, above);
@@ -112,16 +115,18 @@ async function readGap(
       .filter(({ header }) => header.slot <= toSlot)
       .map(({ header, listed }) => ({ ...header, listed }));
     await putOnRecord(deps, rescan, headers);
-    count += headers.length;
+    blocks += headers.length;
     last = headers.at(-1);
+    // Where none of them is in the gap, the rest of it is skipped slots.
+    readTo = last?.slot ?? toSlot;
   }
-  return count;
+  return { blocks, readTo };
 }
 
 /** What these blocks brought, and with the last of it how far the rescan is then. */
 async function putOnRecord(
   deps: RescanDeps,
-  rescan: bigint,
+  rescan: RescanTry,
   headers: readonly ListedHeader[],
   progress?: RescanProgress,
 ): Promise<void> {
@@ -134,7 +139,7 @@ async function putOnRecord(
 
 async function commit(
   { ledger, matcher }: RescanDeps,
-  rescan: bigint,
+  rescan: RescanTry,
   blocks: readonly WatchedBlock[],
   progress?: RescanProgress,
 ): Promise<void> {

@@ -35,9 +35,10 @@ export class DepositScanner {
   readonly #deps: ScannerDeps;
   readonly #reader: ChainReader<WatchedBlock>;
 
-  constructor(deps: ScannerDeps) {
+  /** Blocks that nodes are asked for are given up once `end` is aborted. */
+  constructor(deps: ScannerDeps, end?: AbortSignal) {
     this.#deps = deps;
-    this.#reader = openReader(deps, BUDGET_BYTES);
+    this.#reader = openReader(deps, BUDGET_BYTES, end);
   }
 
   /**
@@ -76,19 +77,31 @@ export class DepositScanner {
   }
 }
 
-/** A reader of blocks that are searched as they come. */
-export function openReader(deps: BlockDeps, budgetBytes: number): ChainReader<WatchedBlock> {
-  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes });
+/** A reader of blocks that are searched as they come, until `end` is aborted. */
+export function openReader(
+  deps: BlockDeps,
+  budgetBytes: number,
+  end?: AbortSignal,
+): ChainReader<WatchedBlock> {
+  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes, end });
 }
 
 /** Finalized blocks from any node, searched for all wallets that are on record. */
 export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
-  const read = async (slot: bigint, watch: Watch, expected?: ExpectedBlock): Promise<WatchedBlock> => {
-    const block = await pool.read((node) => showBlock(node, slot, 'finalized', watch.set, expected));
+  const read = async (
+    slot: bigint,
+    watch: Watch,
+    end?: AbortSignal,
+    expected?: ExpectedBlock,
+  ): Promise<WatchedBlock> => {
+    const block = await pool.read(
+      (node, over) => showBlock(node, slot, 'finalized', watch.set, expected, over),
+      end,
+    );
     const { header, listed } = block;
-    return { ...block, watch, readAgain: (newer) => read(slot, newer, { ...header, listed }) };
+    return { ...block, watch, readAgain: (newer) => read(slot, newer, undefined, { ...header, listed }) };
   };
-  return async (slot, expected) => read(slot, await matcher.watch(), expected);
+  return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);
 }
 
 /** The cursor to read on from; before the first block, the one behind which the scan begins. Throws ScanPaused. */

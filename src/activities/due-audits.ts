@@ -1,5 +1,8 @@
-import { type AuditOrder, auditWorkflowId } from '../domain/audit.ts';
-import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
+import pLimit from 'p-limit';
+import { type AuditOrder, auditWorkflowId, isOfGap } from '../domain/audit.ts';
+import { highest } from '../domain/extremes.ts';
+import { rangeOf } from '../domain/slots.ts';
+import type { DepositAddressRow } from '../ledger/deposit-address-row.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Runs } from './orphans.ts';
 
@@ -9,9 +12,15 @@ export interface DueAuditsDeps {
   readonly runs: Pick<Runs, 'startAudit' | 'runningAudits'>;
 }
 
-/** So many run at once, however many are due, and however many processes there are: nodes have other questions to answer. */
-const AT_ONCE = 8;
-const LOOKED_AT = 100;
+/**
+ * So many go on at once, however many are due, and however many processes there are. Each walks all wallets: nodes have other questions to
+ * answer.
+ */
+const GAPS_AT_ONCE = 4;
+/** So many have a run: what they ask at once is what the workers of their task queue do at once. */
+const IMPORTS_AT_ONCE = 500;
+const GAPS_LOOKED_AT = 100;
+const STARTED_AT_ONCE = 16;
 /** One that has gone on for longer holds no place: the next one has its turn beside it. */
 const HOLDS_PLACE_MS = 3_600_000;
 const ROUND_MS = 60_000;
@@ -25,28 +34,30 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   const cursor = await ledger.scan.cursor();
   if (cursor === null) return 0;
   const running = await runs.runningAudits();
-  const free = AT_ONCE - placesTaken(running);
-  if (free <= 0) return 0;
+  const holders = placesTaken(running);
+  const gapsGoingOn = holders.filter(isOfGap).length;
   const record = await ledger.continuity.record();
   const isIdle = (order: AuditOrder): boolean => !running.has(auditWorkflowId(order));
-  const gaps = (await ledger.gapAudits.due(LOOKED_AT)).map((gap) => auditOfGap(gap, record)).filter(isIdle);
-  // No more than half of the places: gaps of which nodes never show all leave imports the others.
-  const begun = inTurns(gaps).slice(0, Math.ceil(free / 2));
+  const gaps = (await ledger.gapAudits.due(GAPS_LOOKED_AT))
+    .map((gap) => auditOfGap(gap, record))
+    .filter(isIdle);
+  const begun = inTurns(gaps).slice(0, Math.max(0, GAPS_AT_ONCE - gapsGoingOn));
+  const most = begun.length + IMPORTS_AT_ONCE - (holders.length - gapsGoingOn);
   const tried: string[] = [];
-  for (const row of await ledger.addresses.toAudit(LOOKED_AT)) {
-    if (begun.length >= free) break;
+  for (const row of await ledger.importAudits.due(IMPORTS_AT_ONCE)) {
+    if (begun.length >= most) break;
     tried.push(row.address);
     const order = auditOfImport(row, cursor.slot, record);
     if (order !== null && isIdle(order)) begun.push(order);
   }
-  for (const order of begun) await runs.startAudit(order);
-  await ledger.addresses.noteTried(tried);
+  await pLimit(STARTED_AT_ONCE).map(begun, (order) => runs.startAudit(order));
+  await ledger.importAudits.noteTried(tried);
   return begun.length;
 }
 
-function placesTaken(running: ReadonlyMap<string, Date>): number {
+function placesTaken(running: ReadonlyMap<string, Date>): readonly string[] {
   const since = Date.now() - HOLDS_PLACE_MS;
-  return [...running.values()].filter((started) => started.getTime() > since).length;
+  return [...running].flatMap(([workflowId, started]) => (started.getTime() > since ? [workflowId] : []));
 }
 
 /** Begins each round with the next one. */
@@ -59,17 +70,17 @@ function auditOfGap(
   { fromSlot, toSlot }: { readonly fromSlot: bigint; readonly toSlot: bigint },
   record: string,
 ): AuditOrder {
-  return { address: null, from: `${fromSlot}`, to: `${toSlot}`, repair: true, cause: 'gap', record };
+  return { address: null, ...rangeOf({ from: fromSlot, to: toSlot }), repair: true, cause: 'gap', record };
 }
 
-/** Null where it cannot begin yet. */
+/** Null where it has no past. */
 function auditOfImport(
   { address, since, watchedAfter }: DepositAddressRow,
   cursor: bigint,
   record: string,
 ): AuditOrder | null {
-  const to = watchedAfter ?? cursor;
-  // Watched from ahead of the cursor on, where ranges are staged: their blocks are to be committed first.
-  if (since === null || to > cursor) return null;
-  return { address, from: `${since}`, to: `${to}`, repair: true, cause: 'import', record };
+  if (since === null) return null;
+  // What came later is scanned, which may be all.
+  const to = highest([watchedAfter ?? cursor, since]);
+  return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record };
 }

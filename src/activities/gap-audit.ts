@@ -4,14 +4,8 @@ import type { Alarm } from '../domain/alerts.ts';
 import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import { type Slots, slotsOf } from '../domain/slots.ts';
-import type { GapAudit } from '../ledger/gap-audits.ts';
+import type { GapAudit, Walk } from '../ledger/gap-audits.ts';
 import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audited-address.ts';
-
-/**
- * Whether what nodes do not list proves that nothing came: it `counts` where a quorum of them shows the blocks. A walk `in vain` settles
- * nothing to its end; what it finds is put on record all the same.
- */
-type Walk = 'counts' | 'in vain';
 
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
@@ -53,7 +47,8 @@ async function auditWallets(
   });
   const named = (isMeant: boolean) =>
     parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
-  await gapAudits.noteWallets(slots, { audited: named(true), unread: named(false) }, order.record);
+  const noted = { audited: named(true), unread: named(false) };
+  await gapAudits.noteWallets(slots, noted, walk, order.record);
   const next = wallets.length === WALLETS_OF_A_PAGE ? (wallets.at(-1) ?? null) : null;
   return { ...allOf(parts.map(({ report }) => report)), next };
 }

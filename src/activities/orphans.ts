@@ -2,17 +2,21 @@ import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import type { AuditOrder } from '../domain/audit.ts';
 import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../domain/ids.ts';
+import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
+import { rangeOf } from '../domain/slots.ts';
 import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { RescanRow } from '../ledger/rescans.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 
-/** The runs of withdrawals and of nonce upkeep, by workflow id, as the root gives them. */
+/** The runs of withdrawals, of nonce upkeep and of rescans, by workflow id, as the root gives them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
   startUpkeep(request: NonceUpkeepRequest): Promise<void>;
+  startRescan(order: RescanOrder): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
   /** The audits that go on, by workflow id, and since when. */
   runningAudits(): Promise<ReadonlyMap<string, Date>>;
@@ -26,6 +30,7 @@ export interface OrphansDeps {
 }
 
 const AT_ONCE = 16;
+const RESCANS_A_ROUND = 100;
 
 /** Postgres is the record: whatever it has not finished must have a run. */
 export function createOrphans({ ledger, runs, hotWallet }: OrphansDeps) {
@@ -48,8 +53,8 @@ export function createOrphans({ ledger, runs, hotWallet }: OrphansDeps) {
 
   return {
     /**
-     * Starts a run for each unfinished withdrawal and each unfinished upkeep that has none; answers how many. Harmless for those that
-     * have one after all.
+     * Starts a run for each unfinished withdrawal, each unfinished upkeep and each rescan that has none; answers how many. Harmless for
+     * those that have one after all.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
       const orphans: WithdrawalTerms[] = [];
@@ -61,11 +66,19 @@ export function createOrphans({ ledger, runs, hotWallet }: OrphansDeps) {
         const workflowId = nonceUpkeepWorkflowId(request);
         if (!running.has(workflowId)) upkeeps.set(workflowId, request);
       }
+      const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
+        .map(orderOf)
+        .filter((order) => !running.has(rescanWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);
       await pLimit(AT_ONCE).map([...upkeeps], restartUpkeep);
-      return { restarted: orphans.length + upkeeps.size };
+      await pLimit(AT_ONCE).map(rescans, (order) => runs.startRescan(order));
+      return { restarted: orphans.length + upkeeps.size + rescans.length };
     },
   };
+}
+
+function orderOf({ fromSlot, toSlot, who, why }: RescanRow): RescanOrder {
+  return { ...rangeOf({ from: fromSlot, to: toSlot }), who, why };
 }
 
 function failedAlarm(subject: string): Alarm {

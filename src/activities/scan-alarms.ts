@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { Halt, Stand } from '../domain/scan-view.ts';
-import { isDatabaseAway } from '../ledger/database.ts';
+import { isDatabaseAway } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ScanPaused } from '../ledger/scan-pauses.ts';
 import { RpcError } from '../solana/rpc/errors.ts';
@@ -10,24 +10,26 @@ const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
 /** Ten minutes at 400 ms a slot, six at 250. */
 const BEHIND_SLOTS = 1_500n;
 /** What stands still for so long without a word is an alarm, too. */
-const STALLED_MS = 60_000;
+export const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
 
 /** Keeps the alerts about a scan that stands still, or is far behind, in step with how it stands. */
 export class ScanAlarms {
   readonly #ledger: Ledger;
+  readonly #stalledMs: number;
   #shown: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, stalledMs = STALLED_MS) {
     this.#ledger = ledger;
+    this.#stalledMs = stalledMs;
   }
 
   /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. A pause tells nothing new: people made it. */
   async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
     const isStill = 'why' in stand && since !== null;
-    if (isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < STALLED_MS) return;
+    if (isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs) return;
     const alarms = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
     const isOld = now.getTime() - this.#raisedAt >= REPEATED_MS;

@@ -27,14 +27,27 @@ export async function shownBy(node: SolanaNode, signature: string, judge: Judge)
   return { slot, time, finding: await judge(transaction) };
 }
 
-/** A transaction as a quorum of nodes shows it, each asked for it by itself; null where too few agree. */
+/**
+ * A transaction as a quorum of nodes shows it, each asked for it by itself; null where too few agree. Its time is what a quorum tells, too,
+ * else null: nodes may forget it, and that keeps nothing from being agreed on.
+ */
 export async function agreedTransaction(
   pool: NodePool,
   signature: string,
   judge: Judge,
 ): Promise<Agreed | null> {
-  const agreed = await pool.agreed((node) => shownBy(node, signature, judge), isSameShown);
-  return agreed === null || agreed.answer === null ? null : { shown: agreed.answer, nodes: agreed.nodes };
+  let heard = 0;
+  const ask = async (node: SolanaNode) => {
+    const shown = await shownBy(node, signature, judge);
+    if (shown !== null) heard += 1;
+    return shown;
+  };
+  const timed = await pool.agreed(ask, (one, other) => isSameShown(one, other) && one?.time === other?.time);
+  if (timed === null && heard < pool.quorum) return null;
+  const agreed = timed ?? (await pool.agreed(ask, isSameShown));
+  if (agreed === null || agreed.answer === null) return null;
+  const { answer, nodes } = agreed;
+  return { shown: timed === null ? { ...answer, time: null } : answer, nodes };
 }
 
 /** What was shown in the place of an arrival: in its slot and transaction, at its account. */
@@ -46,7 +59,7 @@ export function arrivalIn(
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-/** The same in the same slot. Nodes may forget a time. */
+/** The same in the same slot. */
 function isSameShown(one: Shown | null, other: Shown | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
   return isSameFinding(one.finding, other.finding);

@@ -1,7 +1,14 @@
 import type { AlertKind } from '../domain/alerts.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { ExplorerSettings } from '../domain/explorer.ts';
-import { type DeliveryKey, type DeliveryLine, type Patience, waitAfter } from '../domain/webhook.ts';
+import {
+  type DeliveryKey,
+  type DeliveryLine,
+  deliveredText,
+  givenUpText,
+  type Patience,
+  waitAfter,
+} from '../domain/webhook.ts';
 import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withLinks } from '../webhooks/links.ts';
@@ -21,11 +28,13 @@ export interface WebhookDeps {
 
 /** What came of one try. `unsent`: by our own fault, so that it is none of the receiver's tries. */
 type Outcome =
-  | { readonly kind: 'heard' | 'gone' }
+  | { readonly kind: 'heard' }
+  | { readonly kind: 'gone' }
   | { readonly kind: 'missed'; readonly why: string; readonly retryAfterMs: number | null }
   | { readonly kind: 'unsent'; readonly why: string };
 
 const GONE = 410;
+const GONE_TEXT = 'the receiver answered 410 Gone';
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Our own faults end by somebody's hand, and then all that waits is late already. */
 const OWN_RETRY_MS = 60_000;
@@ -51,14 +60,15 @@ export function createWebhookActivities(deps: WebhookDeps) {
     /**
      * Tries once; throws where it must be tried again. Does nothing for one that is over. Only what the receiver does, or its URL, is
      * one of its tries, and the last of them makes a dead letter: what we cannot do ourselves is alarmed, and tried until we can. Where
-     * as many events as may be are on their way to the endpoint nothing is tried, and none of its tries used up.
+     * as many events as may be are on their way to the endpoint nothing is tried, and none of its tries used up. Answers what it came
+     * to, for people; null for one that is over.
      */
-    async deliver(key: DeliveryKey, patience: Patience): Promise<void> {
+    async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = places.take(key.endpoint);
       if (turn.kind === 'full')
         throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
       try {
-        await tryOnce(deps, key, patience);
+        return await tryOnce(deps, key, patience);
       } finally {
         turn.leave();
       }
@@ -66,18 +76,30 @@ export function createWebhookActivities(deps: WebhookDeps) {
   };
 }
 
-async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<void> {
+async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<string | null> {
   const { webhooks, deliveries, alerts } = deps.ledger;
   const due = await deliveries.due(key);
-  if (due === null) return;
-  if (due.disabledBecause !== null) return deliveries.giveUp(key, due.disabledBecause);
+  if (due === null) return null;
+  const giveUp = async (tries: number, why: string): Promise<string> => {
+    await deliveries.giveUp(key, why);
+    return givenUpText(due, key.endpoint, tries, why);
+  };
+  if (due.disabledBecause !== null) return giveUp(due.attempts, due.disabledBecause);
   const outcome = await tell(deps, key.endpoint, due);
   if (outcome.kind === 'unsent') return unsent(deps, key, outcome.why);
   await alerts.close(UNSENT, key.endpoint);
-  if (outcome.kind === 'heard') return deliveries.delivered(key);
-  if (outcome.kind === 'missed') return missed(deps, key, patience, outcome);
-  await webhooks.disable(key.endpoint, 'the receiver answered 410 Gone');
-  await deliveries.giveUp(key, 'the receiver answered 410 Gone');
+  if (outcome.kind === 'heard') {
+    await deliveries.delivered(key);
+    return deliveredText(due);
+  }
+  const why = outcome.kind === 'gone' ? GONE_TEXT : outcome.why;
+  const tries = await deliveries.failed(key, why);
+  if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, why);
+  if (tries === null) return null;
+  if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, why);
+  // Nobody may ask for a sooner try: all of them would be used up in no time.
+  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+  throw notYet('WebhookNotDelivered', why, Math.max(asked, waitAfter(tries, patience)));
 }
 
 async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, why: string): Promise<never> {
@@ -85,20 +107,6 @@ async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, why: string): P
   const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
   await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
   throw notYet('WebhookNotSent', why, OWN_RETRY_MS);
-}
-
-async function missed(
-  { ledger: { deliveries } }: WebhookDeps,
-  key: DeliveryKey,
-  patience: Patience,
-  { why, retryAfterMs }: Extract<Outcome, { kind: 'missed' }>,
-): Promise<void> {
-  const tries = await deliveries.failed(key, why);
-  if (tries === null) return;
-  if (tries >= patience.attempts) return deliveries.giveUp(key);
-  // Nobody may ask for a sooner try: all of them would be used up in no time.
-  const asked = Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', why, Math.max(asked, waitAfter(tries, patience)));
 }
 
 /** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */

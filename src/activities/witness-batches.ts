@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import { cancellationSignal } from '@temporalio/activity';
 import type { ListedHeader } from '../solana/scan/header-book.ts';
 import { blockWitnesses } from './block-witnesses.ts';
 import type { WatchedBlock } from './deposit-matcher.ts';
@@ -6,6 +6,7 @@ import type { BlockDeps } from './deposit-scanner.ts';
 
 /** Of the answers that one reader holds. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
+/** Blocks that suddenly grow are so many of the longest, however small those before were. */
 const BLOCKS_AT_ONCE = 4;
 
 /** What nodes show of blocks, as many blocks at a time as there is room for: it learns how large they are from those that it has read. */
@@ -20,18 +21,16 @@ export class WitnessBatches {
   /** The witnesses of each of the first of these blocks, at least of one. Throws as {@link blockWitnesses} does. */
   async first(headers: readonly ListedHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const batch = headers.slice(0, this.#fitting());
-    const shown = await pLimit(BLOCKS_AT_ONCE).map(batch, (header) => blockWitnesses(this.#deps, header));
-    this.#largest = Math.max(this.#largest ?? 0, ...shown.flat().map(heldBytes));
+    const end = cancellationSignal();
+    const shown = await Promise.all(batch.map((header) => blockWitnesses(this.#deps, header, end)));
+    this.#largest = Math.max(this.#largest ?? 0, ...shown.flat().map(({ size }) => size));
     return shown;
   }
 
   /** Each is asked of as many nodes as a quorum has. Nothing came yet: then one alone shows how large blocks are. */
   #fitting(): number {
     if (this.#largest === null) return 1;
-    return Math.max(1, Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum)));
+    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum));
+    return Math.min(Math.max(1, fitting), BLOCKS_AT_ONCE);
   }
-}
-
-function heldBytes({ kept }: WatchedBlock): number {
-  return kept.kind === 'bytes' ? kept.bytes.byteLength : 0;
 }

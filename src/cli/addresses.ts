@@ -7,6 +7,8 @@ import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
 
+const AUDITED = '; the new ones are once they are audited';
+
 /** `sluice addresses …`: the wallets of depositors, from the words that they come from to the user that has one. */
 export function registerAddresses(program: Command): void {
   const addresses = program.command('addresses').description('deposit addresses: make, import and give out');
@@ -34,7 +36,8 @@ function registerImport(addresses: Command): void {
       run(options, async (output) => {
         const how = { keptBack, ...(since === undefined ? {} : { since }) };
         const done = await connect().depositAddresses.import(await readManifest(file), how);
-        const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free`;
+        const audited = since === undefined || done.imported === 0 ? '' : AUDITED;
+        const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free${audited}`;
         output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
         return EXIT.ok;
       }),
@@ -129,9 +132,13 @@ function isManifest(content: unknown): content is AddressManifest {
   return typeof content === 'object' && content !== null && 'entries' in content && 'signature' in content;
 }
 
+const STATE_IN_WORDS: Readonly<Partial<Record<DepositAddress['state'], string>>> = {
+  used: 'used (it was paid before anybody had it: never given out)',
+};
+
 function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {
-  const whose = userRef === null ? state : `${state} to ${userRef}`;
-  const audit = since === null ? '' : `  audited from slot ${since}`;
+  const whose = userRef === null ? (STATE_IN_WORDS[state] ?? state) : `${state} to ${userRef}`;
+  const audit = since === null ? '' : `  ${state === 'auditing' ? 'to be ' : ''}audited from slot ${since}`;
   return [`${address}  ${whose}  ${path}${audit}`, ...warnings.map(renderWarning)].join('\n');
 }
 

@@ -1,19 +1,20 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { ALERT_KINDS } from '../domain/alerts.ts';
+import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { RECORD_SOURCE, withRecord } from './record.ts';
+import { withRecord } from './record.ts';
 import { ownWord, positions } from './word.ts';
 
 const SHOWN = 200;
+const HEADINGS = 'position  last seen  kind  subject  message';
 
 /** `sluice alerts`: what people must know: open pauses, then alerts, newest first; `seen` and `close` below it end some. */
 export function registerAlerts(program: Command): void {
   const alerts = program
     .command('alerts')
-    .description(`list pauses of the payments, and open alerts, newest first ${RECORD_SOURCE}`)
+    .description('list pauses of the payments, and open alerts, newest first')
     .option('--all', 'closed ones, too')
     .option(...JSON_OPTION)
     .action((options) =>
@@ -23,7 +24,7 @@ export function registerAlerts(program: Command): void {
           ...(await ledger.alerts.list(filter)),
           pauses: await ledger.pauses.open(),
         }));
-        const alerts = rows.length === 0 ? ['no alerts'] : rows.map(renderAlert);
+        const alerts = rows.length === 0 ? ['no alerts'] : [HEADINGS, ...rows.map(renderAlert)];
         const text = [...pauses.map(renderPause), ...alerts].join('\n');
         output.result({ pauses: pauses.map(toJson), alerts: rows.map(toJson) }, text);
         return EXIT.ok;
@@ -35,7 +36,7 @@ export function registerAlerts(program: Command): void {
 function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true | undefined }>): void {
   alerts
     .command('seen')
-    .description(`close alerts that you have looked into, and that nothing else ends ${RECORD_SOURCE}`)
+    .description('close alerts that you have looked into, and that nothing else ends')
     .argument('<positions>', 'what `sluice alerts` begins their lines with, such as 17,18', positions)
     .argument('<why>', 'what came of it, for whoever asks later')
     .action((seen, why) =>
@@ -71,5 +72,12 @@ function renderPause({ since, who, reason }: PauseRow): string {
 function renderAlert({ position, kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {
   const times = count === 1 ? '' : ` (${count} times)`;
   const end = closedAt === null ? '' : ' closed';
-  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}`;
+  const next = closedAt === null ? nextStep({ position, kind, subject }) : '';
+  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}${next}`;
+}
+
+/** The command that ends it, where one does. */
+function nextStep({ position, kind, subject }: Pick<AlertRow, 'position' | 'kind' | 'subject'>): string {
+  if (kind === 'webhook_dead_letter') return `; \`sluice webhooks replay ${subject}\` tries again`;
+  return ENDED_BY_A_LOOK.includes(kind) ? `; looked into: \`sluice alerts seen ${position} <why>\`` : '';
 }

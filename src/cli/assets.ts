@@ -53,7 +53,8 @@ function renderAssets(assets: readonly Asset[]): string {
   const warnings = assets.flatMap(({ asset, warnings: found }) =>
     found.map(({ message }) => `warning: ${asset}: ${message}`),
   );
-  return [...inColumns([['asset', 'decimals', 'minimum', 'deposits', 'program'], ...rows]), ...warnings].join(
-    '\n',
-  );
+  return [
+    ...inColumns([['asset', 'decimals', 'minimum (base units)', 'deposits', 'program'], ...rows]),
+    ...warnings,
+  ].join('\n');
 }

@@ -7,6 +7,9 @@ import { untilInterrupted } from './interruption.ts';
 import { notNegative } from './numbers.ts';
 import { JSON_OPTION, run } from './output.ts';
 
+const SILENT_MS = 10_000;
+const STILL_WAITING =
+  'sluice: the audit is not done yet: it reads a long history, or no worker is there to do it; still waiting';
 const GOES_ON = 'interrupted; the audit goes on, and the same command finds it';
 
 /** `sluice audit`: all that came to one address by the word of the nodes' histories, against the record. */
@@ -22,11 +25,19 @@ export function registerAudit(program: Command): void {
     .action((address, { from, to, repair = false, json }) =>
       run({ json }, async (output) => {
         const question = { address, from: String(from), to: String(to), repair };
-        const audit = await untilInterrupted(GOES_ON, (signal) => connect().audits.run(question, { signal }));
+        const audit = await untilInterrupted(GOES_ON, (signal) =>
+          sayingThatItWaits(connect().audits.run(question, { signal })),
+        );
         output.result(audit, render(audit));
         return exitOf(audit);
       }),
     );
+}
+
+/** A long history takes its time, and no API knows whether a worker lives: whoever waits hears what it can be. */
+async function sayingThatItWaits<T>(audit: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => process.stderr.write(`${STILL_WAITING}\n`), SILENT_MS);
+  return audit.finally(() => clearTimeout(timer));
 }
 
 function exitOf({ report }: Audit): number {

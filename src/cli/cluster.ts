@@ -2,13 +2,13 @@ import type { Command } from '@commander-js/extra-typings';
 import type { ClusterRow } from '../ledger/cluster.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { RECORD_SOURCE, withRecord } from './record.ts';
+import { withRecord } from './record.ts';
 
 /** `sluice cluster`: which cluster the record belongs to; `--forget` frees a record that was bound to a wrong one and is still empty. */
 export function registerCluster(program: Command): void {
   program
     .command('cluster')
-    .description(`show the cluster that the record belongs to ${RECORD_SOURCE}`)
+    .description('show the cluster that the record belongs to')
     .option(
       '--forget',
       'stop the workers first: the next one binds it anew; refused once anything was composed',

@@ -44,11 +44,13 @@ async function demonstrate(output: Output): Promise<number> {
       `  watch it in the Temporal Web UI, which ends with the demo: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`,
     );
     say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
-    say('  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not');
+    say(
+      '  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not: 4 arrive and are listed, 1 fails and brings nothing',
+    );
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
     const report = await runScenario({ stack, sluice, pool, node: stack.rpcUrls[0] ?? '', say, signal });
-    return show(report, { temporalUi: uiUrl, temporalUiNote: uiNote }, output);
+    return show(report, output);
   } catch (error) {
     throw signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
   } finally {
@@ -56,19 +58,24 @@ async function demonstrate(output: Output): Promise<number> {
   }
 }
 
-function show({ rows, depositRows, faults, ...summary }: DemoReport, links: object, output: Output): number {
+function show({ rows, depositRows, faults, ...summary }: DemoReport, output: Output): number {
   output.progress(`\n${renderTable(['withdrawal', 'status', 'asked'], rows)}`);
   output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}\n`);
   for (const fault of faults) output.progress(`not as it should be: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
-  const { made, credited } = summary.deposits;
+  const { made, credited, notCredited } = summary.deposits;
   output.result(
-    { ...summary, ...links, ...(summary.ok ? {} : { error }) },
+    { ...summary, ...(summary.ok ? {} : { error }) },
     [
       `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
-      `${made} deposits counted in the blocks, ${credited} credited`,
+      `${made} deposits counted in the blocks, ${credited} credited; not credited: ${countsOf(notCredited)}`,
     ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;
+}
+
+function countsOf(reasons: Readonly<Record<string, number>>): string {
+  const counts = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`);
+  return counts.length === 0 ? 'none' : counts.join(', ');
 }

@@ -23,7 +23,7 @@ export function registerDeposits(program: Command): void {
     .option('--user <ref>', 'only those of this user')
     .addOption(new Option('--state <state>', 'only those in this state').choices(DEPOSIT_STATES))
     .option('--asset <asset>', 'only those of SOL or of this mint')
-    .option('--limit <count>', 'list at most so many', positive, DEFAULT_LIMIT)
+    .option('--limit <count>', `list at most so many (default: ${DEFAULT_LIMIT})`, positive)
     .option('--cursor <cursor>', 'go on behind a list before: its `nextCursor`')
     .option('--follow', 'the feed from its beginning, or from --after')
     .option('--after <sequence>', 'with --follow: only what comes after this event', notNegative)
@@ -33,11 +33,13 @@ export function registerDeposits(program: Command): void {
         const filter = filterOf(options);
         if (options.follow !== true) {
           if (options.after !== undefined) throw new UsageError('--after is for the feed: add --follow');
-          return list(filter, options, output);
+          return list(filter, { ...options, limit: options.limit ?? DEFAULT_LIMIT }, output);
         }
+        if (options.limit !== undefined) throw new UsageError('--limit is for the list: the feed has no end');
         if (options.cursor !== undefined)
           throw new UsageError('--cursor is for the list: the feed goes on with --after');
         const after = options.after === undefined ? {} : { after: String(options.after) };
+        if (options.json !== true) output.progress(inFeed('event', 'told at', HEADINGS));
         return follow({ ...filter, ...after }, output);
       }),
     );
@@ -78,7 +80,7 @@ async function list(filter: DepositFilter, part: Part, output: Output): Promise<
     const { deposits: entries, nextCursor: next } = await sluice.deposits.page(filter, page);
     return { entries, nextCursor: next };
   });
-  output.result({ deposits, nextCursor }, renderTable(deposits, nextCursor));
+  output.result({ deposits, nextCursor }, renderTable(deposits, nextCursor, filter));
   return EXIT.ok;
 }
 
@@ -95,13 +97,21 @@ async function follow(options: FollowOptions, output: Output): Promise<number> {
 }
 
 function renderEvent({ sequence, at, deposit }: DepositEvent): string {
-  return [sequence.padStart(6), at, ...cellsOf(deposit)].join('  ');
+  return inFeed(sequence, at, cellsOf(deposit));
 }
 
-const HEADINGS = ['block', 'state', 'base units', 'asset', 'to', 'id', 'signature'] as const;
+/** Of what is listed as it comes no column is known whole: these are as wide as most cells are. */
+const WIDTHS = [6, 24, 9, 24, 12, 12, 44, 44];
 
-function renderTable(deposits: readonly Deposit[], nextCursor: string | null): string {
-  if (deposits.length === 0) return 'no deposits';
+function inFeed(sequence: string, at: string, cells: readonly string[]): string {
+  return [sequence, at, ...cells].map((cell, column) => cell.padEnd(WIDTHS[column] ?? 0)).join('  ');
+}
+
+const HEADINGS = ['slot', 'block time', 'state', 'base units', 'asset', 'to', 'id', 'signature'] as const;
+
+function renderTable(deposits: readonly Deposit[], nextCursor: string | null, filter: DepositFilter): string {
+  if (deposits.length === 0)
+    return Object.keys(filter).length === 0 ? 'no deposits yet' : 'no deposit matches';
   return [...inColumns([HEADINGS, ...deposits.map(cellsOf)]), ...goesOn(nextCursor)].join('\n');
 }
 
@@ -109,5 +119,5 @@ function renderTable(deposits: readonly Deposit[], nextCursor: string | null): s
 function cellsOf(deposit: Deposit): readonly string[] {
   const { id, slot, blockTime, state, reason, amount, asset, wallet, userRef, signature } = deposit;
   const why = reason === null ? state : `${state} (${reason})`;
-  return [blockTime ?? `slot ${slot}`, why, amount, asset, userRef ?? wallet, id, signature];
+  return [slot, blockTime ?? 'not known', why, amount, asset, userRef ?? wallet, id, signature];
 }

@@ -101,8 +101,9 @@ function describe(facts: DevFacts): string {
   const rows: readonly (readonly [string, string])[] = [
     ['API', facts.apiUrl],
     ['OpenAPI', facts.openapiUrl],
-    ['API key', facts.apiKey],
+    ['API key', noted(facts.apiKey, `orders by it are on record as ${facts.apiKeyName}`)],
     ['Temporal Web UI', noted(facts.temporalUi ?? 'none', facts.temporalUiNote)],
+    ['the same, deposits', facts.temporalUiDeposits ?? 'none'],
     ['Temporal gRPC', `${facts.temporalAddress}   (namespace ${facts.temporalNamespace})`],
     ['PostgreSQL', facts.databaseUrl],
     ...facts.rpcUrls.map((url, index) => [`Solana RPC ${index + 1}`, url] as const),
@@ -122,7 +123,7 @@ function describe(facts: DevFacts): string {
     '',
     ...table,
     '',
-    `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS}.`,
+    `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS} and the logs.`,
   ].join('\n');
 }
 

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { newApiKey } from '../ledger/api-keys.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { RECORD_SOURCE, withRecord } from './record.ts';
+import { withRecord } from './record.ts';
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -10,7 +10,7 @@ const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 export function registerKeys(program: Command): void {
   program
     .command('keys')
-    .description(`API keys ${RECORD_SOURCE}`)
+    .description('API keys; who gave an order by one is on record under its name')
     .command('create')
     .description('give out an API key; it is shown this once')
     .argument('<name>', 'who it is for')

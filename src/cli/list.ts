@@ -4,7 +4,7 @@ import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
-import { JSON_OPTION, type Output, run } from './output.ts';
+import { JSON_OPTION, run } from './output.ts';
 import { renderSummary } from './render.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -26,7 +26,9 @@ export function registerList(program: Command): void {
           ...(options.asset === undefined ? {} : { asset: options.asset }),
           ...(options.to === undefined ? {} : { destination: options.to }),
         };
-        return show(await take(connect().list(filter), options.limit), output);
+        const withdrawals = await take(connect().list(filter), options.limit);
+        output.result({ withdrawals }, render(withdrawals, filter));
+        return EXIT.ok;
       }),
     );
 }
@@ -40,8 +42,7 @@ async function take(all: AsyncIterable<WithdrawalSummary>, limit: number): Promi
   return taken;
 }
 
-function show(withdrawals: readonly WithdrawalSummary[], output: Output): number {
-  const text = withdrawals.length === 0 ? 'no withdrawals' : withdrawals.map(renderSummary).join('\n');
-  output.result({ withdrawals }, text);
-  return EXIT.ok;
+function render(withdrawals: readonly WithdrawalSummary[], filter: ListFilter): string {
+  if (withdrawals.length > 0) return withdrawals.map(renderSummary).join('\n');
+  return Object.keys(filter).length === 0 ? 'no withdrawals yet' : 'no withdrawal matches';
 }

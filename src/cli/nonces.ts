@@ -7,7 +7,7 @@ import { inColumns } from './columns.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
-import { RECORD_SOURCE, withRecord } from './record.ts';
+import { withRecord } from './record.ts';
 
 const MOST_AT_ONCE = 100;
 
@@ -18,7 +18,7 @@ const MOST_AT_ONCE = 100;
 export function registerNonces(program: Command): void {
   const nonces = program
     .command('nonces')
-    .description(`durable nonce accounts, for SLUICE_LIFETIME=nonce ${RECORD_SOURCE}`)
+    .description('durable nonce accounts, for SLUICE_LIFETIME=nonce')
     .option(...JSON_OPTION)
     .action((options) =>
       run(options, async (output) => {

@@ -2,14 +2,14 @@ import type { Command } from '@commander-js/extra-typings';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { RECORD_SOURCE, withRecord } from './record.ts';
+import { withRecord } from './record.ts';
 import { ownWord, positions } from './word.ts';
 
 /** `sluice pause WHY` and `sluice resume WHY`, in the name of the user of this machine. */
 export function registerPause(program: Command): void {
   program
     .command('pause')
-    .description(`prepare no more payments; what is signed is landed ${RECORD_SOURCE}`)
+    .description('prepare no more payments; what is signed is landed')
     .argument('<why>', 'for whoever asks later')
     .option(...JSON_OPTION)
     .action((why, options) =>
@@ -21,7 +21,7 @@ export function registerPause(program: Command): void {
     );
   program
     .command('resume')
-    .description(`end every pause and close the alerts that had begun one ${RECORD_SOURCE}`)
+    .description('end every pause and close the alerts that had begun one')
     .argument('<why>', 'for whoever asks later')
     .option('--seen <positions>', 'the alerts that you have looked at, such as 17,18', positions, [])
     .option(...JSON_OPTION)

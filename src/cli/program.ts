@@ -12,6 +12,7 @@ export function createProgram(name: string, description: string): Command {
 
 /** Parses the arguments and runs the command. Wrong ones are exit code 2 and, with `--json`, one JSON object on stdout. */
 export async function runProgram(program: Command, args = process.argv.slice(2)): Promise<void> {
+  process.stdout.on('error', endUnheard);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -21,6 +22,12 @@ export async function runProgram(program: Command, args = process.argv.slice(2))
     if (error.exitCode !== 0 && wantsJson(args))
       process.stdout.write(failureLine('UsageError', plain(error)));
   }
+}
+
+/** Whoever read stdout has gone, as `head` does: what would go on for ever ends as by Ctrl-C, everything else at once. */
+function endUnheard(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  if (!process.emit('SIGINT', 'SIGINT')) process.exit();
 }
 
 function plain({ code, message }: CommanderError): string {

@@ -56,7 +56,7 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
 }
 
 function comparedLines({ wallets, accounts, differences, slots }: ReconciledWallets): readonly string[] {
-  const at = slots === null ? '' : ` at slots ${slots.from} to ${slots.to}`;
+  const at = slots === null ? '' : ` at ${range(slots)}`;
   const verdict =
     differences === 0 ? 'chain and record agree' : `${differences} differ: see \`sluice alerts\``;
   return [
@@ -75,6 +75,10 @@ function unreadLines({ unread, longestUnread }: Reconciliation): readonly string
     ...rows,
     ...more,
   ];
+}
+
+function range({ from, to }: { readonly from: string; readonly to: string }): string {
+  return from === to ? `slot ${from}` : `slots ${from} to ${to}`;
 }
 
 function counted(count: number, what: string): string {

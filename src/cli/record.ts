@@ -1,21 +1,23 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 
-/** For the help of commands that use {@link withRecord}. */
-export const RECORD_SOURCE = '(needs DATABASE_URL or a running "npm run dev")';
-
 /**
  * Runs `work` on the record itself, for commands that must work while the API is down: DATABASE_URL, else that of a running `npm run
- * dev`.
+ * dev`. Throws DomainError Unavailable where PostgreSQL does not answer.
  */
 export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const url = recordUrl();
   if (url === undefined) throw notSet('DATABASE_URL');
   // Loaded here, so that the other commands start without a database client.
-  const { openLedger } = await import('../ledger/ledger.ts');
+  const [{ openLedger }, { databaseFault }] = await Promise.all([
+    import('../ledger/ledger.ts'),
+    import('../ledger/connection.ts'),
+  ]);
   const ledger = await openLedger(url);
   try {
     return await work(ledger);
+  } catch (error) {
+    throw databaseFault(error) ?? error;
   } finally {
     await ledger.close();
   }

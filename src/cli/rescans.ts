@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Rescan } from '../client/client.ts';
-import { rescanWorkflowId } from '../domain/rescan.ts';
+import { rescanWorkflowId, unreadText } from '../domain/rescan.ts';
 import { inColumns } from './columns.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
@@ -49,7 +49,7 @@ async function list(part: Part, output: Output): Promise<number> {
 }
 
 function renderTable(rescans: readonly Rescan[], nextCursor: string | null): string {
-  if (rescans.length === 0) return 'no rescans';
+  if (rescans.length === 0) return 'no rescans yet';
   return [...inColumns([HEADINGS, ...rescans.map(cellsOf)]), ...goesOn(nextCursor)].join('\n');
 }
 
@@ -65,8 +65,10 @@ export function renderOpenRescan(rescan: Rescan): string {
   return `${from} to ${to} by ${who} since ${begunAt}: ${why}; ${stateOf(rescan)}; ${blocks} blocks, ${found} deposits found`;
 }
 
-function stateOf({ state, endedAt, readTo, trouble }: Rescan): string {
-  const reached = readTo === null || state === 'done' ? '' : ` at slot ${readTo}`;
+function stateOf({ state, endedAt, readTo, trouble, unread }: Rescan): string {
+  const isRead = state === 'done' || state === 'incomplete';
+  const reached = readTo === null || isRead ? '' : ` at slot ${readTo}`;
   const when = endedAt === null ? '' : ` ${endedAt}`;
-  return `${state}${reached}${when}${trouble === null ? '' : `: ${trouble}`}`;
+  const why = state === 'incomplete' ? unreadText(unread) : trouble;
+  return `${state}${reached}${when}${why === null ? '' : `: ${why}`}`;
 }

@@ -8,7 +8,7 @@ import { registerRescans, renderOpenRescan } from './rescans.ts';
 
 type Scan = SluiceClient['scan'];
 
-const TOLD = 'told; it stands so:';
+const TOLD = 'the order is on record; the scan stands so:';
 
 const WORDS = {
   pause: {
@@ -83,12 +83,12 @@ function sendOrder(
 }
 
 function renderScan(overview: ScanOverview): string {
-  const { cursor, tip, lag, blocksPerSecond, gaps, rescans } = overview;
+  const { cursor, tip, lag, blocksPerSecond, at, gaps, rescans } = overview;
   const rate = blocksPerSecond === null ? '' : `  ${blocksPerSecond.toFixed(1)} blocks/s`;
   return [
     headline(overview),
     `  cursor  ${cursor === null ? 'none yet' : `slot ${cursor.slot}  ${cursor.blockhash}`}`,
-    `  tip     ${tip === null ? 'not known' : `slot ${tip}  ${lag ?? '?'} behind${rate}`}`,
+    `  tip     ${tip === null ? 'not known' : `slot ${tip}  ${lag ?? '?'} slots behind${rate}${at === null ? '' : `  told at ${at}`}`}`,
     ...gaps.filter(({ state }) => state === 'open').map(({ from, to }) => `  gap     ${from} to ${to}`),
     ...gaps.filter(({ state }) => state === 'closed').map(renderClosed),
     ...rescans.map((rescan) => `  rescan  ${renderOpenRescan(rescan)}`),
@@ -96,15 +96,18 @@ function renderScan(overview: ScanOverview): string {
 }
 
 /** What no worker says itself. */
-const UNTOLD_WHY: Readonly<Partial<Record<ScanStatus['state'], string>>> = {
+const IN_WORDS: Readonly<Partial<Record<ScanStatus['state'], string>>> = {
+  tail: 'following the chain',
+  'catch-up': 'reading what is old, by ranges',
   silent: 'no worker tells how it stands: look at the chain workers, and at Temporal (GET /healthz)',
   absent: 'no worker has started it yet: look at the chain workers',
 };
 
 function headline(status: ScanStatus): string {
-  if (!('why' in status)) return [status.state, UNTOLD_WHY[status.state] ?? []].flat().join(': ');
-  const by = status.state === 'paused' ? ` by ${status.who}` : '';
-  return `${status.state}${by} since ${status.since}: ${status.why}`;
+  if (!('why' in status)) return [status.state, IN_WORDS[status.state] ?? []].flat().join(': ');
+  const { state, since, why } = status;
+  if (state !== 'paused') return `${state} since ${since}: ${why}`;
+  return `${state} by ${status.who} since ${since}: ${why}; \`sluice scan resume <why>\` ends it`;
 }
 
 function renderClosed(gap: ScanGap): string {

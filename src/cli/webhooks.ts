@@ -13,6 +13,7 @@ import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
 
 const SHOWN = 200;
+const NONE = 'no webhooks yet: `sluice webhooks add URL` makes one';
 
 /** `sluice webhooks`, and `add`, `remove`, `rotate`, `enable`, `deliveries`, `dead` and `replay` below it. */
 export function registerWebhooks(program: Command): void {
@@ -23,7 +24,7 @@ export function registerWebhooks(program: Command): void {
     .action((options) =>
       run(options, async (output) => {
         const list = await connect().webhooks.list();
-        output.result({ webhooks: list }, list.length === 0 ? 'no webhooks' : render(list));
+        output.result({ webhooks: list }, list.length === 0 ? NONE : render(list));
         return EXIT.ok;
       }),
     );
@@ -108,7 +109,7 @@ function registerDeliveries(webhooks: Parent): void {
     .action((id, event, _options, command) =>
       run(command.optsWithGlobals(), async (output) => {
         const answer = await connect().webhooks.replay(id, event);
-        output.result(answer, `${answer.replayed} wait again`);
+        output.result(answer, renderReplayed(answer.replayed, event));
         return answer.replayed > 0 ? EXIT.ok : EXIT.refused;
       }),
     );
@@ -138,6 +139,11 @@ function renderAdded({ id, secret, disabledBecause }: WebhookWithSecret): string
   const off =
     disabledBecause === null ? [] : [`it is off (${disabledBecause}) until \`sluice webhooks enable\``];
   return [id, secret ?? 'changed; its secret is as before', ...off].join('\n');
+}
+
+function renderReplayed(replayed: number, event: string | undefined): string {
+  if (replayed > 0) return `${replayed} wait again`;
+  return event === undefined ? 'there are no dead letters' : `no dead letter is the event ${event}`;
 }
 
 function render(list: readonly WebhookStanding[]): string {

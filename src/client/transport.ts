@@ -12,6 +12,8 @@ export interface SluiceClientOptions {
   readonly timeoutMs?: number;
   /** Tries after the first, for failures that a later try can heal. @default 4 */
   readonly retries?: number;
+  /** After so long since the first try, no other one begins. @default 60_000 */
+  readonly retryWithinMs?: number;
   /** Called when a call is to be repeated, once a call, with what the first try met. */
   readonly onRetry?: (error: SluiceError) => void;
 }
@@ -40,45 +42,52 @@ export class Transport {
    * @throws SluiceError for every other answer, and for none; the reason of `signal` when it was aborted.
    */
   async call<T>(call: Call, { signal }: CallOptions = {}): Promise<T> {
-    const retries = this.#options.retries ?? 4;
+    const { retries = 4, retryWithinMs = 60_000 } = this.#options;
+    const begun = performance.now();
     for (let failures = 0; ; failures += 1) {
       const outcome = await this.#try<T>(call, signal);
       if (outcome.ok) return outcome.value;
       signal?.throwIfAborted();
-      if (!outcome.error.retryable || failures >= retries) throw outcome.error;
+      const pauseMs = outcome.retryAfterMs ?? backoff(failures);
+      const isLate = performance.now() - begun + pauseMs > retryWithinMs;
+      if (!outcome.error.retryable || failures >= retries || isLate) throw outcome.error;
       if (failures === 0) this.#options.onRetry?.(outcome.error);
-      await delay(outcome.retryAfterMs ?? backoff(failures), signal);
+      await delay(pauseMs, signal);
     }
   }
 
   async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<Outcome<T>> {
-    let response: Response;
+    const { timeoutMs = 30_000 } = this.#options;
+    const end = new AbortController();
+    const giveUp = (): void => end.abort(signal?.reason);
+    const timer = setTimeout(
+      () => end.abort(new DOMException('no answer in time', 'TimeoutError')),
+      timeoutMs,
+    );
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted) giveUp();
     try {
-      response = await this.#send(call, signal);
+      return await this.#ask<T>(call, end.signal);
     } catch (cause) {
       return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
-    }
-    if (!response.ok)
-      return { ok: false, error: await errorOf(response), retryAfterMs: retryAfter(response) };
-    try {
-      return { ok: true, value: (await response.json()) as T };
-    } catch (cause) {
-      return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
     }
   }
 
-  #send(call: Call, signal: AbortSignal | undefined): Promise<Response> {
-    const { baseUrl, apiKey, timeoutMs = 30_000 } = this.#options;
-    const deadline = AbortSignal.timeout(timeoutMs);
+  async #ask<T>(call: Call, signal: AbortSignal): Promise<Outcome<T>> {
+    const { baseUrl, apiKey, fetch: send = globalThis.fetch } = this.#options;
     const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
     if (call.body !== undefined) headers['content-type'] = 'application/json';
-    const send = this.#options.fetch ?? globalThis.fetch;
-    return send(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
+    const response = await send(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
       method: call.method,
       headers,
-      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      signal,
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });
+    if (response.ok) return { ok: true, value: (await response.json()) as T };
+    return { ok: false, error: await errorOf(response), retryAfterMs: retryAfter(response) };
   }
 }
 

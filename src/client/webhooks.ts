@@ -27,7 +27,7 @@ export interface WebhookStanding extends Webhook {
   readonly waiting: number;
   /** Dead letters. */
   readonly dead: number;
-  /** What the newest failed try came to of an event that waits; null where none has failed. */
+  /** What the newest failed try came to of an event that waits or is dead; null where none has failed. */
   readonly lastError: string | null;
 }
 

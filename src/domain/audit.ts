@@ -35,6 +35,16 @@ export interface OperatorAuditOrder extends ScanRange {
 /** Why what nodes do not list is no proof that nothing came. */
 export const UNSHOWN = 'no quorum of nodes has shown the blocks of these slots: add nodes that have them';
 
+const IMPORTS_SINCE = 'since ';
+
+/** As {@link importsSubject} makes them, for SQL and JavaScript alike: its group is the slot. */
+export const IMPORTS_SUBJECT = `^${IMPORTS_SINCE}([0-9]+)$`;
+
+/** The subject of the one alert about all imports since a slot. */
+export function importsSubject(since: string): string {
+  return `${IMPORTS_SINCE}${since}`;
+}
+
 /** What an audit came to. */
 export interface AuditReport {
   readonly addresses: number;
@@ -145,4 +155,9 @@ export function differenceAlarm({
 /** One audit of one thing at a time; one that only looks never stands for one that repairs. */
 export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder): string {
   return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}${repair ? '' : '/look'}`;
+}
+
+/** By its workflow id. */
+export function isOfGap(workflowId: string): boolean {
+  return workflowId.startsWith('address-audit/gap/');
 }

@@ -5,10 +5,14 @@ import { type Word, wordOf } from './word.ts';
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends Word, ScanRange {}
 
-/** What a rescan came to: how many blocks it has read, and how many deposits in them that were not on record. */
+/**
+ * What a rescan came to: how many blocks it has read, how many deposits in them that were not on record, and slots of closed gaps whose
+ * blocks nodes did not show.
+ */
 export interface RescanResult {
   readonly blocks: number;
   readonly found: number;
+  readonly unread: readonly ScanRange[];
 }
 
 /** A rescan whose run has ended before all was read, and by what. */
@@ -16,14 +20,15 @@ export interface GivenUpRescan extends ScanRange {
   readonly reason: string;
 }
 
-export const RESCAN_STATES = ['reading', 'waiting', 'done', 'given_up'] as const;
+export const RESCAN_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
 /**
  * A rescan on record.
  *
  * - `reading`: it goes on.
  * - `waiting`: its newest try failed by `trouble`, and it is tried again.
- * - `done`: all was read whose headers are on record, and of gaps what nodes have.
+ * - `done`: all was read, gaps that were closed included.
+ * - `incomplete`: all was read whose headers are on record; of closed gaps nodes did not show the slots of `unread`.
  * - `given_up`: it ended before that, by `trouble`. What was read until then is on record.
  */
 export interface Rescan extends RescanOrder, RescanResult {
@@ -53,4 +58,19 @@ function isSlot(given: unknown): given is string {
 /** One run at a time reads a range again. */
 export function rescanWorkflowId({ from, to }: ScanRange): string {
   return `deposit-rescan/${from}-${to}`;
+}
+
+/** The run of a rescan, and what people read of it. */
+export function rescanRun(order: RescanOrder) {
+  return {
+    workflowId: rescanWorkflowId(order),
+    args: [order] as [RescanOrder],
+    summary: `read slots ${order.from} to ${order.to} again`,
+    details: `asked for by ${order.who}: ${order.why}`,
+  };
+}
+
+/** What people are told of slots whose blocks nodes did not show. */
+export function unreadText(unread: RescanResult['unread']): string {
+  return `nodes did not show slots ${unread.map(({ from, to }) => `${from} to ${to}`).join(', ')}`;
 }

@@ -61,6 +61,26 @@ export interface DeliveryKey {
   readonly event: string;
 }
 
+/** An event, and where it is sent. */
+interface Told {
+  readonly type: WebhookEventType;
+  readonly url: string;
+}
+
+/** What a delivery came to, for people. The host alone: a URL may be all that a receiver asks for. */
+export function deliveredText(told: Told): string {
+  return `${wayOf(told)}: delivered`;
+}
+
+export function givenUpText(told: Told, endpoint: string, tries: number, why: string): string {
+  const count = tries === 0 ? 'untried' : `after ${tries} ${tries === 1 ? 'try' : 'tries'}`;
+  return `**${wayOf(told)}: given up** ${count}: ${why}; \`sluice webhooks replay ${endpoint}\` tries it again`;
+}
+
+function wayOf({ type, url }: Told): string {
+  return `${type} to ${new URL(url).host}`;
+}
+
 /** Encrypts what must be read again; `of` says what it belongs to, and must be the same both times. */
 export interface Seal {
   seal(text: string, of: string): string;

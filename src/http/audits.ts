@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Audit, AuditDifference, AuditReport } from '../client/audits.ts';
 import { type AuditDeps, auditOf, beginAudit } from './audit-run.ts';
-import { addressParam, position, problems, u64 } from './schemas.ts';
+import { addressParam, inOrder, outOfOrder, position, problems, u64 } from './schemas.ts';
 
 const tags = ['operations'];
 const asked = {
@@ -10,15 +10,13 @@ const asked = {
   from: position.describe('The first slot'),
   to: position.describe('The last slot, which the scan has passed'),
 };
-const isRange = ({ from, to }: { readonly from: bigint; readonly to: bigint }) => from <= to;
-const wrongRange = { error: 'must not be below `from`', path: ['to'] };
 
 const QuestionBody = z
   .strictObject({
     ...asked,
     repair: z.boolean().default(false).describe('Put on record what is missing there'),
   })
-  .refine(isRange, wrongRange);
+  .refine(inOrder, outOfOrder);
 
 const QuestionQuery = z
   .strictObject({
@@ -28,7 +26,7 @@ const QuestionQuery = z
       .default('false')
       .transform((word) => word === 'true'),
   })
-  .refine(isRange, wrongRange);
+  .refine(inOrder, outOfOrder);
 
 const DifferenceBody = z
   .object({

@@ -4,7 +4,7 @@ import type { AddressImport, AddressRelease, DepositAddress, Warning } from '../
 import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
-import type { DepositAddressRow } from '../ledger/deposit-addresses.ts';
+import type { DepositAddressRow } from '../ledger/deposit-address-row.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
@@ -156,8 +156,8 @@ function importRoute(app: App, { ledger, pool, tip, trust }: ImportDeps): void {
     },
     handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
-      if (since !== null) await assertPast(ledger, since, tip);
-      const { low, ...counts } = await pool.import(manifest.entries, since, { keptBack });
+      const newest = since === null ? null : await assertPast(ledger, since, tip);
+      const { low, ...counts } = await pool.import(manifest.entries, since, { tip: newest, keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
   });

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError, ERROR_KINDS, type ProblemCode } from '../domain/errors.ts';
-import { isDatabaseAway } from '../ledger/database.ts';
+import { databaseFault } from '../ledger/connection.ts';
 import { temporalFault } from './temporal-faults.ts';
 
 /** What to do about a refusal of Fastify whose own words leave that open. */
@@ -12,7 +12,7 @@ const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 /** Answers every failure of `app` as RFC 9457 `application/problem+json`; nothing but domain errors speaks for itself. */
 export function answerProblems(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const known = asDomainError(error);
+    const known = asDomainError(error, request.method === 'GET');
     if (known !== null) return sendDomainError(known, request, reply);
     if (isRefusalOfFastify(error)) {
       const hint = HINTS.get(error.code);
@@ -37,11 +37,9 @@ export function answerProblems(app: FastifyInstance): void {
   );
 }
 
-function asDomainError(error: unknown): DomainError | null {
+function asDomainError(error: unknown, reads: boolean): DomainError | null {
   if (error instanceof DomainError) return error;
-  if (isDatabaseAway(error))
-    return new DomainError('Unavailable', 'PostgreSQL does not answer; ask again', {}, error);
-  return temporalFault(error);
+  return databaseFault(error, { reads }) ?? temporalFault(error);
 }
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

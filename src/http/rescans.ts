@@ -2,12 +2,14 @@ import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RescanPage } from '../client/scan.ts';
+import { DomainError } from '../domain/errors.ts';
 import { RESCAN_STATES, type Rescan, type RescanOrder } from '../domain/rescan.ts';
+import { rangeOf, slotsOf } from '../domain/slots.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
 import { startRescan } from '../platform/start-rescan.ts';
-import { assertScanned } from './scanned.ts';
-import { nextCursor, pageQuery, position, problems, time, u64, why } from './schemas.ts';
+import { inOrder, nextCursor, outOfOrder, pageQuery, position, problems, time, u64, why } from './schemas.ts';
+import { temporalFault } from './temporal-faults.ts';
 
 interface RescanDeps {
   readonly ledger: Ledger;
@@ -25,13 +27,17 @@ export const RescanBody = z
     state: z
       .enum(RESCAN_STATES)
       .describe(
-        '`waiting`: its newest try failed by `trouble`, and it is tried again. `given_up`: it ended by `trouble` before all was read',
+        '`waiting`: its newest try failed by `trouble`, and it is tried again. `given_up`: it ended by `trouble` before all was read. `incomplete`: it has ended, and of closed gaps nodes did not show the slots `unread`',
       ),
     readTo: u64
       .nullable()
       .describe('All of it up to this slot is read, but for gaps; null before the first block'),
     blocks: count.describe('Read so far'),
     found: count.describe('Deposits in them that were not on record; they are now'),
+    unread: z
+      .array(z.object({ from: u64.describe('The first slot'), to: u64.describe('The last slot') }))
+      .readonly()
+      .describe('Slots of closed gaps whose blocks nodes did not show; empty before it has ended'),
     trouble: z.string().nullable().describe('What its newest try failed by; null where nothing did'),
     begunAt: time.describe('When it was asked for'),
     endedAt: time.nullable().describe('When it was done or given up; null before'),
@@ -52,7 +58,7 @@ export const RangeBody = z
     to: position.describe('The last slot'),
     why,
   })
-  .refine(({ from, to }) => from <= to, { error: 'must not be below `from`', path: ['to'] });
+  .refine(inOrder, outOfOrder);
 
 /** `POST /v1/scan/rescan`, in the name of the API key, and `GET /v1/scan/rescans`: what came of each. */
 export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
@@ -65,12 +71,11 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
         tags,
         summary: 'Read committed blocks again, both ends included',
         description:
-          'What was missed is added; nothing is taken back. Answers the rescan that begins, or the one of the same slots that has not ended.',
+          'What was missed is added; nothing is taken back. Answers the rescan that begins, or the one of the same slots that has not ended. Refused, not shortened, where the record has not all of it: 400 with `field` `from` names the first slot on record, with `to` the slot that the scan has come to.',
         body: RangeBody,
         response: { 200: RescanBody, ...problems },
       },
-      handler: ({ caller: who, body }) =>
-        beginRescan(deps, { from: `${body.from}`, to: `${body.to}`, who, why: body.why }),
+      handler: ({ caller: who, body }) => beginRescan(deps, { ...rangeOf(body), who, why: body.why }),
     });
     app.route({
       method: 'GET',
@@ -89,17 +94,22 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
   };
 }
 
-/** @throws DomainError InvalidRequest for slots that are not scanned yet, or whose headers are pruned; Unavailable */
+/** @throws DomainError InvalidRequest for slots of which the record has not all headers; Unavailable */
 async function beginRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
-  const to = BigInt(order.to);
-  await assertScanned(ledger, to);
-  const begun = await ledger.rescans.begin({ ...order, from: BigInt(order.from), to });
-  await startRescan(temporal, order);
+  const begun = await ledger.rescans.begin({ ...order, ...slotsOf(order) });
+  await startRescan(temporal, order).catch(refuseAsBegun);
   return presentRescan(begun);
 }
 
+/** Who looks for rescans that have no run finds it: nobody need ask again. */
+function refuseAsBegun(error: unknown): never {
+  if (temporalFault(error) === null) throw error;
+  const message = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
+  throw new DomainError('Unavailable', message, {}, error);
+}
+
 export function presentRescan(row: RescanRow): Rescan {
-  const { fromSlot, toSlot, who, why, readTo, blocks, found, trouble, begunAt, endedAt } = row;
+  const { fromSlot, toSlot, who, why, readTo, blocks, found, unread, trouble, begunAt, endedAt } = row;
   return {
     from: fromSlot.toString(),
     to: toSlot.toString(),
@@ -109,13 +119,15 @@ export function presentRescan(row: RescanRow): Rescan {
     readTo: readTo?.toString() ?? null,
     blocks,
     found,
+    unread,
     trouble,
     begunAt: begunAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
   };
 }
 
-function stateOf({ trouble, endedAt }: RescanRow): Rescan['state'] {
+function stateOf({ trouble, endedAt, unread }: RescanRow): Rescan['state'] {
   if (endedAt === null) return trouble === null ? 'reading' : 'waiting';
-  return trouble === null ? 'done' : 'given_up';
+  if (trouble !== null) return 'given_up';
+  return unread.length === 0 ? 'done' : 'incomplete';
 }

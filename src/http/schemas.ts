@@ -26,6 +26,14 @@ export const position = z
   .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number below 10^18, as a decimal string')
   .transform(BigInt);
 
+/** For `refine` of two slots, both ends included; of what are no slots it says nothing. */
+export const inOrder = ({ from, to }: { readonly from: bigint; readonly to: bigint }): boolean => from <= to;
+export const outOfOrder = {
+  error: 'must not be below `from`',
+  path: ['to'],
+  when: ({ issues }: { readonly issues: readonly unknown[] }): boolean => issues.length === 0,
+};
+
 /** Why an operator asks for something. */
 export const why = z
   .string()

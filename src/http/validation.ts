@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
 import { plainWords } from './words.ts';
 
-/** Reads a part of a request by its schema. What is wrong with it is an InvalidRequest that names every field at fault. */
+/** Reads a part of a request by its schema. What is wrong with it is an InvalidRequest that names the fields at fault, ten at most. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data: unknown) => {
@@ -11,16 +11,20 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     return error === undefined ? { value } : { error: fieldsAtFault(error.issues) };
   };
 
+/** Anybody can send any number of fields of any length. */
+const MOST_NAMED = 10;
+const LONGEST_NAME = 200;
+
 /** `field` is the first of `fields`, for programs that look at one. */
 function fieldsAtFault(issues: readonly z.core.$ZodIssue[]): DomainError {
-  const faults = issues.flatMap((issue) =>
-    pathsOf(issue).map((path) => {
-      const field = path.map(String).join('.');
-      return { field, sentence: field === '' ? issue.message : `${field}: ${issue.message}` };
-    }),
-  );
+  const all = issues.flatMap((issue) => pathsOf(issue).map((path) => ({ path, message: issue.message })));
+  const faults = all.slice(0, MOST_NAMED).map(({ path, message }) => {
+    const field = path.map(String).join('.').slice(0, LONGEST_NAME);
+    return { field, sentence: field === '' ? message : `${field}: ${message}` };
+  });
   const fields = faults.map(({ field }) => field);
-  const message = faults.map(({ sentence }) => sentence).join('; ');
+  const more = all.length > MOST_NAMED ? [`and ${all.length - MOST_NAMED} more`] : [];
+  const message = [...faults.map(({ sentence }) => sentence), ...more].join('; ');
   return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }
 

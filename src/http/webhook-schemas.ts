@@ -45,7 +45,9 @@ const WebhookStandingBody = z
     lastError: z
       .string()
       .nullable()
-      .describe('What the newest failed try came to of an event that waits; null where none failed'),
+      .describe(
+        'What the newest failed try came to of an event that waits or is dead; null where none failed',
+      ),
   })
   .meta({ id: 'WebhookStanding' }) satisfies z.ZodType<WebhookStanding>;
 

@@ -1,6 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { DepositAddressRow, NewAddress } from './deposit-addresses.ts';
+import type { DepositAddressRow } from './deposit-address-row.ts';
+import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 import type { Ledger } from './ledger.ts';
 
 /** What an import came to. `low` is the alert that too few are free even now; null where enough are. */
@@ -59,7 +60,7 @@ export class AddressPool {
   async import(
     entries: readonly NewAddress[],
     since: bigint | null,
-    options: { readonly keptBack?: boolean } = {},
+    options: ImportOptions = {},
   ): Promise<Imported> {
     const counts = await this.#addresses.import(entries, since, options);
     const free = await this.#addresses.freeCount();

@@ -2,7 +2,8 @@ import type { Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
 import { type AttemptRow, attemptsOf, illegal, LIVE, readAttempt } from './attempt-row.ts';
-import { type Database, type Tables, violates } from './database.ts';
+import { violates } from './connection.ts';
+import type { Database, Tables } from './database.ts';
 import { GENERATION } from './doubt.ts';
 import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
 import {

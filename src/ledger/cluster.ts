@@ -90,6 +90,7 @@ export class Cluster {
       await trx.deleteFrom('walletBaseline').execute();
       for (const table of OF_THE_SCAN) await trx.deleteFrom(table).execute();
       await trx.updateTable('watchedWallet').set({ watchedAfter: null }).execute();
+      await trx.updateTable('depositAddress').set({ importedAfter: null }).execute();
       const row = await trx.deleteFrom('cluster').returning(['genesisHash', 'boundAt']).executeTakeFirst();
       return row ?? null;
     });

@@ -1,13 +1,4 @@
-import {
-  CamelCasePlugin,
-  type ColumnType,
-  type Generated,
-  Kysely,
-  PostgresDialect,
-  type RawBuilder,
-  sql,
-} from 'kysely';
-import pg from 'pg';
+import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 import type { DepositTables } from './deposit-tables.ts';
@@ -203,54 +194,6 @@ export interface Tables extends DepositTables, WebhookTables {
 }
 
 export type Database = Kysely<Tables>;
-
-const INT8 = 20;
-const NUMERIC = 1700;
-const POOL_SIZE = 16;
-// A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
-const STATEMENT_TIMEOUT_MS = 8_000;
-
-/** A lazy pool of connections; every whole number of the database arrives as bigint. */
-export function connect(databaseUrl: string): Database {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: POOL_SIZE,
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: STATEMENT_TIMEOUT_MS + 1_000,
-    types: {
-      getTypeParser: (oid, format) =>
-        oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
-    },
-  });
-  // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
-    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
-  });
-}
-
-/**
- * What passes by itself or with room made: connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), no
- * disk, memory or connection left (53), a server that only reads, statements that waited too long or for each other.
- */
-export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53...|57014|25006|40001|40P01)$/.test(code) ||
-    /^(Connection terminated|Client has encountered a connection error)/.test(error.message)
-  );
-}
-
-/** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
-export function violates(error: unknown, constraint: string): boolean {
-  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
-}
 
 /** For `where(column, '=', anyOf(values))`: however many values there are, they are one parameter, of which a query has 65,535. */
 export function anyOf(values: readonly string[]): RawBuilder<string> {

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { DeliveryKey, DeliveryLine, DeliveryState } from '../domain/webhook.ts';
+import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from '../domain/webhook.ts';
 import { raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
@@ -15,7 +15,10 @@ export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
 export interface Due {
   readonly id: string;
   readonly url: string;
+  readonly type: WebhookEventType;
   readonly body: string;
+  /** Tries that failed. */
+  readonly attempts: number;
   /** Why the endpoint is told nothing any more; null where it is told. */
   readonly disabledBecause: string | null;
 }
@@ -98,7 +101,8 @@ export class Deliveries {
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'delivery.endpoint')
-      .select(['event.id', 'event.body', 'endpoint.url', 'endpoint.disabledBecause'])
+      .select(['event.id', 'event.type', 'event.body', 'delivery.attempts'])
+      .select(['endpoint.url', 'endpoint.disabledBecause'])
       .where('delivery.endpoint', '=', endpoint)
       .where('event.id', '=', event)
       .where('delivery.state', '=', 'waiting')

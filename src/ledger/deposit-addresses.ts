@@ -1,18 +1,14 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
-import type { DepositAddressState } from '../domain/deposit.ts';
+import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { anyOf, type Database, type Tables, violates } from './database.ts';
-import { isRecord, refuseInDoubt } from './doubt.ts';
-import { IS_SURE, releaseDoubtful, STATE } from './doubtful-addresses.ts';
+import { violates } from './connection.ts';
+import { anyOf, type Database, type Tables } from './database.ts';
+import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
+import { refuseInDoubt } from './doubt.ts';
+import { IS_SURE, releaseDoubtful } from './doubtful-addresses.ts';
 import { givenRows } from './given-rows.ts';
-import { nextLook } from './next-look.ts';
-import { ASSIGNED_NOW } from './ownership.ts';
+import { auditSince } from './import-audits.ts';
+import { NEWEST_FINAL } from './ownership.ts';
 import { watch } from './watched.ts';
-
-/** A wallet made for users' deposits; `since` and `watchedAfter` are slots: what was before is to be audited in between. */
-export type DepositAddressRow = Readonly<Selectable<Tables['depositAddress']>> & {
-  readonly watchedAfter: bigint | null;
-};
 
 /** A public key made offline, and the derivation path that it was made with. */
 export interface NewAddress {
@@ -20,23 +16,13 @@ export interface NewAddress {
   readonly path: string;
 }
 
+/** Where the chain was at an import with `since`, by a quorum; and whether the new ones are given to nobody. */
+export interface ImportOptions {
+  readonly tip?: bigint | null;
+  readonly keptBack?: boolean;
+}
+
 const IMPORTED_AT_ONCE = 5_000;
-const SHOWN = [
-  'depositAddress.address',
-  'position',
-  'path',
-  'userRef',
-  'since',
-  'auditDue',
-  'auditTriedAt',
-  'unreadSince',
-  'auditAfter',
-  'createdAt',
-  'assignedAt',
-  'assignedAfter',
-  'watchedAfter',
-] as const;
-const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
@@ -52,21 +38,21 @@ export class DepositAddresses {
 
   /**
    * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
-   * on and cannot be assigned before {@link markAudited}; a known one that is not audited from so early is audited again, and goes back
-   * to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link
+   * on and cannot be assigned before that is audited, and the scan has come to `tip`; a known one that is not audited from so early is
+   * audited again, and goes back to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link
    * release}. Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
-    { keptBack = false } = {},
+    options: ImportOptions = {},
   ): Promise<{ imported: number; known: number }> {
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
       await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
-      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since, keptBack));
+      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since, options));
     }
     return { imported, known: entries.length - imported };
   }
@@ -81,7 +67,8 @@ export class DepositAddresses {
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
-    const message = 'no deposit address is free: import more, or release those that are in doubt';
+    const message =
+      'no deposit address is free: import more, or wait for those that are audited; after a restore, release those in doubt';
     throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
@@ -100,11 +87,11 @@ export class DepositAddresses {
   }
 
   async byAddress(address: string): Promise<DepositAddressRow | undefined> {
-    return this.#rows().where('depositAddress.address', '=', address).executeTakeFirst();
+    return depositAddressRows(this.#db).where('depositAddress.address', '=', address).executeTakeFirst();
   }
 
   async byUser(userRef: string): Promise<DepositAddressRow | undefined> {
-    return this.#rows().where('userRef', '=', userRef).executeTakeFirst();
+    return depositAddressRows(this.#db).where('userRef', '=', userRef).executeTakeFirst();
   }
 
   /** True until the first import. */
@@ -123,68 +110,9 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /**
-   * Those whose time before they were watched is to be audited now: first those that nobody has tried, then those tried the longest ago.
-   */
-  async toAudit(limit: number): Promise<readonly DepositAddressRow[]> {
-    return this.#rows()
-      .where('auditDue', '=', true)
-      .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
-      .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
-      .orderBy('position')
-      .limit(limit)
-      .execute();
-  }
-
-  /** The audits of these have been started: others come first in the next round. */
-  async noteTried(addresses: readonly string[]): Promise<void> {
-    await this.#db
-      .updateTable('depositAddress')
-      .set({ auditTriedAt: sql<Date>`now()` })
-      .where('address', '=', anyOf(addresses))
-      .where('auditDue', '=', true)
-      .execute();
-  }
-
-  /** Its audit has ended, and was not whole: it is begun again, later from time to time. */
-  async putOff(address: string): Promise<void> {
-    const unreadSince = sql<Date>`coalesce(unread_since, now())`;
-    await this.#db
-      .updateTable('depositAddress')
-      .set({ unreadSince, auditAfter: nextLook(unreadSince) })
-      .where('address', '=', address)
-      .where('auditDue', '=', true)
-      .execute();
-  }
-
-  /**
-   * What came from `since` on is on the record of that name: the address is free, unless something came, or it is to be audited from
-   * earlier by now. Nothing in another record, which a backup may have taken back to before the audit.
-   */
-  async markAudited(address: string, since: bigint, record: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
-      await trx
-        .updateTable('depositAddress')
-        .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })
-        .where('address', '=', address)
-        .where('since', '=', since)
-        .where('auditDue', '=', true)
-        .execute();
-    });
-  }
-
   /** An operator knows that no user has what is kept back since the record was restored, and says why; see {@link releaseDoubtful}. */
   async release(who: string, why: string): Promise<number> {
     return releaseDoubtful(this.#db, who, why);
-  }
-
-  #rows() {
-    return this.#db
-      .selectFrom('depositAddress')
-      .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
-      .select(SHOWN)
-      .select(STATE.as('state'));
   }
 }
 
@@ -198,20 +126,14 @@ async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
 
 async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<string | undefined> {
   for (;;) {
-    const free = await trx
-      .selectFrom('depositAddress')
-      .select('address')
-      .where(ASSIGNABLE)
-      .orderBy('position')
-      .limit(1)
-      .forUpdate()
-      .skipLocked()
-      .executeTakeFirst();
+    // Those that others are about to get are waited for where there is none besides: they may not get them.
+    const free =
+      (await chosen(trx).skipLocked().executeTakeFirst()) ?? (await chosen(trx).executeTakeFirst());
     if (free === undefined) return undefined;
     // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
     const taken = await trx
       .updateTable('depositAddress')
-      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: ASSIGNED_NOW })
+      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL })
       .where('address', '=', free.address)
       .where(ASSIGNABLE)
       .returning('address')
@@ -220,8 +142,14 @@ async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<stri
   }
 }
 
-function insteadOf(state: DepositAddressState, other: DepositAddressState) {
-  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+function chosen(trx: Transaction<Tables>) {
+  return trx
+    .selectFrom('depositAddress')
+    .select('address')
+    .where(ASSIGNABLE)
+    .orderBy('position')
+    .limit(1)
+    .forUpdate();
 }
 
 /**
@@ -253,17 +181,10 @@ async function importPart(
   trx: Transaction<Tables>,
   entries: readonly NewAddress[],
   since: bigint | null,
-  keptBack: boolean,
+  { tip = null, keptBack = false }: ImportOptions,
 ): Promise<number> {
   const addresses = entries.map(({ address }) => address);
   await watch(trx, addresses, 'deposit');
-  if (since !== null)
-    await trx
-      .updateTable('depositAddress')
-      .set({ state: insteadOf('free', 'auditing'), since, auditDue: true, ...NEVER_UNREAD })
-      .where('address', '=', anyOf(addresses))
-      .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
-      .execute();
   const state = keptBack ? 'doubtful' : since === null ? 'free' : 'auditing';
   const columns = ['address', 'path', 'state', 'since', 'auditDue'] as const;
   const auditDue = since !== null;
@@ -274,6 +195,7 @@ async function importPart(
     .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
+  if (since !== null) await auditSince(trx, addresses, since, tip);
   // What another import has brought in meanwhile, or these entries name twice, is on record by now.
   await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);

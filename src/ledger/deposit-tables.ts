@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DepositAddressState, DepositState, NotCreditedReason, WatchKind } from '../domain/deposit.ts';
-import type { ScanGap } from '../domain/scan.ts';
+import type { ScanGap, ScanRange } from '../domain/scan.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -26,6 +26,8 @@ interface DepositAddressTable {
   since: bigint | null;
   /** What came from `since` on is still to be looked for. */
   auditDue: Generated<boolean>;
+  /** The newest final slot at its newest import while that is so: what came up to there is looked for, too. */
+  importedAfter: bigint | null;
   /** When that was last begun; null where it never was. */
   auditTriedAt: Date | null;
   /** Since when the audit ends without being whole, and when it is begun again; both null where that was not so. */
@@ -120,6 +122,8 @@ export interface RescanTable {
   readTo: bigint | null;
   blocks: Generated<number>;
   found: Generated<number>;
+  /** Slots of closed gaps whose blocks nodes did not show. */
+  unread: ColumnType<readonly ScanRange[], string | undefined, string>;
   /** What the newest try failed by; null where it goes on. */
   trouble: string | null;
   endedAt: Date | null;

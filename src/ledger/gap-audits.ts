@@ -1,4 +1,5 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
 import type { Slots } from '../domain/slots.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { isRecord } from './doubt.ts';
@@ -17,12 +18,18 @@ export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'au
   readonly wallets: readonly string[];
 }
 
+/**
+ * Whether what nodes do not list proves that nothing came: it `counts` where a quorum of them shows the blocks. A walk `in vain` settles
+ * nothing to its end; what it finds is put on record all the same.
+ */
+export type Walk = 'counts' | 'in vain';
+
 const NAMED = 3;
 
 /**
  * The audits of gaps that were closed: every wallet is asked for once, then those alone of which nodes did not show all. Where no quorum
  * of nodes has shown the blocks of the slots, the walk settles nothing, and every wallet is asked for again once one does. Each method
- * changes the record of that name alone: see `DepositAddresses.markAudited`.
+ * changes the record of that name alone: see `ImportAudits`.
  */
 export class GapAudits {
   readonly #db: Database;
@@ -31,7 +38,7 @@ export class GapAudits {
     this.#db = db;
   }
 
-  /** Those of which somewhat is to be asked now, the oldest first. */
+  /** Those of which something is to be asked now, the oldest first. */
   async due(limit: number): Promise<readonly GapRow[]> {
     return this.#db
       .selectFrom('scanGap')
@@ -78,10 +85,22 @@ export class GapAudits {
     await this.#change(slots, record, { unshownSince });
   }
 
-  /** Puts on record of which wallets nodes showed all over the gap, and of which they did not. May be repeated. */
-  async noteWallets({ from, to }: Slots, { audited, unread }: AuditedWallets, record: string): Promise<void> {
+  /**
+   * Puts on record of which wallets nodes showed all over the gap in this walk, and of which they did not. May be repeated. A page that comes
+   * late changes nothing of a gap that is audited; throws Unavailable for one of a walk in vain where one that counts has begun: it is to
+   * be read in that.
+   */
+  async noteWallets(
+    { from, to }: Slots,
+    { audited, unread }: AuditedWallets,
+    walk: Walk,
+    record: string,
+  ): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) return;
+      const gap = await lockGap(trx, { from, to });
+      if (gap === undefined) return;
+      if (walk === 'in vain' && gap.unshownSince === null) throw over({ from, to });
       await trx
         .deleteFrom('gapUnreadWallet')
         .where(isGap({ from, to }))
@@ -121,6 +140,25 @@ export class GapAudits {
       if (await isRecord(trx, record)) await change(trx, slots, values);
     });
   }
+}
+
+/** Undefined where nothing of it is left to be audited; binds until the transaction ends. */
+async function lockGap(trx: Transaction<Tables>, slots: Slots) {
+  return trx
+    .selectFrom('scanGap')
+    .select('unshownSince')
+    .where(isGap(slots))
+    .where('state', '=', 'closed')
+    .where('auditedAt', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+function over({ from, to }: Slots): DomainError {
+  return new DomainError(
+    'Unavailable',
+    `a walk in vain through slots ${from} to ${to} is over: one counts now`,
+  );
 }
 
 async function change(trx: Transaction<Tables>, slots: Slots, values: Changes): Promise<void> {

@@ -73,7 +73,13 @@ export class Gaps {
         .where('state', '<>', 'filled')
         .executeTakeFirst();
       if (cursor === null || gap === undefined) {
-        const message = `no gap is open from slot ${from} to ${to}`;
+        const open = await trx
+          .selectFrom('scanGap')
+          .selectAll()
+          .where('state', '=', 'open')
+          .executeTakeFirst();
+        const which = open === undefined ? 'none is open' : `${open.fromSlot} to ${open.toSlot} is`;
+        const message = `no gap is open from slot ${from} to ${to}: ${which}`;
         throw new DomainError('NotFound', message, { from: from.toString(), to: to.toString() });
       }
       if (gap.state === 'closed') return cursor;

@@ -7,14 +7,16 @@ import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
 import { Baselines } from './baselines.ts';
 import { Cluster } from './cluster.ts';
+import { connect } from './connection.ts';
 import { Continuity } from './continuity.ts';
-import { connect, type Database } from './database.ts';
+import type { Database } from './database.ts';
 import { Deliveries } from './deliveries.ts';
 import { DepositAddresses } from './deposit-addresses.ts';
 import { DepositFeed } from './deposit-feed.ts';
 import { Deposits } from './deposits.ts';
 import { GapAudits } from './gap-audits.ts';
 import { Gaps } from './gaps.ts';
+import { ImportAudits } from './import-audits.ts';
 import { KeptBlocks } from './kept-blocks.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { migrate } from './migrate.ts';
@@ -64,6 +66,7 @@ export interface Ledger {
   readonly rescans: Rescans;
   readonly gaps: Gaps;
   readonly gapAudits: GapAudits;
+  readonly importAudits: ImportAudits;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
   readonly depositFeed: DepositFeed;
@@ -112,6 +115,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
     rescans: new Rescans(db),
     gaps: new Gaps(db),
     gapAudits: new GapAudits(db),
+    importAudits: new ImportAudits(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),
     depositFeed: new DepositFeed(db),
@@ -133,11 +137,14 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
 async function migrated(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    await migrate(db);
+    // A server that stands still is told of by the limits of this connection.
+    await sql`select 1`.execute(db);
+    await migrate(databaseUrl);
     return db;
   } catch (error) {
     await db.destroy();
     const why = messageOf(error);
-    throw new DomainError('Unavailable', `the database of DATABASE_URL cannot be opened: ${why}`, {}, error);
+    const message = `the database (DATABASE_URL, or that of a running dev) cannot be opened: ${why}`;
+    throw new DomainError('Unavailable', message, {}, error);
   }
 }

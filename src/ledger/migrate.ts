@@ -1,5 +1,5 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
-import type { Tables } from './database.ts';
+import { type Migration, Migrator } from 'kysely';
+import { connect } from './connection.ts';
 import { withdrawals } from './migrations/0001-withdrawals.ts';
 import { watch } from './migrations/0002-watch.ts';
 import { nonces } from './migrations/0003-nonces.ts';
@@ -26,6 +26,9 @@ import { rescanResults } from './migrations/0029-rescan-results.ts';
 import { reconciliationPasses } from './migrations/0030-reconciliation-passes.ts';
 import { stagedText } from './migrations/0031-staged-text.ts';
 import { rescanRuns } from './migrations/0032-rescan-runs.ts';
+import { importsSince } from './migrations/0033-imports-since.ts';
+import { unreadRescans } from './migrations/0034-unread-rescans.ts';
+import { importedAfter } from './migrations/0035-imported-after.ts';
 
 /** Every migration by its name; the names order them. Never change one that has shipped. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -55,12 +58,20 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0030-reconciliation-passes': reconciliationPasses,
   '0031-staged-text': stagedText,
   '0032-rescan-runs': rescanRuns,
+  '0033-imports-since': importsSince,
+  '0034-unread-rescans': unreadRescans,
+  '0035-imported-after': importedAfter,
 };
 
 /** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */
-export async function migrate(db: Kysely<Tables>): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
-  const { error } = await migrator.migrateToLatest();
-  if (error === undefined) return;
-  throw error instanceof Error ? error : new Error('a migration failed', { cause: error });
+export async function migrate(databaseUrl: string): Promise<void> {
+  const db = connect(databaseUrl, { unlimited: true });
+  try {
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+    const { error } = await migrator.migrateToLatest();
+    if (error === undefined) return;
+    throw error instanceof Error ? error : new Error('a migration failed', { cause: error });
+  } finally {
+    await db.destroy();
+  }
 }

@@ -1,18 +1,22 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { RescanResult } from '../domain/rescan.ts';
 import type { Slots } from '../domain/slots.ts';
 import type { Word } from '../domain/word.ts';
 import type { Database, Tables } from './database.ts';
 import type { RescanTable } from './deposit-tables.ts';
+import { isRecord, RECORD } from './doubt.ts';
 import type { FoundBlock } from './findings.ts';
 import { raiseMissed } from './missed.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { type CommitResult, upsertBlocks } from './scan.ts';
-import { lockCursor } from './scan-cursor.ts';
+import { assertReached, lockCursor } from './scan-cursor.ts';
 import type { Matched } from './watched.ts';
 
 export type RescanRow = Readonly<Selectable<RescanTable>>;
+
+/** A try to read it, and the record in which that has begun. */
+export type RescanTry = Pick<RescanRow, 'position'> & { readonly record: string };
 
 /** So many more blocks are read, and with them all up to this slot. */
 export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
@@ -20,7 +24,10 @@ export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: b
 /** Twice as long as the activity that reads is given: whoever began then is gone. */
 const FORSAKEN_AFTER = sql`interval '2 days'`;
 
-/** Every rescan, how far it is and what it came to. Until it has ended its headers are kept. */
+/**
+ * Every rescan, how far it is and what it came to. Until it has ended its headers are kept. A try changes one that has not ended, in the
+ * record of that name alone: a backup may have given its number to another one, or taken it back to before what was found.
+ */
 export class Rescans {
   readonly #db: Database;
 
@@ -30,19 +37,18 @@ export class Rescans {
 
   /**
    * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
-   * end already is answered that one. Throws InvalidRequest where some of it was pruned before.
+   * end already is answered that one. Throws InvalidRequest where some of it is above the cursor, or below the first header on record.
    */
-  async begin({ from, to, who, why }: Slots & Word, run: string | null = null): Promise<RescanRow> {
+  async begin(
+    { from, to, who, why }: Slots & Word,
+    run: string | null = null,
+  ): Promise<RescanRow & RescanTry> {
     return this.#db.transaction().execute(async (trx) => {
-      await lockCursor(trx);
+      const cursor = await lockCursor(trx);
       const read = await readBy(trx, run, { from, to });
       if (read !== undefined) return read;
-      const cursor = await trx.selectFrom('scanCursor').select('prunedTo').executeTakeFirst();
-      const prunedTo = cursor?.prunedTo ?? null;
-      if (prunedTo !== null && from <= prunedTo) {
-        const message = `from: the headers up to slot ${prunedTo} are no longer on record`;
-        throw new DomainError('InvalidRequest', message, { field: 'from' });
-      }
+      assertReached(cursor, to);
+      await assertOnRecord(trx, from);
       return trx
         .insertInto('rescan')
         .values({ fromSlot: from, toSlot: to, who, why, run })
@@ -53,6 +59,7 @@ export class Rescans {
             .doUpdateSet({ triedAt: sql<Date>`now()`, run: sql`coalesce(excluded.run, rescan.run)` }),
         )
         .returningAll()
+        .returning(RECORD.as('record'))
         .executeTakeFirstOrThrow();
     });
   }
@@ -82,59 +89,95 @@ export class Rescans {
 
   /**
    * Puts on record what the blocks lack there, each that the scan should have found with an alert, and what that makes of the rescan,
-   * `progress` included. Throws as `Scan.upsert` does.
+   * `progress` included. Throws as `Scan.upsert` does, and Unavailable where this try is over.
    */
   async record(
-    position: bigint,
+    of: RescanTry,
     matched: Matched<FoundBlock>,
     progress?: RescanProgress,
   ): Promise<CommitResult> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.#change(of, async (trx, change) => {
       const added = await upsertBlocks(trx, matched);
       if (added === null) return 'overtaken';
       await raiseMissed(trx, added);
-      await trx
-        .updateTable('rescan')
-        .set((row) => ({
-          found: row('found', '+', added.length),
-          blocks: row('blocks', '+', progress?.blocks ?? 0),
-          trouble: null,
-          ...(progress === undefined ? {} : { readTo: progress.readTo }),
-        }))
-        .where('position', '=', position)
-        .execute();
+      await change((row) => ({
+        found: row('found', '+', added.length),
+        blocks: row('blocks', '+', progress?.blocks ?? 0),
+        trouble: null,
+        ...(progress === undefined ? {} : { readTo: progress.readTo }),
+      }));
       return 'committed';
     });
   }
 
-  /** What it failed by; it is tried again. */
-  async note(position: bigint, trouble: string): Promise<void> {
-    await this.#db
-      .updateTable('rescan')
-      .set({ trouble })
-      .where('position', '=', position)
-      .where('endedAt', 'is', null)
-      .execute();
+  /** What this try failed by; it is tried again. Throws Unavailable where this try is over. */
+  async note(of: RescanTry, trouble: string): Promise<void> {
+    await this.#change(of, (_trx, change) => change(() => ({ trouble })));
   }
 
-  /** All is read whose headers are on record, and so many blocks in gaps: what nodes have of them. Answers what it came to. */
-  async end(position: bigint, inGaps: number): Promise<RescanRow> {
-    return this.#db
-      .updateTable('rescan')
-      .set((row) => ({
-        blocks: row('blocks', '+', inGaps),
+  /**
+   * All is read whose headers are on record, and of closed gaps so many blocks, and not the slots `unread`. Answers what it came to.
+   * Throws Unavailable where this try is over.
+   */
+  async end(of: RescanTry, inGaps: Omit<RescanResult, 'found'>): Promise<RescanRow> {
+    return this.#change(of, (_trx, change) =>
+      change((row) => ({
+        blocks: row('blocks', '+', inGaps.blocks),
+        unread: JSON.stringify(inGaps.unread),
         trouble: null,
         endedAt: sql<Date>`now()`,
-      }))
-      .where('position', '=', position)
-      .returningAll()
-      .executeTakeFirstOrThrow();
+      })),
+    );
   }
 
   /** Nobody reads this range any more, for what the newest try failed by; for `why` where that try could not put it on record. */
   async giveUp({ from, to }: Slots, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
+
+  /** The row is changed last: whoever holds the cursor waits for it. */
+  async #change<T>(
+    { position, record }: RescanTry,
+    work: (trx: Transaction<Tables>, change: (values: Changes) => Promise<RescanRow>) => Promise<T>,
+  ): Promise<T> {
+    return this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) throw over('the record is another one, or may be');
+      return work(trx, async (values) => {
+        const changed = await trx
+          .updateTable('rescan')
+          .set(values)
+          .where('position', '=', position)
+          .where('endedAt', 'is', null)
+          .returningAll()
+          .executeTakeFirst();
+        if (changed === undefined) throw over('its rescan has ended');
+        return changed;
+      });
+    });
+  }
+}
+
+type Changes = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
+
+function over(why: string): DomainError {
+  return new DomainError('Unavailable', `this try to read blocks again is over: ${why}`);
+}
+
+/** Right behind pruned headers there may be none, as slots are skipped or in a gap; before the very first one blocks were never scanned. */
+async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<void> {
+  const { prunedTo, first } = await trx
+    .selectFrom('scanCursor')
+    .select([
+      'prunedTo',
+      (row) => row.selectFrom('block').select('slot').orderBy('slot').limit(1).as('first'),
+    ])
+    .executeTakeFirstOrThrow();
+  if (prunedTo === null ? first === null || from >= first : from > prunedTo) return;
+  const why =
+    prunedTo === null
+      ? 'the record begins'
+      : `the headers up to slot ${prunedTo} are no longer on record, which begins`;
+  throw new DomainError('InvalidRequest', `from: ${why} with slot ${first}`, { field: 'from' });
 }
 
 /** The newest of these slots, where this run has read all of it. */
@@ -142,11 +185,12 @@ async function readBy(
   trx: Transaction<Tables>,
   run: string | null,
   { from, to }: Slots,
-): Promise<RescanRow | undefined> {
+): Promise<(RescanRow & RescanTry) | undefined> {
   if (run === null) return undefined;
   const newest = await trx
     .selectFrom('rescan')
     .selectAll()
+    .select(RECORD.as('record'))
     .where('fromSlot', '=', from)
     .where('toSlot', '=', to)
     .orderBy('position', 'desc')

@@ -20,7 +20,7 @@ export async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigin
     await raiseAlert(trx, {
       kind: 'deposit_unowned',
       subject: depositId(row),
-      message: `${amount} of ${asset} came to ${wallet} in slot ${slot}, before it was given to ${userRef}: it is nobody's`,
+      message: `${amount} base units of ${asset} came to ${wallet} in slot ${slot}, before it was given to ${userRef}: it is nobody's`,
       details: { signature, wallet, slot: `${slot}`, assignedAfter: `${assignedAfter}`, amount: `${amount}` },
     });
   }

@@ -78,5 +78,7 @@ export async function startChain(
   await chain.start();
   const info = readInfo(readyFile);
   if (info === null) throw new Error('localnet took its ready file back');
+  // It tells of this chain alone.
+  rmSync(readyFile);
   return { process: chain, info };
 }

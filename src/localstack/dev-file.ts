@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { mintsOf } from './chain.ts';
 import type { Stack } from './stack.ts';
-import { withdrawalsInUi } from './temporal.ts';
+import { depositsInUi, withdrawalsInUi } from './temporal.ts';
 
 /** What `npm run dev` has set up beside the stack itself. */
 export interface DevSetUp {
@@ -17,8 +17,12 @@ export interface DevFacts extends DevSetUp {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
+  /** What `who` says of orders by that key. */
+  readonly apiKeyName: string;
   /** The Web UI at the list of all withdrawals, without the workflows that keep house. */
   readonly temporalUi: string | null;
+  /** The same at what deposits go through: the scan, rescans, audits, reconciliations, webhooks. */
+  readonly temporalUiDeposits: string | null;
   /** What to know of `temporalUi`; null where it is sure. */
   readonly temporalUiNote: string | null;
   readonly temporalAddress: string;
@@ -39,7 +43,9 @@ export function devFacts(stack: Stack, { deposits, webhooksToPrivate }: DevSetUp
     apiUrl: stack.apiUrl,
     openapiUrl: `${stack.apiUrl}/openapi.json`,
     apiKey: stack.apiKey,
+    apiKeyName: stack.apiKeyName,
     temporalUi: withdrawalsInUi(stack.temporal),
+    temporalUiDeposits: depositsInUi(stack.temporal),
     temporalUiNote: stack.temporal.uiNote,
     temporalAddress: stack.temporal.address,
     temporalNamespace: stack.temporal.namespace,

@@ -38,6 +38,8 @@ export interface Stack {
   readonly signerKeyFile: string;
   readonly apiUrl: string;
   readonly apiKey: string;
+  /** Who gave an order by that key, as records and answers say it: `who`. */
+  readonly apiKeyName: string;
   readonly logDir: string;
   /** Null where the server is not of this stack. */
   readonly temporalServer: ManagedProcess | null;
@@ -91,11 +93,15 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   return { temporal, postgres, chain, key };
 }
 
-/** Lets the API take the key, whose name a record that was there before may have. */
-async function giveKey(databaseUrl: string, key: string): Promise<void> {
+/** Lets the API take the key, and answers its name, which a record that was there before may have given it. */
+async function giveKey(databaseUrl: string, key: string): Promise<string> {
   const ledger = await openLedger(databaseUrl);
   try {
-    if ((await ledger.apiKeys.holderOf(key)) === null) await ledger.apiKeys.add(nameOfKey(key), key);
+    const known = await ledger.apiKeys.holderOf(key);
+    if (known !== null) return known;
+    const name = nameOfKey(key);
+    await ledger.apiKeys.add(name, key);
+    return name;
   } finally {
     await ledger.close();
   }
@@ -163,7 +169,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
   const apiKey = env.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
-  await giveKey(base.postgres.url, apiKey);
+  const apiKeyName = await giveKey(base.postgres.url, apiKey);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, env, rpcUrls, httpPort);
@@ -186,6 +192,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     signerKeyFile: base.key.path,
     apiUrl,
     apiKey,
+    apiKeyName,
     logDir,
     signer,
     worker,

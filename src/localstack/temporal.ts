@@ -35,13 +35,23 @@ export interface TemporalOptions {
   readonly say?: (line: string) => void;
 }
 
+type Ui = Pick<LocalTemporal, 'uiUrl' | 'namespace'>;
+
 /** Where the Web UI lists all withdrawals and nothing else; null where there is no UI. */
-export function withdrawalsInUi({
-  uiUrl,
-  namespace,
-}: Pick<LocalTemporal, 'uiUrl' | 'namespace'>): string | null {
+export function withdrawalsInUi(ui: Ui): string | null {
+  return listInUi(ui, ['withdrawal']);
+}
+
+/** Where it lists what deposits come from and go through: the scan, rescans, audits, the comparison of balances, and webhooks. */
+export function depositsInUi(ui: Ui): string | null {
+  return listInUi(ui, ['depositScan', 'depositRescan', 'addressAudit', 'reconciliation', 'webhookDelivery']);
+}
+
+function listInUi({ uiUrl, namespace }: Ui, types: readonly string[]): string | null {
   if (uiUrl === null) return null;
-  const query = encodeURIComponent('WorkflowType="withdrawal"');
+  const [first = '', ...others] = types.map((type) => `"${type}"`);
+  const filter = others.length === 0 ? `=${first}` : ` IN (${[first, ...others].join(',')})`;
+  const query = encodeURIComponent(`WorkflowType${filter}`);
   return `${uiUrl}/namespaces/${namespace}/workflows?query=${query}`;
 }
 

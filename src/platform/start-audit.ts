@@ -2,6 +2,9 @@ import type { Client } from '@temporalio/client';
 import { type AuditOrder, auditWorkflowId } from '../domain/audit.ts';
 import { startJoined } from './start-joined.ts';
 
+/** Why it is, in the words of the Web UI's list. */
+const CAUSES = { operator: '', import: 'an import: ', gap: 'a closed gap: ' } as const;
+
 /**
  * Starts an audit of one address, or of all; one of the same order that runs is joined. `details`: more for people to read.
  *
@@ -13,7 +16,7 @@ export async function startAudit(
   details = '',
 ): Promise<{ readonly workflowId: string }> {
   const workflowId = auditWorkflowId(order);
-  const summary = `audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`;
+  const summary = `${CAUSES[order.cause]}audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`;
   await startJoined(client, { type: 'addressAudit', workflowId, args: [order], summary, details });
   return { workflowId };
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
+import { type RescanOrder, rescanRun } from '../domain/rescan.ts';
 import { startJoined } from './start-joined.ts';
 
 /**
@@ -8,11 +8,5 @@ import { startJoined } from './start-joined.ts';
  * @throws ServiceError of the Temporal client when the server does not answer in 10 s
  */
 export async function startRescan(client: Client, order: RescanOrder): Promise<void> {
-  await startJoined(client, {
-    type: 'depositRescan',
-    workflowId: rescanWorkflowId(order),
-    args: [order],
-    summary: `read slots ${order.from} to ${order.to} again`,
-    details: `asked for by ${order.who}: ${order.why}`,
-  });
+  await startJoined(client, { type: 'depositRescan', ...rescanRun(order) });
 }

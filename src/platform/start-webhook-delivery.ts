@@ -26,6 +26,7 @@ export async function startWebhookDelivery(
       signalArgs: [],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `tell ${endpoint} of ${entity}`,
+      staticDetails: `\`sluice webhooks deliveries ${endpoint}\` lists what waits, \`sluice webhooks dead ${endpoint}\` what was given up`,
     }),
   );
 }

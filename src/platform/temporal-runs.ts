@@ -1,15 +1,18 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AuditOrder } from '../domain/audit.ts';
+import type { RescanOrder } from '../domain/rescan.ts';
 import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import { startNonceUpkeep } from './nonce-upkeep.ts';
 import { startAudit } from './start-audit.ts';
+import { startRescan } from './start-rescan.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
-const RUNNING = 'WorkflowType IN ("withdrawal", "nonceUpkeep") AND ExecutionStatus = "Running"';
+const RUNNING =
+  'WorkflowType IN ("withdrawal", "nonceUpkeep", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
-/** The runs of withdrawals, of nonce upkeep and of audits as Temporal knows them. */
+/** The runs of withdrawals, of nonce upkeep, of rescans and of audits as Temporal knows them. */
 export class TemporalRuns {
   readonly #client: Client;
 
@@ -44,6 +47,11 @@ export class TemporalRuns {
   /** The same for a nonce account. */
   async startUpkeep(request: NonceUpkeepRequest): Promise<void> {
     await startNonceUpkeep(this.#client, request);
+  }
+
+  /** Starts a rescan where none of these slots goes on. */
+  async startRescan(order: RescanOrder): Promise<void> {
+    await startRescan(this.#client, order);
   }
 
   /** The audits that go on, by workflow id, and since when each does: a hint, too. */

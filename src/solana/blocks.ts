@@ -208,7 +208,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 
 /** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
 export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
-  const shown = await pool.agreed((node) => readBlock(node, slot, 'signatures'), isSameContent);
+  const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);
     return { ...shown.answer, signatures, witnesses: shown.nodes.length };
@@ -231,8 +231,9 @@ async function readBlock(
   node: SolanaNode,
   slot: bigint,
   transactionDetails: 'signatures' | 'none',
+  over?: AbortSignal,
 ): Promise<ShownBlock> {
-  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails });
+  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, over);
   if (block === null || block.blockHeight === null)
     throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);
   // A block whose signatures were left out must never count as one without ours.

@@ -1,13 +1,12 @@
-import { base58 } from '@scure/base';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { ascending } from '../domain/extremes.ts';
 import { historyPage, type WalletSignature } from './history-pages.ts';
-import { isNonceAdvance } from './nonces.ts';
+import { isWrittenNonceAdvance } from './nonces.ts';
 import type { NodePool } from './rpc/pool.ts';
-import { u64 } from './rpc/schemas.ts';
+import { slotOrHeight, u64 } from './rpc/schemas.ts';
 import { unionOf } from './wallet-lists.ts';
 
 const AT_ONCE = 8;
@@ -133,7 +132,7 @@ function mostAgreed(
 // `json` shows the lifetime of every transaction version; no bytes need to be understood.
 const ranTransaction = z
   .object({
-    slot: u64,
+    slot: slotOrHeight,
     meta: z.object({ fee: u64, err: z.unknown() }).nullable(),
     transaction: z.object({
       message: z.object({
@@ -177,7 +176,7 @@ function readAdvance(
   const { accountKeys, recentBlockhash, instructions } = answer.transaction.message;
   const advances = instructions.map(({ programIdIndex, accounts: [account = -1], data }) => {
     const program = accountKeys[programIdIndex] ?? '';
-    return accountKeys[account] === nonceAccount && isNonceAdvance(program, base58.decode(data));
+    return accountKeys[account] === nonceAccount && isWrittenNonceAdvance(program, data);
   });
   if (advances[0] === true && recentBlockhash === nonce) return { slot, carriedNonce: true };
   const advanced = (answer.meta.err ?? null) === null && advances.includes(true);

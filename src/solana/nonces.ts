@@ -61,4 +61,10 @@ export function isNonceAdvance(program: string, data: Uint8Array): boolean {
   return program === SYSTEM_PROGRAM && Buffer.from(data).equals(ADVANCE_DATA);
 }
 
+/** {@link isNonceAdvance} for data as a node writes it, in base58: what is none, or long, is never decoded. */
+export function isWrittenNonceAdvance(program: string, data: string): boolean {
+  return program === SYSTEM_PROGRAM && data === WRITTEN_ADVANCE;
+}
+
 const ADVANCE_DATA = Buffer.from([4, 0, 0, 0]);
+const WRITTEN_ADVANCE = base58.encode(ADVANCE_DATA);

@@ -138,8 +138,8 @@ async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: Linked
  * the link counts. Throws NoHealthyNode where too few agree.
  */
 async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
-  const ask = async (node: SolanaNode): Promise<readonly string[]> => {
-    const shown = await getBlockAccounts(node, block.slot);
+  const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
+    const shown = await getBlockAccounts(node, block.slot, over);
     const transactions = shown?.transactions ?? [];
     const isSame =
       shown?.blockhash === block.blockhash &&

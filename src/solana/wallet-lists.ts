@@ -26,22 +26,28 @@ interface Reading {
   found: WalletSignature[];
   last: WalletSignature | null;
   leftOut: boolean;
+  /** When the look before ended, on the clock of `performance.now()`; null while one goes on. */
+  leftAt: number | null;
 }
 
 type IsKnown = (signature: string) => boolean;
 
 /** So many of a list are kept, the oldest; the others come when those are judged. */
 const KEPT = 50_000;
-const READINGS_KEPT = 100;
+/** Of each node. */
+const READINGS_KEPT = 32;
+/** The work of one that nobody has gone on with for so long is given up, where another one needs its place. */
+const FORSAKEN_MS = 3_600_000;
 
 /**
  * What nodes list of wallets above a slot, however much that is: one look reads some pages, and the next look of the same process goes on
- * where it ended. So a node that lists without an end holds nobody up.
+ * where it ended. So a node that lists without an end holds nobody up. Where more are read at once than are kept, those that were begun
+ * first are read to their ends first.
  */
 export class WalletLists {
   readonly #bounds: HistoryBounds;
-  /** By node and wallet. */
-  readonly #readings = new Map<string, Reading>();
+  /** By the node's name, then by wallet, the one that was left the longest ago first. */
+  readonly #readings = new Map<string, Map<string, Reading>>();
 
   constructor(bounds: HistoryBounds = HISTORY_BOUNDS) {
     this.#bounds = bounds;
@@ -72,13 +78,15 @@ export class WalletLists {
 
   /** What one node lists; see {@link ofMost}. */
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
-    const key = `${node.name} ${wallet}`;
-    const begun = this.#readings.get(key);
-    this.#readings.delete(key);
-    const reading = begun !== undefined && begun.above <= slot ? begun : await begin(node, slot);
-    for (let pages = 0; pages < this.#bounds.pagesALook; pages += 1)
-      if (await this.#isReadOn(reading, node, wallet, known)) return listingOf(reading, slot, known);
-    this.#keep(key, reading);
+    const reading = this.#goOn(node, wallet, slot) ?? (await begin(node, slot));
+    let isKept = false;
+    try {
+      for (let pages = 0; pages < this.#bounds.pagesALook; pages += 1)
+        if (await this.#isReadOn(reading, node, wallet, known)) return listingOf(reading, slot, known);
+      isKept = true;
+    } finally {
+      this.#leave(node, wallet, reading, isKept);
+    }
     throw unread(node, wallet, reading.last);
   }
 
@@ -95,10 +103,37 @@ export class WalletLists {
     return reading.last === null || page.length < pageSize || reading.last.slot <= reading.above;
   }
 
-  #keep(key: string, reading: Reading): void {
-    this.#readings.set(key, reading);
-    const [oldest] = this.#readings.keys();
-    if (this.#readings.size > READINGS_KEPT && oldest !== undefined) this.#readings.delete(oldest);
+  /** The one that a look before has left. It keeps its place meanwhile: else those that come in between would have it, turn by turn. */
+  #goOn(node: SolanaNode, wallet: string, slot: bigint): Reading | undefined {
+    const begun = this.#of(node).get(wallet);
+    if (begun === undefined || begun.leftAt === null || begun.above > slot) return undefined;
+    begun.leftAt = null;
+    return begun;
+  }
+
+  /** For the next look, where it has a place or finds one. */
+  #leave(node: SolanaNode, wallet: string, reading: Reading, isKept: boolean): void {
+    const readings = this.#of(node);
+    const other = readings.get(wallet);
+    // Another look began one meanwhile, from no later a slot: that one is kept.
+    if (other !== undefined && other !== reading && other.above <= reading.above) return;
+    readings.delete(wallet);
+    if (!isKept || !this.#hasPlace(readings)) return;
+    reading.leftAt = performance.now();
+    readings.set(wallet, reading);
+  }
+
+  #hasPlace(readings: Map<string, Reading>): boolean {
+    if (readings.size < READINGS_KEPT) return true;
+    for (const [wallet, { leftAt }] of readings)
+      if (leftAt !== null && performance.now() - leftAt > FORSAKEN_MS) return readings.delete(wallet);
+    return false;
+  }
+
+  #of({ name }: SolanaNode): Map<string, Reading> {
+    const known = this.#readings.get(name) ?? new Map<string, Reading>();
+    this.#readings.set(name, known);
+    return known;
   }
 }
 
@@ -112,7 +147,14 @@ export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): re
 
 /** Asked first: what is final by then must be in the list. */
 async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
-  return { above, finalized: await finalizedProgress(node), found: [], last: null, leftOut: false };
+  return {
+    above,
+    finalized: await finalizedProgress(node),
+    found: [],
+    last: null,
+    leftOut: false,
+    leftAt: null,
+  };
 }
 
 /** What a reading that may have begun before some of it was known tells above `slot`. */

@@ -1,6 +1,7 @@
-import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import { type AuditOrder, type AuditReport, allOf, NOTHING_AUDITED } from '../domain/audit.ts';
+import { auditCard } from './details.ts';
 import { AUDIT } from './options.ts';
 
 const { auditPage } = proxyActivities<DepositActivities>({
@@ -19,10 +20,12 @@ export async function addressAudit(
   after: string | null = null,
 ): Promise<AuditReport> {
   for (let [total, last] = [done, after]; ; ) {
+    setCurrentDetails(auditCard(order, total, 'goes on'));
     const { next, ...page } = await auditPage(order, last);
     total = allOf([total, page]);
     if (next === null) {
       await closeAudit(order, total);
+      setCurrentDetails(auditCard(order, total, 'done'));
       return total;
     }
     last = next;

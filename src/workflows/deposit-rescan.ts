@@ -6,7 +6,7 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
-import type { RescanOrder, RescanResult } from '../domain/rescan.ts';
+import { type RescanOrder, type RescanResult, unreadText } from '../domain/rescan.ts';
 import { recordRescanGivenUp } from './deposit-activities.ts';
 import { RESCAN } from './options.ts';
 
@@ -20,7 +20,7 @@ export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
   setCurrentDetails('reading; `sluice scan rescans` says how far it is');
   try {
     const end = await rescan(order);
-    setCurrentDetails(`${end.blocks} blocks read again: ${foundOf(end)}`);
+    setCurrentDetails(`${end.blocks} blocks read again: ${foundOf(end)}${unreadOf(end)}`);
     return end;
   } catch (error) {
     await CancellationScope.nonCancellable(() => recordRescanGivenUp({ ...order, reason: reasonOf(error) }));
@@ -32,6 +32,11 @@ function foundOf({ found }: RescanResult): string {
   if (found === 0) return 'nothing was missing on record';
   const deposits = found === 1 ? '1 deposit was' : `${found} deposits were`;
   return `${deposits} missing, and on record now; alerts \`deposit_missed\` tell those of addresses that were watched then`;
+}
+
+/** Older workers do not tell it. */
+function unreadOf({ unread = [] }: Partial<RescanResult>): string {
+  return unread.length === 0 ? '' : `; of closed gaps ${unreadText(unread)}`;
 }
 
 function reasonOf(error: unknown): string {

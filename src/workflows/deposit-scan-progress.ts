@@ -1,5 +1,5 @@
 import { log, ParentClosePolicy, setCurrentDetails, setHandler, startChild } from '@temporalio/workflow';
-import { type RescanOrder, rescanOrderOf, rescanWorkflowId } from '../domain/rescan.ts';
+import { type RescanOrder, rescanOrderOf, rescanRun } from '../domain/rescan.ts';
 import { type ScanStatus, sinceOf } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-report.ts';
 import { wordOf } from '../domain/word.ts';
@@ -69,11 +69,11 @@ export class DepositScanProgress {
 /** A run of its own, which goes on whatever becomes of this one. Throws where one of the same slots does, or where there is no order. */
 async function begin(order: RescanOrder | null): Promise<void> {
   if (order === null) throw new Error('a rescan is {from, to, who, why}, with slots as decimal strings');
+  const { summary: staticSummary, details: staticDetails, ...run } = rescanRun(order);
   await startChild<typeof depositRescan>('depositRescan', {
-    workflowId: rescanWorkflowId(order),
-    args: [order],
+    ...run,
+    staticSummary,
+    staticDetails,
     parentClosePolicy: ParentClosePolicy.ABANDON,
-    staticSummary: `read slots ${order.from} to ${order.to} again`,
-    staticDetails: `asked for by ${order.who}: ${order.why}`,
   });
 }

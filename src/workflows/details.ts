@@ -1,4 +1,5 @@
 import { describeAmount } from '../domain/amount.ts';
+import type { AuditOrder, AuditReport } from '../domain/audit.ts';
 import { WAITS_FOR } from '../domain/outlook.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
@@ -46,5 +47,36 @@ export function reconciliationCard(report: ReconciliationReport): string {
   return lines.join(LINE_BREAK);
 }
 
+const WHY_AUDITED = {
+  operator: 'asked for by an operator',
+  import: 'imported with a past',
+  gap: 'a gap was closed by hand',
+} as const satisfies Record<AuditOrder['cause'], string>;
+
+/** The card of an audit: why it is, and what it has come to. */
+export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes on' | 'done'): string {
+  const { addresses, transactions, unread } = report;
+  const again = order.cause === 'operator' ? '' : 'asked again by itself; ';
+  const lines = [
+    `${WHY_AUDITED[order.cause]}: ${stand}`,
+    `${counted(addresses, 'address', 'es')} and ${counted(transactions, 'transaction', 's')} read: ${verdictOf(report)}`,
+    ...(unread === 0
+      ? []
+      : [`**not whole**, nodes did not show all (${unread} unread): ${again}alert \`audit_incomplete\``]),
+  ];
+  return lines.join(LINE_BREAK);
+}
+
+function verdictOf({ found, remaining }: AuditReport): string {
+  if (found === 0) return 'chain and record agree';
+  if (remaining > 0)
+    return `**${counted(remaining, 'arrival', 's')} ${remaining === 1 ? 'is' : 'are'} not on record so**`;
+  return `${counted(found, 'arrival', 's')} ${found === 1 ? 'was' : 'were'} not on record so, and ${found === 1 ? 'is' : 'are'} now`;
+}
+
+function counted(count: number, what: string, ending: string): string {
+  return `${count} ${what}${count === 1 ? '' : ending}`;
+}
+
 /** Of markdown: the Web UI joins lines that end otherwise, and parts paragraphs by a line that its frame lacks. */
-const LINE_BREAK = '  \n';
+export const LINE_BREAK = '  \n';

@@ -4,11 +4,14 @@ import {
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  rootCause,
+  setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliverySteps, WebhookActivities } from '../activities/webhooks.ts';
 import type { DeliveryLine, Patience } from '../domain/webhook.ts';
+import { LINE_BREAK } from './details.ts';
 import { wakeDelivery } from './messages.ts';
 import { deliverOptions, RECORD } from './options.ts';
 
@@ -16,6 +19,9 @@ const onRecord = (summary: string) => proxyLocalActivities<DeliverySteps>({ ...R
 
 const { nextDelivery } = onRecord('find what waits');
 const { giveUpDelivery } = onRecord('make it a dead letter');
+
+/** Events that the details tell of, the newest last. */
+const SHOWN = 10;
 
 export interface WebhookDeliveryInput extends DeliveryLine {
   readonly patience: Patience;
@@ -27,6 +33,7 @@ export interface WebhookDeliveryInput extends DeliveryLine {
  */
 export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInput): Promise<void> {
   const { deliver } = proxyActivities<WebhookActivities>(deliverOptions(patience));
+  const told: string[] = [];
   let woken = false;
   setHandler(wakeDelivery, () => {
     woken = true;
@@ -35,11 +42,15 @@ export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInpu
     woken = false;
     for (let key = await nextDelivery(line); key !== null; key = await nextDelivery(line)) {
       try {
-        await deliver(key, patience);
+        // Older workers do not tell it.
+        const end: string | null | undefined = await deliver(key, patience);
+        told.push(end ?? `${key.event} is over`);
       } catch (error) {
         if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
         await giveUpDelivery(key);
+        told.push(`${key.event} is given up: ${rootCause(error) ?? 'nobody says why'}`);
       }
+      setCurrentDetails(told.slice(-SHOWN).join(LINE_BREAK));
       if (workflowInfo().continueAsNewSuggested)
         await continueAsNew<typeof webhookDelivery>({ patience, ...line });
     }

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import { toFailure } from '../../src/activities/failures.ts';
 import { DomainError, NON_RETRYABLE_CODES } from '../../src/domain/errors.ts';
-import { connect } from '../../src/ledger/database.ts';
+import { connect } from '../../src/ledger/connection.ts';
 import { Withdrawals } from '../../src/ledger/withdrawals.ts';
 
 it('a database that cannot be reached is retried', async () => {

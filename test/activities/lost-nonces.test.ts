@@ -103,6 +103,9 @@ async function started(): Promise<readonly NonceUpkeepRequest[]> {
     lastEnd: async () => 'none' as const,
     start: async () => undefined,
     startUpkeep: async (request: NonceUpkeepRequest) => void requests.push(request),
+    startRescan: async () => {
+      throw new Error('no rescan is on record');
+    },
     runningAudits: async () => new Map(),
     startAudit: async () => {
       throw new Error('no audit is due');

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
 import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import { START } from '../ledger/chain-of-blocks.ts';
 import { attempt, creation, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 
@@ -24,6 +26,7 @@ async function round(
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
     startUpkeep: async (request) => void started.push(nonceUpkeepWorkflowId(request)),
+    startRescan: async (order) => void started.push(rescanWorkflowId(order)),
     runningAudits: async () => new Map(),
     startAudit: async () => {
       throw new Error('no audit is due');
@@ -41,6 +44,16 @@ describe('a round over the orphans', () => {
     expect(await round([going], 'none')).toEqual([orphan]);
     expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
     for (const id of [orphan, going]) await use.ledger.withdrawals.move(id, 'rejected', REASON);
+  });
+
+  it('starts every rescan on record without a run, such as one that Temporal was away for', async () => {
+    const { rescans, scan } = use.ledger;
+    await scan.start({ ...START, slot: 1n, parentSlot: 0n });
+    await use.ledger.db.updateTable('scanCursor').set({ slot: 4n }).execute();
+    for (const to of [2n, 3n, 4n]) await rescans.begin({ from: 1n, to, who: 'ops', why: 'why' });
+    await rescans.giveUp({ from: 1n, to: 4n }, 'over');
+    expect(await round(['deposit-rescan/1-3'], 'none')).toEqual(['deposit-rescan/1-2']);
+    for (const to of [2n, 3n]) await rescans.giveUp({ from: 1n, to }, 'over');
   });
 
   it('tells of runs that failed', async () => {

@@ -149,6 +149,25 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   expect(away.stderr).toContain('DATABASE_URL');
 });
 
+test('the help says of every command what it needs', async () => {
+  const [all, one] = await Promise.all([sluice(['--help']), sluice(['pause', '--help'])]);
+  const [, ...groups] = all.stdout.split(/^Needs /m);
+  const named = groups.map((text) => [
+    text.split('\n')[0],
+    [...text.matchAll(/^ {2}([a-z]+)/gm)].map(([, command]) => command),
+  ]);
+  expect(named).toEqual([
+    ['the API (SLUICE_API_URL, SLUICE_API_KEY):', expect.arrayContaining(['withdraw', 'deposits', 'scan'])],
+    [
+      'PostgreSQL (DATABASE_URL), and works while the API is down:',
+      expect.arrayContaining(['alerts', 'keys']),
+    ],
+    ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
+    ['nothing, and brings a stack of its own:', ['dev', 'demo', 'help']],
+  ]);
+  expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL), and works while the API is down.\n');
+});
+
 test('an API that is away is exit code 5', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
   const ended = await sluice(['status', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });

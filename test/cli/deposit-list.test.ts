@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { depositId } from '../../src/ledger/deposit-id.ts';
-import { API_KEY, openService, type Service } from '../http/service.ts';
+import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
 import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { lastWord, startSluice } from '../support/cli.ts';
+import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
+const use = useCommands();
 
-let service: Service;
-let apiUrl: string;
-beforeAll(async () => {
-  service = await openService();
-  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
-});
-afterAll(() => service?.close());
-
-const deposits = (...args: readonly string[]) =>
-  runSluice(['deposits', ...args], { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } });
+const deposits = (...args: readonly string[]) => use.sluice('deposits', ...args);
 
 test('deposits are a table with their ids, which says when there are more', async () => {
-  const { ledger } = service;
+  const { ledger } = use.service;
   await imported(ledger, ANN, BEN);
   await ledger.scan.start(START);
   await ledger.addresses.assign('user-17');
@@ -38,11 +29,11 @@ test('deposits are a table with their ids, which says when there are more', asyn
   ]);
 
   const [headings = '', first = '', second = ''] = all.stdout.split('\n');
-  expect(headings).toMatch(/^block +state +base units {2}asset {2}to +id +signature$/);
+  expect(headings).toMatch(/^slot +block time +state +base units {2}asset {2}to +id +signature$/);
   const time = '1970-01-01T00:16:41.000Z';
-  expect(first).toBe(`${time}  not_credited (below_minimum)  1000        SOL    ${BEN}  ${lines[0]}`);
+  expect(first).toBe(`101   ${time}  not_credited (below_minimum)  1000        SOL    ${BEN}  ${lines[0]}`);
   expect(second).toBe(
-    `${time}  final                         5           SOL    ${'user-17'.padEnd(BEN.length)}  ${lines[1]}`,
+    `101   ${time}  final                         5           SOL    ${'user-17'.padEnd(BEN.length)}  ${lines[1]}`,
   );
   const { nextCursor } = lastWord(json) as { readonly nextCursor: string };
   const more = `there are more: --cursor ${nextCursor} goes on, --limit lists more at once`;
@@ -53,5 +44,26 @@ test('deposits are a table with their ids, which says when there are more', asyn
     nextCursor: null,
   });
   expect(await deposits('--follow', '--cursor', nextCursor)).toMatchObject({ code: 2 });
+  expect(await deposits('--follow', '--limit', '2')).toMatchObject({
+    code: 2,
+    stderr: 'sluice: --limit is for the list: the feed has no end\n',
+  });
   expect(alone).toMatchObject({ code: 2, stderr: 'sluice: --after is for the feed: add --follow\n' });
+});
+
+test('the feed is told below headings', async () => {
+  const [at] = use.service.app.addresses();
+  if (typeof at !== 'object') throw new Error('it listens');
+  const env = { SLUICE_API_URL: `http://127.0.0.1:${at.port}`, SLUICE_API_KEY: API_KEY };
+  const following = startSluice(['deposits', '--follow'], { env });
+  await expect.poll(() => following.stdout().split('\n').length, { timeout: 60_000 }).toBeGreaterThan(2);
+  following.child.kill('SIGINT');
+  const [headings = '', first = ''] = (await following.ended).stdout.split('\n');
+  expect(headings).toMatch(/^event +told at +slot +block time +state +base units +asset +to +id +signature/);
+  for (const [heading, cell] of [
+    ['slot', /101|102/],
+    ['base units', /5|1000/],
+    ['id', /dep_/],
+  ] as const)
+    expect(first.slice(headings.indexOf(`  ${heading}`) + 2).search(cell)).toBe(0);
 });

@@ -59,7 +59,7 @@ test('addresses made offline are imported, given to users, and what they are pai
   expect((await following.ended).code).toBe(130);
 
   const listed = await sluice('deposits', '--state', 'final');
-  expect(listed.stdout).toMatch(/\n\d{4}-\S+Z {2}final {2}2000000 +SOL +alice {2}dep_\S+ {2}\S+\n$/);
+  expect(listed.stdout).toMatch(/\n\d+ +\d{4}-\S+Z {2}final {2}2000000 +SOL +alice {2}dep_\S+ {2}\S+\n$/);
   const shown = await sluice('addresses', 'show', address);
   expect(shown.stdout).toBe(`${address}  assigned to alice  m/44'/501'/0'/0'\n`);
 });
@@ -68,10 +68,10 @@ test('the scan is looked at, paused and resumed', async () => {
   const state = async () => (lastWord(await sluice('scan', 'status', '--json')) as ScanOverview).state;
   await expect.poll(state, WAIT).toBe('tail');
   expect((await sluice('scan', 'status')).stdout).toMatch(
-    /^tail\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/,
+    /^tail: following the chain\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/,
   );
   expect((await sluice('scan', 'resume', 'of nothing')).stdout).toMatch(
-    /^it was not paused; it stands so:\ntail\n/,
+    /^it was not paused; it stands so:\ntail: /,
   );
   expect(await asked<ScanOverview>('scan', 'pause', 'we look at it')).toMatchObject({
     state: 'paused',
@@ -79,10 +79,12 @@ test('the scan is looked at, paused and resumed', async () => {
     gaps: [],
   });
   const paused = await sluice('scan', 'status');
-  expect(paused.stdout).toMatch(/^paused by \S+ since \S+Z: we look at it\n/);
+  expect(paused.stdout).toMatch(
+    /^paused by \S+ since \S+Z: we look at it; `sluice scan resume <why>` ends it\n/,
+  );
   expect(paused.code).toBe(5);
   expect((await sluice('scan', 'pause', 'again')).stdout).toMatch(
-    /^it was paused already, and that pause stays as it was:\npaused by \S+ since \S+Z: we look at it\n/,
+    /^it was paused already, and that pause stays as it was:\npaused by \S+ since \S+Z: we look at it; `sluice scan resume <why>` ends it\n/,
   );
   await asked('scan', 'resume', 'seen');
   await expect.poll(state, WAIT).toBe('tail');
@@ -107,7 +109,9 @@ test('assets are listed, and changed', async () => {
   const put = ['assets', 'put', mint, '--minimum', '5', '--deposits', 'off'];
   expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '5', depositsOn: false });
   const { stdout } = await sluice('assets');
-  expect(stdout).toMatch(/^asset +decimals {2}minimum {2}deposits {2}program\nSOL +9 +890880 +on\n/);
+  expect(stdout).toMatch(
+    /^asset +decimals {2}minimum \(base units\) {2}deposits {2}program\nSOL +9 +890880 +on\n/,
+  );
   expect(stdout).toContain(mint);
   const [wrong, none] = await Promise.all([
     sluice('assets', 'put', mint, '--deposits', 'perhaps'),

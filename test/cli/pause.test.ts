@@ -39,13 +39,23 @@ describe('the commands for operations, without an API', () => {
     await ledger.alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
     const alert = { kind: 'maybe_paid', subject: 'order-1', message: 'look at it', count: 1, closedAt: null };
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
+    for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
+      await ledger.alerts.raise({ kind, subject: 'it', message: 'so it is' });
+    const { stdout } = await runSluice(['alerts'], { env: { DATABASE_URL: database.url } });
+    expect(stdout).toMatch(/^position {2}last seen {2}kind {2}subject {2}message\n/);
+    expect(stdout).toContain('so it is; `sluice webhooks replay it` tries again\n');
+    expect(stdout).toMatch(/^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`$/m);
+    for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
+      await ledger.alerts.close(kind, 'it');
     expect(await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).toMatchObject({
       json: { closed: true },
       code: 0,
     });
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [] }, code: 0 });
     expect((await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).code).toBe(3);
-    expect(await sluice('alerts', '--all')).toMatchObject({ json: { alerts: [{ subject: 'order-1' }] } });
+    expect(await sluice('alerts', '--all')).toMatchObject({
+      json: { alerts: [{ subject: 'it' }, { subject: 'it' }, { subject: 'order-1' }] },
+    });
   });
 
   it('close alerts of what has happened, in the name of the user who looked into them', async () => {

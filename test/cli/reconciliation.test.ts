@@ -1,29 +1,18 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { API_KEY, openService, type Service } from '../http/service.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { address } from '../ledger/chain-of-blocks.ts';
 import { imported } from '../ledger/deposit-ledger.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { lastWord } from '../support/cli.ts';
+import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 const WHY = 'no quorum of the nodes shows what it holds, and what moved';
 const NOTHING = { compared: [], alarms: [], unread: [] };
 
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
+const use = useCommands(({ ledger }) => imported(ledger, ANN, BEN));
+beforeEach(() => sql`truncate reconciliation, reconciled_pass, unread_wallet`.execute(use.service.ledger.db));
 
-let service: Service;
-let apiUrl: string;
-beforeAll(async () => {
-  service = await openService();
-  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  await imported(service.ledger, ANN, BEN);
-});
-beforeEach(() => sql`truncate reconciliation, reconciled_pass, unread_wallet`.execute(service.ledger.db));
-afterAll(() => service?.close());
-
-const reconciliation = (...args: readonly string[]) =>
-  runSluice(['reconciliation', ...args], { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } });
+const reconciliation = (...args: readonly string[]) => use.sluice('reconciliation', ...args);
 
 test('what was never begun is said to be so', async () => {
   const [text, json] = [await reconciliation(), await reconciliation('--json')];
@@ -35,7 +24,7 @@ test('what was never begun is said to be so', async () => {
 });
 
 test('a pass under way says how far it is and what keeps it, and which wallets nobody shows', async () => {
-  const { reconciliations } = service.ledger;
+  const { reconciliations } = use.service.ledger;
   const tally = { wallets: 1, accounts: 3, differences: 0, slots: { from: 90n, to: 90n } };
   const unread = [{ wallet: BEN, why: WHY }];
   await reconciliations.commit(await reconciliations.begin(), { ...NOTHING, next: ANN, tally, unread });
@@ -47,7 +36,7 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
   expect(lines[1]).toMatch(/^pass under way since \S+Z, behind /);
   expect(lines[1]).toContain(`behind ${ANN}; 2 wallets in all`);
   expect(lines.slice(2, 6)).toEqual([
-    '  compared  1 wallet, 3 accounts at slots 90 to 90',
+    '  compared  1 wallet, 3 accounts at slot 90',
     '  verdict   chain and record agree',
     '  halted    the scan has not come to slot 95: the next round goes on',
     '1 wallet could not be compared, and will be asked for again each hour:',
@@ -56,7 +45,7 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
 });
 
 test('the last pass says what it compared, when, and whether chain and record agree', async () => {
-  const { reconciliations } = service.ledger;
+  const { reconciliations } = use.service.ledger;
   const [first, last] = [
     { wallets: 1, accounts: 3, differences: 0, slots: { from: 90n, to: 90n } },
     { wallets: 1, accounts: 2, differences: 1, slots: { from: 96n, to: 99n } },

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { API_KEY, openService, type Service } from '../http/service.ts';
+import { expect, test } from 'vitest';
 import { START } from '../ledger/chain-of-blocks.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { lastWord } from '../support/cli.ts';
+import { useCommands } from './commands.ts';
 
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
-
-let service: Service;
-let apiUrl: string;
-beforeAll(async () => {
-  service = await openService();
-  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  await service.ledger.scan.start(START);
+const use = useCommands(async ({ ledger }) => {
+  await ledger.scan.start(START);
+  await ledger.db.updateTable('scanCursor').set({ slot: 109n }).execute();
 });
-afterAll(() => service?.close());
 
-const scan = (...args: readonly string[]) =>
-  runSluice(['scan', ...args], { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } });
+const scan = (...args: readonly string[]) => use.sluice('scan', ...args);
 
 test('rescans are listed in parts, and one that is only joined is told by who asked for it', async () => {
-  const { rescans } = service.ledger;
+  const { rescans } = use.service.ledger;
   for (const to of [102n, 101n]) await rescans.begin({ from: 100n, to, who: 'ops', why: 'x' });
   await rescans.begin({ from: 100n, to: 100n, who: 'somebody', why: 'missed one' });
   const joined = await scan('rescan', '100', '100', 'again');
@@ -32,4 +24,12 @@ test('rescans are listed in parts, and one that is only joined is told by who as
   expect(first).toMatchObject({ rescans: [{ to: '100' }, { to: '101' }] });
   const rest = lastWord(await scan('rescans', '--cursor', first.nextCursor, '--json'));
   expect(rest).toMatchObject({ rescans: [{ to: '102' }], nextCursor: null });
+});
+
+test('of a rescan that is not whole it says which slots nodes did not show', async () => {
+  const { rescans } = use.service.ledger;
+  const begun = await rescans.begin({ from: 100n, to: 109n, who: 'ops', why: 'x' });
+  await rescans.end(begun, { blocks: 4, unread: [{ from: '104', to: '106' }] });
+  const newest = await scan('rescans', '--limit', '1');
+  expect(newest.stdout).toMatch(/ incomplete \S+Z: nodes did not show slots 104 to 106 +4 +0 /);
 });

@@ -54,6 +54,11 @@ describe('sluice webhooks', () => {
     });
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 1 }, code: 0 });
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
+    const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
+    const nothing = await runSluice(['webhooks', 'replay', row.id], { env });
+    expect(nothing.stdout).toBe('there are no dead letters\n');
+    const other = await runSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
+    expect(other).toMatchObject({ stdout: 'no dead letter is the event evt_nothere\n', code: 3 });
     expect((await sluice()).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
     const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };
     expect(await sluice('deliveries', row.id)).toMatchObject({ json: waiting, code: 0 });

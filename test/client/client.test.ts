@@ -61,6 +61,15 @@ test('gives up after the set number of retries, with the last failure', async ()
   expect(told).toEqual(['Unavailable']);
 });
 
+test('begins no try later than it may', async () => {
+  const { status, body } = unavailable;
+  const server = await playServer([{ status, body, headers: { 'retry-after': '5' } }]);
+  onTestFinished(() => server.close());
+  const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retryWithinMs: 4_000 });
+  await expect(sluice.get('order-1')).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(server.seen).toHaveLength(1);
+});
+
 test('does not ask again when the API refuses, and says why', async () => {
   const problem = { code: 'TermsConflict', detail: 'order-1 has other terms', status: 409 };
   const { server, sluice } = await clientOf([{ status: 409, body: problem }]);

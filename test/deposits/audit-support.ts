@@ -41,7 +41,7 @@ export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditO
 
 /** The slots of a gap that was closed by hand: no node showed its blocks, in which somebody `paid`, until now. */
 export async function closedGapIn(room: ScanRoom, pay: () => Promise<unknown>): Promise<Slots> {
-  const { ledger, localnet } = room;
+  const { localnet } = room;
   const { controls } = localnet;
   await room.scanAll(room.scanner());
   const from = controls.produceSlot();
@@ -50,9 +50,7 @@ export async function closedGapIn(room: ScanRoom, pay: () => Promise<unknown>): 
   room.finalize();
   for (const node of localnet.rpcUrls.keys()) controls.setFault(node, 'getBlock', { kind: 'hole', from, to });
   await room.scanAll(room.scanner());
-  const gap = await room.openGap();
-  const slots = { from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n };
-  await ledger.gaps.close({ ...slots, who: 'operator', why: 'lost' });
+  const slots = await room.closeGap();
   await room.scanAll(room.scanner());
   controls.clearFaults();
   return slots;

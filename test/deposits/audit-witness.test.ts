@@ -148,5 +148,16 @@ describe('an audit that one node of three lies to', () => {
     room.localnet.controls.clearFaults();
     expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
     expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+    // What is on record by then, and listed, and not shown any more, is unread: no difference.
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+    const look = {
+      address: wallet,
+      from: order.from,
+      to: order.to,
+      repair: false,
+      cause: 'operator',
+    } as const;
+    expect(await auditIn(room, look, lies.pool)).toMatchObject({ found: 0, unread: 1 });
   });
 });

@@ -1,4 +1,6 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
+import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { depositNews } from '../../src/ledger/news.ts';
 import { isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
@@ -44,6 +46,36 @@ describe('the time of a block, as one node tells it', () => {
       const [told, true_] = await toldTimes(time, isLie);
       expect(told).toBe(true_);
     }
+  });
+
+  it.each([
+    ['another one', 12_345],
+    ['unknown', null],
+  ])('is not believed by an audit where no header is on record: %s', async (_name, time) => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const [row] = await room.depositsOf(wallet);
+    if (row === undefined) throw new Error('it is on record');
+    await room.lose([row]);
+    // As in a closed gap, before the first block, or where headers are pruned.
+    await room.ledger.db
+      .deleteFrom('block')
+      .where('slot', '<=', row.slot + 1n)
+      .execute();
+    for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 80 });
+    for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
+    nodes.liar.edit = (method, _params, answer) => {
+      if (method === 'getTransaction' && answer.result) answer.result.blockTime = time;
+      return answer;
+    };
+    const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
+    const audit = createAddressAudit(room.deps(nodes.pool));
+    await new MockActivityEnvironment().run(() => audit.auditPage(order, null));
+    room.localnet.controls.clearFaults();
+    expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });
 
   it('that is on record as no date is told as unknown', async () => {

@@ -4,6 +4,7 @@ import type { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { rangeOf } from '../../src/domain/slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { rpc } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
@@ -76,18 +77,47 @@ describe('what one commit brings is bounded', () => {
     await room.chainLength();
   });
 
-  it('where blocks are read again', async () => {
+  /** Blocks that paid a wallet before it was watched. */
+  async function blocksBefore() {
     await room.scanAll(room.scanner());
     const { slot: from = 0n } = (await room.ledger.scan.cursor()) ?? {};
     const wallet = newAddress();
     await pay(wallet);
     await room.scanAll(room.scanner());
     await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
-    const { deps, brought, run } = worker();
     const { slot: to = 0n } = (await room.ledger.scan.cursor()) ?? {};
-    const order = { from: `${from}`, to: `${to}`, who: 'ops', why: 'to see' };
+    return { wallet, order: { ...rangeOf({ from, to }), who: 'ops', why: 'to see' } };
+  }
+
+  it('where blocks are read again', async () => {
+    const { wallet, order } = await blocksBefore();
+    const { deps, brought, run } = worker();
     await run(() => createDepositRescan(deps).rescan(order));
     expect((await room.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
+  });
+
+  it('where a process that reads blocks again dies after each of its commits', async () => {
+    const { wallet, order } = await blocksBefore();
+    const { rescans } = room.ledger;
+    const record = rescans.record.bind(rescans);
+    let commits = 0;
+    const dying = vi.spyOn(rescans, 'record').mockImplementation(async (...commit) => {
+      await record(...commit);
+      commits += 1;
+      throw new Error('killed');
+    });
+    const rescan = () => {
+      const { deps, run } = worker();
+      return run(() => createDepositRescan(deps).rescan(order));
+    };
+    for (let died = 1; died <= 3; died += 1) {
+      await expect(rescan()).rejects.toThrow('killed');
+      expect(commits).toBe(died);
+    }
+    dying.mockRestore();
+    const headers = await room.ledger.scan.headersBetween(BigInt(order.from), BigInt(order.to));
+    expect(await rescan()).toEqual({ blocks: headers.length, found: ALL, unread: [] });
+    expect((await room.depositsOf(wallet)).length).toBe(ALL);
   });
 });

@@ -126,13 +126,7 @@ describe('nodes that show less than there is', () => {
     room.finalize();
     for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
     const step = await room.scanAll(scanner);
-    const gap = await room.openGap();
-    await room.ledger.gaps.close({
-      from: gap?.fromSlot ?? 0n,
-      to: gap?.toSlot ?? 0n,
-      who: 'operator',
-      why: 'the nodes lost it',
-    });
+    await room.closeGap();
     await room.localnet.airdrop(wallet, 9_000_000n);
     room.finalize();
     const last = await room.scanAll(scanner);

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 /** A gap that was closed by hand, over which all nodes still have that very hole; in it, a wallet was paid. */
 async function closedHole(): Promise<Slots & { readonly wallet: string; readonly order: AuditOrder }> {
-  const { ledger, localnet } = room;
+  const { localnet } = room;
   const { controls } = localnet;
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -37,9 +37,7 @@ async function closedHole(): Promise<Slots & { readonly wallet: string; readonly
   room.finalize();
   for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'hole', from, to });
   await room.scanAll(room.scanner());
-  const gap = await room.openGap();
-  const slots = { from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n };
-  await ledger.gaps.close({ ...slots, who: 'operator', why: 'lost' });
+  const slots = await room.closeGap();
   await room.scanAll(room.scanner());
   return { ...slots, wallet, order: await dueAudit() };
 }

@@ -10,33 +10,72 @@ import { useScanRoom } from './scan-room.ts';
 const room = useScanRoom(3);
 const lies = useLiar(room);
 
-it('an address with a past is freed by no nodes that have a hole there, and by a quorum that shows the blocks', async () => {
+/** Two addresses that are imported with a past; one of them was paid between the slots `from` and `to`. */
+async function importedWithPast() {
   const { ledger, localnet } = room;
-  const { controls } = localnet;
   await room.scanAll(room.scanner());
   const since = (await ledger.scan.cursor())?.slot ?? 0n;
   const [paid, unpaid] = [newAddress(), newAddress()];
-  const from = controls.produceSlot();
+  const from = localnet.controls.produceSlot();
   await localnet.airdrop(paid, 8_000_000n);
-  const to = controls.produceSlot();
+  const to = localnet.controls.produceSlot();
   room.finalize();
   await room.scanAll(room.scanner());
   await ledger.addresses.import(
     [paid, unpaid].map((address) => ({ address, path: `m/${address}` })),
     since,
   );
-  for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'hole', from, to });
+  return { paid, unpaid, since, from, to };
+}
+
+async function stateOf(address: string): Promise<string | undefined> {
+  return (await room.ledger.addresses.byAddress(address))?.state;
+}
+
+it('an address with a past is freed by no nodes that have a hole there, and by a quorum that shows the blocks', async () => {
+  const { controls } = room.localnet;
+  const { paid, unpaid, since, ...slots } = await importedWithPast();
+  for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'hole', ...slots });
   controls.setFault(2, '*', { kind: 'http', status: 503 });
-  const stateOf = async (address: string) => (await ledger.addresses.byAddress(address))?.state;
   const orders = await dueAuditsIn(room);
   for (const order of orders) expect(await auditIn(room, order)).toMatchObject({ found: 0, unread: 1 });
   expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['auditing', 'auditing']);
+  expect(await room.ledger.addresses.byAddress(unpaid)).toMatchObject({ unreadSince: expect.any(Date) });
   // One cause, one alert.
   expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([`since ${since}`]);
   controls.clearFaults();
   for (const order of orders) expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
   await room.confirm();
   expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+});
+
+it('the alert about imports since a slot ends with the last of them, also where they are imported since an earlier one', async () => {
+  const { ledger, localnet } = room;
+  await room.scanAll(room.scanner());
+  const since = (await ledger.scan.cursor())?.slot ?? 0n;
+  const [moved, other] = [newAddress(), newAddress()];
+  const imported = (addresses: readonly string[], from: bigint) =>
+    ledger.addresses.import(
+      addresses.map((address) => ({ address, path: `m/${address}` })),
+      from,
+    );
+  const audit = async (address: string) => {
+    const order = (await dueAuditsIn(room)).find((due) => due.address === address);
+    if (order === undefined) throw new Error('an audit is due');
+    return auditIn(room, order);
+  };
+  await imported([moved, other], since);
+  for (const node of [0, 1])
+    localnet.controls.setFault(node, '*', { kind: 'hole', from: Number(since), to: Number(since) });
+  for (const address of [moved, other]) await audit(address);
+  await imported([moved], since - 1n);
+  localnet.controls.clearFaults();
+  await room.pool.probe();
+  await audit(moved);
+  expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([`since ${since}`]);
+  await ledger.db.updateTable('depositAddress').set({ auditAfter: null }).execute();
+  await audit(other);
   expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
 });
 
@@ -53,24 +92,12 @@ it('waits while nodes are away, and is no alert for each address', async () => {
   localnet.controls.clearFaults();
   await room.pool.probe();
   expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
-  expect((await ledger.addresses.byAddress(address))?.state).toBe('free');
+  expect(await stateOf(address)).toBe('free');
 });
 
 it('an address with a past is freed by no node that lost its blocks since it showed them, beside a liar and one that is away', async () => {
-  const { ledger, localnet } = room;
-  const { controls } = localnet;
-  await room.scanAll(room.scanner());
-  const since = (await ledger.scan.cursor())?.slot ?? 0n;
-  const [unpaid, paid] = [newAddress(), newAddress()];
-  const from = controls.produceSlot();
-  await localnet.airdrop(paid, 8_000_000n);
-  const to = controls.produceSlot();
-  room.finalize();
-  await room.scanAll(room.scanner());
-  await ledger.addresses.import(
-    [unpaid, paid].map((address) => ({ address, path: `m/${address}` })),
-    since,
-  );
+  const { controls } = room.localnet;
+  const { paid, unpaid, ...slots } = await importedWithPast();
   const orders = await dueAuditsIn(room);
   const activities = createAddressAudit(room.deps(lies.pool));
   const audit = async (address: string) => {
@@ -82,9 +109,8 @@ it('an address with a past is freed by no node that lost its blocks since it sho
       return report;
     });
   };
-  const stateOf = async (address: string) => (await ledger.addresses.byAddress(address))?.state;
   expect([await audit(unpaid), await stateOf(unpaid)]).toMatchObject([{ unread: 0 }, 'free']);
-  controls.setFault(1, '*', { kind: 'hole', from, to });
+  controls.setFault(1, '*', { kind: 'hole', ...slots });
   controls.setFault(2, '*', { kind: 'http', status: 503 });
   lies.liar.edit = (method, _params, answer) =>
     method === 'getSignaturesForAddress' ? { ...answer, result: [] } : answer;

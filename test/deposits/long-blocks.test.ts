@@ -1,6 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blockWitnesses } from '../../src/activities/block-witnesses.ts';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
+import type { WatchedBlock } from '../../src/activities/deposit-matcher.ts';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import { DepositScanner, openReader } from '../../src/activities/deposit-scanner.ts';
@@ -13,7 +15,10 @@ const room = useScanRoom(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 /** Less than a block with one transaction takes, and more than its list of signatures. */
 const HELD_BYTES = 900;
+/** For the names of as many long blocks as are read here at once. */
+const PLENTY_BYTES = 256 * 1_024 * 1_024;
 let narrow: NodePool;
+type Deps = ReturnType<typeof room.deps>;
 
 beforeAll(async () => {
   narrow = await openNodePool(room.localnet.rpcUrls, { maxBytes: HELD_BYTES });
@@ -40,7 +45,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
 async function readLong(deps: ReturnType<typeof room.deps>) {
   const expected = await room.ledger.scan.cursor();
   if (expected === null) throw new Error('the scan has begun');
-  const reader = openReader(deps, 1_000_000);
+  const reader = openReader(deps, PLENTY_BYTES);
   const tip = await finalizedTip(room.pool);
   await reader.after(expected, tip);
   const reading = await reader.after(expected, tip);
@@ -110,6 +115,32 @@ describe('a wallet that comes in while a long block is read', () => {
     const again = await deps.matcher.match(blocks);
     expect(await room.ledger.scan.commit({ expected, ...again })).toBe('committed');
     expect(await amountsOf(wallet)).toEqual([5_000_000n]);
+  });
+
+  it.each([
+    ['by the scan', async (_deps: Deps, block: WatchedBlock) => block],
+    [
+      'by a rescan',
+      async (deps: Deps, { header, listed }: WatchedBlock) => {
+        const [block] = await blockWitnesses(deps, { ...header, listed });
+        if (block === undefined) throw new Error('the block is shown');
+        return block;
+      },
+    ],
+  ])('is not left out by a node that is asked for the block again, %s', async (_name, readBy) => {
+    const wallet = await paidWallet([5_000_000n]);
+    const deps = room.deps(narrow);
+    const { blocks } = await readLong(deps);
+    const paid = blocks.find(({ candidates }) => candidates.includes(wallet));
+    if (paid === undefined) throw new Error('a block pays the wallet');
+    const block = await readBy(deps, paid);
+    const { controls } = room.localnet;
+    for (const node of [0, 1]) controls.setFault(node, 'getBlock', { kind: 'false-block', lie: 'leave-out' });
+    await expect(block.readAgain(block.watch)).rejects.toMatchObject({
+      message: expect.stringContaining('shows other transactions'),
+    });
+    controls.clearFaults();
+    expect((await block.readAgain(block.watch)).candidates).toContain(wallet);
   });
 
   it('asks no node where the block does not name it', async () => {

@@ -111,6 +111,17 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
+  it('looks for what came in after a block was searched, and before it is matched', async () => {
+    const matcher = new DepositMatcher(room.ledger, OPTIONS);
+    const wallet = newAddress();
+    const { expected, blocks } = await readPaid(matcher, wallet);
+    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    await matcher.watch();
+    const matched = await matcher.match(blocks);
+    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+  });
+
   it('takes what an attempt of ours brings for internal, whoever signed it', async () => {
     const { attempts, scan, withdrawals } = room.ledger;
     const { matcher } = room.deps();

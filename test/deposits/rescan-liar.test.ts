@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import type { RescanResult } from '../../src/domain/rescan.ts';
+import { rangeOf } from '../../src/domain/slots.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
@@ -22,20 +24,20 @@ afterEach(async () => {
 });
 
 /** The nodes of the room, of which the one at this place lies; as many of them as are wanted. */
-async function poolWithLiarAt(place: number, count = 3): Promise<NodePool> {
+async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): Promise<NodePool> {
   const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
   const honest = room.localnet.rpcUrls.slice(1, count);
   const pool = await openNodePool([...honest.slice(0, place), liar, ...honest.slice(place)], {
-    maxBytes: HELD_BYTES,
+    maxBytes,
   });
   opened.push(pool);
   return pool;
 }
 
-async function rescan(pool: NodePool, from: bigint): Promise<RescanResult> {
+async function rescan(pool: NodePool, from: bigint, deps = room.deps(pool)): Promise<RescanResult> {
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  const order = { from: `${from}`, to: `${to}`, ...BY };
-  return runOf().run(() => createDepositRescan(room.deps(pool)).rescan(order));
+  const order = { ...rangeOf({ from, to }), ...BY };
+  return runOf().run(() => createDepositRescan(deps).rescan(order));
 }
 
 /** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */
@@ -48,11 +50,14 @@ function hiding(wallet: string): Edit {
 }
 
 function hide({ transaction, meta }: Json, wallet: string): void {
-  const keys: readonly (string | { pubkey: string })[] =
-    transaction.accountKeys ?? transaction.message.accountKeys;
-  for (const [index, key] of keys.entries())
-    if ((typeof key === 'string' ? key : key.pubkey) === wallet)
-      meta.postBalances[index] = meta.preBalances[index];
+  for (const [index, address] of addressesIn(transaction).entries())
+    if (address === wallet) meta.postBalances[index] = meta.preBalances[index];
+}
+
+/** The accounts of a transaction, first who pays for it. */
+function addressesIn({ accountKeys, message }: Json): readonly string[] {
+  const keys: readonly (string | { pubkey: string })[] = accountKeys ?? message.accountKeys;
+  return keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
 }
 
 /** Whoever a block pays is this wallet, by the word of the node. */
@@ -200,8 +205,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     const hole = { kind: 'hole', from: Number(from), to: Number(to) } as const;
     for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, '*', hole);
     await room.scanAll(room.scanner());
-    const gap = await room.openGap();
-    await room.ledger.gaps.close({ from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n, ...BY });
+    await room.closeGap();
     await room.scanAll(room.scanner());
     room.localnet.controls.clearFaults();
     nodes.liar.edit = hiding(wallet);
@@ -233,5 +237,52 @@ describe('what one node makes up when blocks are read again', () => {
     expect(await amountsOf(wallet)).toEqual([]);
     expect(await missed()).toEqual(before);
     expect(liarsIn(pool)).toEqual([0]);
+  });
+});
+
+function watch(address: string): Promise<unknown> {
+  return room.ledger.addresses.import([{ address, path: `m/${address}` }]);
+}
+
+describe('a wallet that comes in while blocks are read again blames nobody', () => {
+  it.each([
+    ['held', HELD_BYTES],
+    ['too long for that', 900],
+  ])('between the answers of two nodes, which are %s', async (_name, maxBytes) => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const from = await scanned(wallet, (_method, _params, answer) => answer);
+    const pool = await poolWithLiarAt(1, 2, maxBytes);
+    const deps = room.deps(pool, { freshMs: 0 });
+    let asked = false;
+    nodes.liar.edit = async (method, params, answer) => {
+      if (!isWholeBlock(method, params) || !JSON.stringify(answer).includes(wallet) || asked) return answer;
+      asked = true;
+      await sleep(300);
+      await watch(wallet);
+      await deps.matcher.watch();
+      return answer;
+    };
+    // What was too long to be held is asked for again, by the next try.
+    await Promise.allSettled([rescan(pool, from, deps)]);
+    await rescan(pool, from, deps);
+    expect(asked).toBe(true);
+    expect(await amountsOf(wallet)).toEqual([PAID]);
+    expect(liarsIn(pool)).toEqual([]);
+  });
+
+  it('before a quorum is asked what one of them hides: all of them are read', async () => {
+    const { wallet, from } = await hidden();
+    const pool = await poolWithLiarAt(0);
+    const inBlocks = nodes.liar.edit;
+    nodes.liar.edit = async (method, params, answer) => {
+      if (method !== 'getTransaction' || !answer.result) return inBlocks(method, params, answer);
+      const [payer = ''] = addressesIn(answer.result.transaction);
+      await watch(payer);
+      return answer;
+    };
+    expect(await rescan(pool, from)).toMatchObject({ found: 1 });
+    expect(await room.depositsOf(wallet)).toHaveLength(1);
+    expect(liarsIn(pool)).toEqual([]);
   });
 });

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { WitnessBatches } from '../../src/activities/witness-batches.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { HeaderBook } from '../../src/solana/scan/header-book.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
+const MIB = 1_024 * 1_024;
 const BLOCKS = 6;
 const room = useScanRoom(2);
 const open: { close(): Promise<unknown> }[] = [];
@@ -13,8 +16,8 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
 });
 
-/** Reads blocks again that are longer by so many bytes; the most that nodes were asked for at once. */
-async function mostAtOnce(bytes: number): Promise<number> {
+/** Reads blocks again that are longer by so many bytes; the most that nodes were asked for at once. Answers of `maxBytes` are held. */
+async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   await room.scanAll(room.scanner());
   const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
   room.finalize(BLOCKS);
@@ -32,7 +35,8 @@ async function mostAtOnce(bytes: number): Promise<number> {
       underWay.splice(underWay.indexOf(params[0]), 1);
       return { ...answer, result: { ...answer.result, pad } };
     };
-  const pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
+  const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
+  const pool = await openNodePool(urls, { maxBytes });
   open.push(...proxies, pool);
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
   const order = { from: `${from + 1n}`, to: `${to}`, who: 'ops', why: 'to see' };
@@ -42,9 +46,29 @@ async function mostAtOnce(bytes: number): Promise<number> {
 }
 
 it('no more large blocks are read again at once than there is room for', async () => {
-  expect(await mostAtOnce(22 * 1_024 * 1_024)).toBe(1);
+  expect(await mostAtOnce(22 * MIB)).toBe(1);
+});
+
+it('blocks too long to be held count as what is kept of them', async () => {
+  expect(await mostAtOnce(MIB, MIB)).toBe(1);
 });
 
 it('small blocks are read again several at once', async () => {
   expect(await mostAtOnce(0)).toBeGreaterThan(1);
+});
+
+it('however small blocks were, no more than four are held at once: the next ones may be the longest', async () => {
+  await room.scanAll(room.scanner());
+  const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  room.finalize(9);
+  await room.scanAll(room.scanner());
+  const book = new HeaderBook(room.pool);
+  const slots = Array.from({ length: 9 }, (_, nth) => from + 1n + BigInt(nth));
+  await book.learn(slots);
+  const headers = slots.flatMap((slot) => book.agreed(slot) ?? []);
+  expect(headers).toHaveLength(9);
+  const batches = new WitnessBatches(room.deps());
+  const first = () => new MockActivityEnvironment().run(() => batches.first(headers));
+  expect(await first()).toHaveLength(1);
+  expect(await first()).toHaveLength(4);
 });

@@ -2,6 +2,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
 import type { RescanResult } from '../../src/domain/rescan.ts';
+import { rangeOf } from '../../src/domain/slots.ts';
 import type { RescanRow } from '../../src/ledger/rescans.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { runOf } from './runs.ts';
@@ -129,7 +130,7 @@ describe('blocks that are read again', () => {
     const { from, to } = await paid(wallet, AMOUNTS);
     await room.scanAll(room.scanner());
     await room.lose(await room.depositsOf(wallet));
-    const order = { from: `${from}`, to: `${to}`, ...BY };
+    const order = { ...rangeOf({ from, to }), ...BY };
     const tryOnce = (): Promise<RescanResult> =>
       runOf('one run').run(() => createDepositRescan(room.deps()).rescan(order));
     const first = await tryOnce();
@@ -141,6 +142,18 @@ describe('blocks that are read again', () => {
     expect(await newestRescan()).toMatchObject({ blocks: first.blocks, found: 0 });
     expect((await newestRescan())?.position).not.toBe(before?.position);
     expect(await missed()).toHaveLength(AMOUNTS.length);
+  });
+
+  it('are none that the record does not have, whoever asks for them: a signal, too', async () => {
+    const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const [first] = await room.ledger.scan.headersBetween(0n, to);
+    const before = await newestRescan();
+    for (const range of [
+      { from: to, to: to + 1n },
+      { from: (first?.slot ?? 0n) - 1n, to },
+    ])
+      await expect(rescan(range)).rejects.toMatchObject({ code: 'InvalidRequest' });
+    expect(await newestRescan()).toEqual(before);
   });
 
   it('are on record each time that somebody asked for them', async () => {
@@ -159,8 +172,7 @@ describe('a gap that was closed', () => {
     const hole = { kind: 'hole', from: Number(from), to: Number(to) } as const;
     for (const node of NODES) room.localnet.controls.setFault(node, '*', hole);
     await room.scanAll(room.scanner());
-    const gap = await room.openGap();
-    await room.ledger.gaps.close({ from: gap?.fromSlot ?? 0n, to: gap?.toSlot ?? 0n, ...BY });
+    await room.closeGap();
     await room.localnet.airdrop(wallet, 9_000_000n);
     room.finalize();
     await room.scanAll(room.scanner());
@@ -173,10 +185,14 @@ describe('a gap that was closed', () => {
     const range = await closedGap(wallet);
     const outside = await rescan(range);
     expect(await missed()).toEqual([]);
+    expect(await newestRescan()).toMatchObject({
+      unread: [rangeOf({ from: range.from + 2n, to: range.to - 2n })],
+    });
     room.localnet.controls.clearFaults(2);
     const inside = Number(range.to - range.from) + 1 - outside;
     expect(inside).toBeGreaterThanOrEqual(AMOUNTS.length);
     expect(await rescan(range)).toBe(outside + inside);
+    expect(await newestRescan()).toMatchObject({ unread: [] });
     expect(await amountsOf(wallet)).toEqual([...AMOUNTS, 9_000_000n]);
     expect(await missed()).toHaveLength(AMOUNTS.length);
     const [last] = await room.ledger.gaps.closedBetween(range.from, range.to);
@@ -184,6 +200,20 @@ describe('a gap that was closed', () => {
     room.localnet.controls.clearFaults();
     await room.confirm();
     expect((await room.depositsOf(wallet)).every(({ state }) => state === 'final')).toBe(true);
+  });
+
+  it('of which nodes have the first blocks alone is told from there on, as far as it was asked for', async () => {
+    const wallet = await room.newDepositAddress();
+    const range = await closedGap(wallet);
+    const lost = { kind: 'hole', from: Number(range.from) + 4, to: Number(range.to) - 2 } as const;
+    room.localnet.controls.clearFaults();
+    for (const node of NODES) room.localnet.controls.setFault(node, '*', lost);
+    await rescan({ from: range.from, to: range.to - 3n });
+    expect(await newestRescan()).toMatchObject({
+      unread: [rangeOf({ from: range.from + 4n, to: range.to - 3n })],
+    });
+    await rescan({ from: range.from, to: range.from + 3n });
+    expect(await newestRescan()).toMatchObject({ unread: [] });
   });
 
   it('right after another one is linked to the last block of that, and needs none on record after it', async () => {
@@ -204,6 +234,9 @@ describe('a gap that was closed', () => {
     for (const node of NODES) room.localnet.controls.setFault(node, '*', lost);
     await rescan(range);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS.slice(1));
+    expect(await newestRescan()).toMatchObject({
+      unread: [rangeOf({ from: range.from, to: range.from + 1n })],
+    });
     room.localnet.controls.clearFaults();
     await rescan(range);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);

@@ -4,6 +4,7 @@ import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { DepositMatcher, type MatcherOptions } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
 import { isParent } from '../../src/domain/scan-walk.ts';
+import type { Slots } from '../../src/domain/slots.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import type { GapRow } from '../../src/ledger/gaps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -146,6 +147,15 @@ export class ScanRoom {
   /** The gap that the scan stands at. */
   async openGap(): Promise<GapRow | undefined> {
     return (await this.ledger.gaps.list(100)).find(({ state }) => state === 'open');
+  }
+
+  /** An operator goes on without the blocks of the gap that the scan stands at. */
+  async closeGap(): Promise<Slots> {
+    const gap = await this.openGap();
+    if (gap === undefined) throw new Error('the scan stands at no gap');
+    const slots = { from: gap.fromSlot, to: gap.toSlot };
+    await this.ledger.gaps.close({ ...slots, who: 'operator', why: 'lost' });
+    return slots;
   }
 
   async depositsOf(address: string): Promise<readonly DepositRow[]> {

@@ -2,8 +2,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';
-import { useLiar } from './lying-proxy.ts';
+import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
@@ -82,4 +83,25 @@ it('the witness of what came asks about the last one among the first, though a c
   expect(asked.size).toBeGreaterThan(PAGE);
   expect(asked.size).toBeLessThan(MANY);
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
+});
+
+it('a scan that is to end waits for no block, and says what it knew before', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize();
+  const stop = new AbortController();
+  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  for (const proxy of proxies)
+    proxy.edit = (method, params, answer) => {
+      if (!isWholeBlock(method, params)) return answer;
+      stop.abort();
+      return new Promise(() => undefined);
+    };
+  const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
+  const pool = await openNodePool(urls, { timeoutMs: 600_000 });
+  const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
+  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  expect(status).not.toHaveProperty('why');
+  expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
+  await pool.close();
+  await Promise.all(proxies.map((proxy) => proxy.close()));
 });

@@ -42,6 +42,22 @@ describe('the essence of a transaction', () => {
     expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
   });
 
+  it('knows what lamports left a token account of ours, which keeps its tokens', () => {
+    const kept = tokens('dep1', 'usd', 9n, 9n);
+    const shown = transaction({
+      accounts: [
+        PAYER,
+        account('dep1', 5n, 5n, { signer: true }),
+        account(kept.account, 10n, 0n),
+        account('dep2', 0n, 10n),
+      ],
+      tokens: [kept],
+    });
+    expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
+    expect(essenceOf(shown, isOurs)).toEqual(shown);
+    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+  });
+
   it('is nothing where our wallets are only named', () => {
     const named = transaction({
       accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],

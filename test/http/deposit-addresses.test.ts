@@ -102,6 +102,7 @@ describe('the pool', () => {
     const { address } = desk.keys.entry(21);
     expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
     expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
+    expect((await desk.ledger.addresses.byAddress(address))?.importedAfter).toBeGreaterThanOrEqual(tip);
   });
 
   test('an API that knows no nodes takes `since` up to where the scan has come', async () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { buildApp } from '../../src/http/app.ts';
+import { connectTemporal } from '../../src/platform/temporal.ts';
 import { childOf, START } from '../ledger/chain-of-blocks.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
@@ -65,7 +67,8 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
   await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
   expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', who: null }] });
   const wrong = await call('POST', '/v1/scan/close-gap', { from: '101', to: '104', why: 'archive has none' });
-  expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound' } });
+  const detail = 'no gap is open from slot 101 to 104: 101 to 105 is';
+  expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
   const closing = { from: '101', to: '105', why: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);
   expect(closed.body).toMatchObject({ cursor: { slot: '105' } });
@@ -99,6 +102,7 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
     readTo: null,
     blocks: 0,
     found: 0,
+    unread: [],
     trouble: null,
     begunAt: expect.stringMatching(/Z$/),
     endedAt: null,
@@ -115,13 +119,13 @@ test('what came of each rescan is listed, newest first, page by page', async () 
   const { db, rescans } = service.ledger;
   await db.deleteFrom('rescan').execute();
   const open = await rescans.begin({ from: 100n, to: 100n, who: 'ops', why: 'missed one' });
-  await rescans.note(open.position, 'too few nodes');
+  await rescans.note(open, 'too few nodes');
   const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
   expect((await scan()).rescans).toMatchObject([waiting]);
   await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
   expect((await scan()).rescans).toEqual([]);
-  const { position } = await rescans.begin({ from: 100n, to: 101n, who: 'ops', why: 'once more' });
-  await rescans.end(position, 2);
+  const again = await rescans.begin({ from: 100n, to: 101n, who: 'ops', why: 'once more' });
+  await rescans.end(again, { blocks: 2, unread: [] });
   const newest = await call('GET', '/v1/scan/rescans?limit=1');
   const endedAt = expect.stringMatching(/Z$/);
   expect(newest.body.rescans).toMatchObject([{ to: '101', state: 'done', blocks: 2, endedAt }]);
@@ -130,16 +134,43 @@ test('what came of each rescan is listed, newest first, page by page', async () 
     rescans: [{ to: '100', state: 'given_up', trouble: 'too few nodes', endedAt }],
     nextCursor: null,
   });
+  const last = await rescans.begin({ from: 100n, to: 102n, who: 'ops', why: 'of a gap' });
+  const unread = [{ from: '101', to: '102' }];
+  await rescans.end(last, { blocks: 1, unread });
+  const { rescans: after } = (await call('GET', '/v1/scan/rescans?limit=1')).body;
+  expect(after).toMatchObject([{ state: 'incomplete', unread, trouble: null, endedAt }]);
   expect((await call('GET', '/v1/scan/rescans?limit=x')).body).toMatchObject({ status: 400, field: 'limit' });
 });
 
-test('a rescan ends at the cursor', async () => {
-  const beyond = await call('POST', '/v1/scan/rescan', { from: '100', to: '106', why: 'x' });
-  expect(beyond.body).toMatchObject({
-    status: 400,
-    field: 'to',
-    detail: 'to: the scan has come to slot 105',
+test.each([
+  ['100', '106', 'to', 'to: blocks are read up to slot 105 only: it must not be above that'],
+  ['99', '100', 'from', 'from: the record begins with slot 100'],
+  ['abc', '100', 'from', 'from: must be a whole number below 10^18, as a decimal string'],
+  ['101', '100', 'to', 'to: must not be below `from`'],
+])(
+  'a rescan of what is not on record is refused, not shortened: %s to %s',
+  async (from, to, field, detail) => {
+    const beyond = await call('POST', '/v1/scan/rescan', { from, to, why: 'x' });
+    expect(beyond.body).toMatchObject({ status: 400, field, detail });
+  },
+);
+
+test('a rescan that Temporal does not begin now is on record, and says so', async () => {
+  const { address, namespace, ledger } = service;
+  const { connection, client: temporal } = await connectTemporal({ address, namespace });
+  const app = await buildApp({ ledger, temporal, explorer: EXPLORER });
+  await connection.close();
+  const payload = { from: '100', to: '103', why: 'x' };
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/v1/scan/rescan',
+    headers: { authorization },
+    payload,
   });
+  await app.close();
+  const detail = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
+  expect(answer.json()).toMatchObject({ status: 503, code: 'Unavailable', detail });
+  expect((await scan()).rescans).toMatchObject([{ from: '100', to: '103', state: 'reading' }]);
 });
 
 test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {

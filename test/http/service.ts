@@ -5,14 +5,17 @@ import type { FastifyInstance } from 'fastify';
 import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { connectTemporal, registerSearchAttributes } from '../../src/platform/temporal.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { testTemporal } from '../support/temporal.ts';
 
 export const API_KEY = 'key-of-the-http-tests';
 export const authorization = `Bearer ${API_KEY}`;
 export const EXPLORER = { explorerUrl: 'https://explorer.example', cluster: 'devnet', rpcUrls: [] };
 
-type WebhookSettings = Pick<AppDeps, 'allowPrivateWebhooks'>;
+interface ServiceSettings extends Pick<AppDeps, 'allowPrivateWebhooks'> {
+  /** Default: a fresh one on the PostgreSQL that all tests share. */
+  readonly database?: Pick<TestDatabase, 'url' | 'drop'>;
+}
 
 /** The API over a database and a Temporal namespace of its own. */
 export interface Service {
@@ -25,8 +28,8 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export async function openService(settings: WebhookSettings = {}): Promise<Service> {
-  const database = await freshDatabase();
+export async function openService({ database: own, ...settings }: ServiceSettings = {}): Promise<Service> {
+  const database = own ?? (await freshDatabase());
   const { address } = await testTemporal();
   const ledger = await openLedger(database.url);
   const namespace = `http-${randomBytes(6).toString('hex')}`;

@@ -122,7 +122,9 @@ describe('the routes of webhooks', () => {
       nextCursor: null,
     });
     const standing = async () => (await call('GET', '/v1/webhooks')).json().webhooks;
-    expect(await standing()).toMatchObject([{ id, waiting: 0, dead: 2, lastError: null }]);
+    expect(await standing()).toMatchObject([
+      { id, waiting: 0, dead: 2, lastError: 'the receiver answered 500' },
+    ]);
     const replay = (payload: object) => call('POST', `/v1/webhooks/${id}/replay`, payload);
     expect((await replay({ event: oldest })).json()).toEqual({ replayed: 1 });
     expect((await replay({})).json()).toEqual({ replayed: 1 });

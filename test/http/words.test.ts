@@ -47,6 +47,24 @@ test.each([
   },
 );
 
+test('what is wrong is named for ten fields, and each name is cut: no answer is as long as what was asked', async () => {
+  const key = (nth: number) => `${nth}${'x'.repeat(300)}`;
+  const payload = {
+    why: 'x',
+    ...Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [key(nth), 1])),
+  };
+  const answer = await service.app.inject({
+    method: 'POST',
+    url: '/v1/scan/pause',
+    headers: { authorization },
+    payload,
+  });
+  const { status, field, fields, detail } = answer.json();
+  expect([status, fields.length, field]).toEqual([400, 10, fields[0]]);
+  expect(detail).toMatch(/; and 90 more$/);
+  expect(answer.body.length).toBeLessThan(8_000);
+});
+
 test('a pattern has words of its own', async () => {
   const answer = await service.app.inject({ url: '/v1/deposits?after=-1', headers: { authorization } });
   expect(answer.json().detail).toBe('after: must be a whole number below 10^18, as a decimal string');

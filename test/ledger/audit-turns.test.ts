@@ -6,9 +6,11 @@ import { useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 
-const AT_ONCE = 8;
+const AT_ONCE = 500;
+const GAPS_AT_ONCE = 4;
 const HOURS_MS = 2 * 3_600_000;
 const names = Array.from({ length: 30 }, (_, n) => address(`late ${n}`));
+const many = Array.from({ length: AT_ONCE }, (_, n) => address(`many ${n}`));
 
 /** The audits that go on, by workflow id, and all that were begun, by address. */
 let running: Map<string, Date>;
@@ -16,11 +18,13 @@ let begun: (string | null)[];
 
 beforeEach(async () => {
   [running, begun] = [new Map(), []];
-  await use.ledger.addresses.import(
-    names.map((one) => ({ address: one, path: `m/${one}` })),
-    1n,
-  );
+  await withPast(names);
 });
+
+async function withPast(addresses: readonly string[]): Promise<void> {
+  const entries = addresses.map((one) => ({ address: one, path: `m/${one}` }));
+  await use.ledger.addresses.import(entries, 1n);
+}
 
 async function round(): Promise<number> {
   const startAudit = async (order: AuditOrder) => {
@@ -45,51 +49,61 @@ async function closedGaps(count: number): Promise<void> {
 }
 
 describe('audits that are due', () => {
-  it('are begun no faster than they end', async () => {
-    expect([await round(), await round(), await round()]).toEqual([AT_ONCE, 0, 0]);
+  it('of imports are begun as many as there are, each once, and beyond some hundred no faster than they end', async () => {
+    expect([await round(), await round()]).toEqual([names.length, 0]);
+    expect(begun).toEqual(names);
+    await withPast(many);
+    expect([await round(), await round()]).toEqual([AT_ONCE - names.length, 0]);
     const [first = ''] = running.keys();
     running.delete(first);
     expect(await round()).toBe(1);
-    expect(begun).toEqual(names.slice(0, AT_ONCE + 1));
+    expect(begun).toEqual([...names, ...many.slice(0, AT_ONCE - names.length + 1)]);
   });
 
   it('begin in turns, however many end unread', async () => {
-    for (let rounds = 0; rounds < 5; rounds += 1) {
+    await withPast(many);
+    for (let rounds = 0; rounds < 2; rounds += 1) {
       await round();
       running.clear();
     }
-    expect(begun).toEqual([...names, ...names.slice(0, 10)]);
+    expect(begun).toEqual([...names, ...many, ...names, ...many].slice(0, 2 * AT_ONCE));
   });
 
   it('begin in turns, though those of others never end', async () => {
-    for (let rounds = 0; rounds < 5; rounds += 1) {
+    await withPast(many);
+    for (let rounds = 0; rounds < 2; rounds += 1) {
       await round();
       for (const id of running.keys()) running.set(id, new Date(Date.now() - HOURS_MS));
     }
-    expect(begun).toEqual(names);
+    expect(begun.slice(0, names.length + AT_ONCE)).toEqual([...names, ...many]);
   });
 
   it('are begun later each time they end and are not whole, and at once where they are to begin earlier', async () => {
-    const { addresses, db } = use.ledger;
+    const { addresses, importAudits, continuity, db } = use.ledger;
+    const record = await continuity.record();
     const [first = ''] = names;
-    const isDue = async () => (await addresses.toAudit(100)).some(({ address: one }) => one === first);
-    await addresses.putOff(first);
+    const isDue = async () => (await importAudits.due(100)).some(({ address: one }) => one === first);
+    await importAudits.putOff(first, record);
     expect(await isDue()).toBe(true);
     const unreadSince = new Date(Date.now() - 20 * 60_000);
     await db.updateTable('depositAddress').set({ unreadSince }).where('address', '=', first).execute();
-    await addresses.putOff(first);
+    await importAudits.putOff(first, record);
     expect(await isDue()).toBe(false);
     await addresses.import([{ address: first, path: `m/${first}` }], 0n);
     expect(await isDue()).toBe(true);
   });
 
-  it('of gaps that never end leave those of imports their places', async () => {
+  it('are not put off by one that began in another record', async () => {
+    const { addresses, importAudits } = use.ledger;
+    const [first = ''] = names;
+    await importAudits.putOff(first, 'another');
+    expect(await addresses.byAddress(first)).toMatchObject({ unreadSince: null, auditAfter: null });
+  });
+
+  it('of gaps are begun some at a time, and take no place of those of imports', async () => {
     await closedGaps(20);
-    for (let rounds = 0; rounds < 2; rounds += 1) {
-      await round();
-      running.clear();
-    }
-    expect(begun.filter((one) => one === null)).toHaveLength(AT_ONCE);
-    expect(begun.filter((one) => one !== null)).toEqual(names.slice(0, AT_ONCE));
+    expect([await round(), await round()]).toEqual([GAPS_AT_ONCE + names.length, 0]);
+    expect(begun.filter((one) => one === null)).toHaveLength(GAPS_AT_ONCE);
+    expect(begun.filter((one) => one !== null)).toEqual(names);
   });
 });

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { DepositAddresses } from '../../src/ledger/deposit-addresses.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
@@ -18,6 +20,19 @@ import { codeOf } from './support.ts';
 const use = useDepositLedgers();
 const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const run = promisify(execFile);
+
+/** The choice of a free address goes on, with the rows as they were when it began, once nobody holds this lock. */
+const CHOICE = 4_711;
+const slowChoice: KyselyPlugin = {
+  transformQuery: ({ node }) =>
+    node.kind === 'SelectQueryNode' && node.endModifiers !== undefined && node.limit !== undefined
+      ? QueryNode.cloneWithWhere(
+          node,
+          sql`(select pg_advisory_xact_lock_shared(${CHOICE})::text) is not null`.toOperationNode(),
+        )
+      : node,
+  transformResult: async ({ result }) => result,
+};
 
 describe('a deposit address', () => {
   it('is given to one user for ever, the first imported first', async () => {
@@ -63,6 +78,29 @@ describe('a deposit address', () => {
     expect(await assigning).toMatchObject({ address: BEN });
   });
 
+  it('is waited for where it is the last, as whoever is about to get it may not', async () => {
+    await imported(use.ledger, ANN);
+    const slow = await use.other.db.startTransaction().execute();
+    await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
+    const assigning = use.ledger.addresses.assign('user-1');
+    await Promise.race([lockWaits(use.ledger.db), assigning]);
+    await slow.rollback().execute();
+    expect(await assigning).toMatchObject({ address: ANN });
+  });
+
+  it('is not given out where something came to it between its choice and its lock', async () => {
+    const { ledger, other } = use;
+    await imported(ledger, ANN, BEN);
+    const holder = await other.db.startTransaction().execute();
+    await sql`select pg_advisory_xact_lock(${CHOICE})`.execute(holder);
+    const assigning = new DepositAddresses(ledger.db.withPlugin(slowChoice)).assign('user-1');
+    await lockWaits(ledger.db);
+    expect(await commit(other, chain(START, [inflow(ANN)]))).toBe('committed');
+    await holder.commit().execute();
+    expect(await assigning).toMatchObject({ address: BEN });
+    expect(await ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'free', userRef: null });
+  });
+
   it('is known when it is imported again, and stays its user’s', async () => {
     const entries = [ANN, BEN, ANN].map((one) => ({ address: one, path: 'm' }));
     expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 2, known: 1 });
@@ -93,22 +131,22 @@ describe('a deposit address', () => {
 
   it('of before is not given out until what it was paid is audited', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
-    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([
+    expect(await use.ledger.importAudits.due(10)).toMatchObject([
       { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
     ]);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
-    await use.ledger.addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
-    expect(await use.ledger.addresses.toAudit(10)).toEqual([]);
+    expect(await use.ledger.importAudits.due(10)).toEqual([]);
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 30n);
-    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n }]);
+    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
     const old = {
       header: { slot: 35n, blockhash: 'b35', time: null },
       finding: { inflows: [inflow(ANN)], outflows: [], spends: [] },
     };
     const watchVersion = await use.ledger.watched.version();
     await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
-    await use.ledger.addresses.markAudited(ANN, 30n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(ANN, 30n, await use.ledger.continuity.record());
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
     await confirmAll(use.ledger);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
@@ -117,15 +155,15 @@ describe('a deposit address', () => {
   it('that turns out to be older while its audit is due, or runs, is audited from there before it is given out', async () => {
     for (const since of [40n, 30n, 35n])
       await use.ledger.addresses.import([{ address: ANN, path: 'm' }], since);
-    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n }]);
-    await use.ledger.addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
-    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
-    await use.ledger.addresses.markAudited(ANN, 30n, await use.ledger.continuity.record());
+    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
+    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
+    await use.ledger.importAudits.markAudited(ANN, 30n, await use.ledger.continuity.record());
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
   it('that somebody has, or that was used, is audited all the same when it turns out to be older, and stays what it is', async () => {
-    const { addresses } = use.ledger;
+    const { addresses, importAudits } = use.ledger;
     await imported(use.ledger, ANN, BEN);
     await addresses.assign('user-1');
     await commit(use.ledger, chain(START, [inflow(BEN)]));
@@ -133,14 +171,14 @@ describe('a deposit address', () => {
     const entries = [ANN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
     expect(await addresses.import(entries, 40n)).toEqual({ imported: 0, known: 2 });
     const due = async () =>
-      (await addresses.toAudit(10)).map(({ address, state, since }) => [address, state, since]);
+      (await importAudits.due(10)).map(({ address, state, since }) => [address, state, since]);
     expect(await due()).toEqual([
       [ANN, 'assigned', 40n],
       [BEN, 'used', 40n],
     ]);
-    await addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
     expect(await due()).toEqual([[BEN, 'used', 40n]]);
-    await addresses.markAudited(BEN, 40n, await use.ledger.continuity.record());
+    await importAudits.markAudited(BEN, 40n, await use.ledger.continuity.record());
     await addresses.import(entries, 50n);
     expect(await due()).toEqual([]);
     expect(await addresses.byUser('user-1')).toMatchObject({ address: ANN, state: 'assigned' });
@@ -150,8 +188,8 @@ describe('a deposit address', () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
-    expect(await use.ledger.addresses.toAudit(10)).toMatchObject([{ address: ANN, state: 'used' }]);
-    await use.ledger.addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ address: ANN, state: 'used' }]);
+    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 

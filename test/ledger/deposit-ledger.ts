@@ -43,7 +43,7 @@ export function useDepositLedgers(): {
 }
 
 export async function forgetDeposits(db: Database): Promise<void> {
-  await sql`truncate scan_cursor, block, scan_gap, scan_pause, rescan, staged_range, deposit, deposit_event, deposit_rejection, outflow, spend, alert,
+  await sql`truncate scan_cursor, block, scan_gap, gap_unread_wallet, scan_pause, rescan, staged_range, deposit, deposit_event, deposit_rejection, outflow, spend, alert,
     deposit_address, watched_wallet, asset`.execute(db);
   await sql`update deposit_feed set last_sequence = 0`.execute(db);
   await sql`update watch_version set version = 0`.execute(db);

@@ -56,6 +56,17 @@ describe('a deposit', () => {
     expect(await use.ledger.alerts.list({ limit: 1 })).toMatchObject({ rows: [] });
   });
 
+  it('that may be credited is asked for among the newest, whatever came after it that is not to be', async () => {
+    await imported(use.ledger, ANN);
+    const low = inflow(ANN, 1n, { reason: 'below_minimum' });
+    await commit(
+      use.ledger,
+      chain(START, [inflow(ANN, 5n)], [inflow(ANN, 6n)], [inflow(ANN, 7n)], [low], [low]),
+    );
+    const amounts = (await use.ledger.deposits.unconfirmed(2)).map(({ amount }) => amount);
+    expect(amounts).toEqual([5n, 7n]);
+  });
+
   it('that a quorum shows otherwise is put right with an alert, and its address is used then', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import { closeGapAudit } from '../../src/activities/gap-audit.ts';
+import { rangeOf } from '../../src/domain/slots.ts';
 import { address, childOf, START } from './chain-of-blocks.ts';
 import { imported, useDepositLedgers } from './deposit-ledger.ts';
+import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
 const GAP = { from: 101n, to: 109n };
@@ -29,12 +31,12 @@ async function unshownFor(time: string): Promise<void> {
 it('a walk without blocks settles nothing, and is no reason to ask every wallet again', async () => {
   const { gapAudits } = use.ledger;
   await gapAudits.noteUnshown(GAP, record);
-  await gapAudits.noteWallets(GAP, { audited: [ANN], unread: [BOB] }, record);
+  await gapAudits.noteWallets(GAP, { audited: [ANN], unread: [BOB] }, 'in vain', record);
   expect(await wallets()).toEqual([ANN, BOB]);
   await gapAudits.end(GAP, record);
   expect(await standing()).toMatchObject({ auditedAt: null, unread: 1, wallets: [BOB] });
   expect(await wallets()).toEqual([BOB]);
-  await gapAudits.noteWallets(GAP, { audited: [BOB], unread: [] }, record);
+  await gapAudits.noteWallets(GAP, { audited: [BOB], unread: [] }, 'in vain', record);
   await gapAudits.end(GAP, record);
   expect(await standing()).toMatchObject({ auditedAt: null, unshownSince: expect.any(Date), unread: 0 });
   expect(await wallets()).toEqual([]);
@@ -49,10 +51,29 @@ it('once its blocks are shown, a gap is asked for as if nobody had, also where t
     expect(await standing()).toMatchObject({ walkedAt: null, unshownSince: null, auditedAt: null });
     expect([await wallets(), await isDue()]).toEqual([[ANN, BOB], true]);
   }
-  await gapAudits.noteWallets(GAP, { audited: [ANN, BOB], unread: [] }, record);
+  await gapAudits.noteWallets(GAP, { audited: [ANN, BOB], unread: [] }, 'counts', record);
   await gapAudits.end(GAP, record);
   expect(await standing()).toMatchObject({ auditedAt: expect.any(Date) });
   expect(await isDue()).toBe(false);
+});
+
+it('a page of a walk in vain that comes late, as its process stood still, settles nothing of the walk that counts', async () => {
+  const { gapAudits } = use.ledger;
+  await gapAudits.noteUnshown(GAP, record);
+  await gapAudits.begin(GAP, record);
+  await gapAudits.noteWallets(GAP, { audited: [ANN], unread: [BOB] }, 'counts', record);
+  const late = gapAudits.noteWallets(GAP, { audited: [ANN, BOB], unread: [] }, 'in vain', record);
+  expect(await codeOf(late)).toBe('Unavailable');
+  await gapAudits.end(GAP, record);
+  expect(await standing()).toMatchObject({ auditedAt: null, unread: 1, wallets: [BOB] });
+});
+
+it('a page that comes late leaves no wallet unread of a gap that is audited', async () => {
+  const { gapAudits } = use.ledger;
+  await gapAudits.end(GAP, record);
+  for (const walk of ['in vain', 'counts'] as const)
+    await gapAudits.noteWallets(GAP, { audited: [], unread: [BOB] }, walk, record);
+  expect(await standing()).toMatchObject({ auditedAt: expect.any(Date), unread: 0 });
 });
 
 it('is looked at again after as long as its blocks are not shown, and after an hour at most', async () => {
@@ -74,7 +95,7 @@ it('is looked at again after as long as its blocks are not shown, and after an h
 it('nothing of it is changed by a run that began in another record', async () => {
   const { gapAudits } = use.ledger;
   await gapAudits.noteUnshown(GAP, 'another');
-  await gapAudits.noteWallets(GAP, { audited: [], unread: [BOB] }, 'another');
+  await gapAudits.noteWallets(GAP, { audited: [], unread: [BOB] }, 'counts', 'another');
   expect(await gapAudits.end(GAP, 'another')).toBeNull();
   expect(await standing()).toEqual({
     walkedAt: null,
@@ -87,7 +108,7 @@ it('nothing of it is changed by a run that began in another record', async () =>
 
 it('the end of a run that began in another record is told to nobody', async () => {
   const { alerts, gapAudits } = use.ledger;
-  const range = { address: null, from: `${GAP.from}`, to: `${GAP.to}`, repair: true, cause: 'gap' } as const;
+  const range = { address: null, ...rangeOf(GAP), repair: true, cause: 'gap' } as const;
   const open = async () => (await alerts.list({ open: true, limit: 10 })).rows.map(({ subject }) => subject);
   await closeGapAudit(use, { ...range, record: 'another' });
   expect(await open()).toEqual([]);

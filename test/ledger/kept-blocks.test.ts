@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { address, chain, START } from './chain-of-blocks.ts';
 import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
-import { attempt, codeOf, newId, PLENTY } from './support.ts';
+import { attempt, newId, PLENTY } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useDepositLedgers();
@@ -51,7 +51,7 @@ it('none goes that a gap without its audit, or an address with a past, needs', a
     .execute();
   await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
   expect(await prune()).toBe(104n);
-  await use.ledger.addresses.markAudited(address('past'), 104n, await use.ledger.continuity.record());
+  await use.ledger.importAudits.markAudited(address('past'), 104n, await use.ledger.continuity.record());
   expect(await prune()).toBe(106n);
   await use.ledger.gapAudits.end({ from: 106n, to: 108n }, await use.ledger.continuity.record());
   expect(await prune()).toBe(115n);
@@ -63,7 +63,7 @@ it('none goes that the audit of an address needs which somebody has already', as
   await imported(use.ledger, address('ann'));
   await use.ledger.addresses.assign('user');
   await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
-  expect(await use.ledger.addresses.toAudit(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
+  expect(await use.ledger.importAudits.due(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
   expect(await prune()).toBe(104n);
 });
 
@@ -76,12 +76,14 @@ it('an audit that comes to no end keeps so many at most', async () => {
 it('none goes that is just read again; what is gone cannot be', async () => {
   await commit(use.ledger, BLOCKS);
   const range = { from: 103n, to: 110n };
-  const { position } = await use.ledger.rescans.begin({ ...range, ...OPS });
+  const begun = await use.ledger.rescans.begin({ ...range, ...OPS });
   expect(await prune()).toBe(103n);
-  expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position });
-  await use.ledger.rescans.end(position, 0);
+  expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position: begun.position });
+  await use.ledger.rescans.end(begun, { blocks: 0, unread: [] });
   expect(await prune()).toBe(115n);
-  expect(await codeOf(use.ledger.rescans.begin({ ...range, ...OPS }))).toBe('InvalidRequest');
+  await expect(use.ledger.rescans.begin({ ...range, ...OPS })).rejects.toThrow(
+    'from: the headers up to slot 114 are no longer on record, which begins with slot 115',
+  );
   await use.ledger.rescans.begin({ from: 115n, to: 120n, ...OPS });
 });
 
@@ -90,7 +92,7 @@ const newest = async () => (await use.ledger.rescans.list({ limit: 1 })).rows[0]
 
 it('a rescan that was given up is not waited for for ever, and says so', async () => {
   await commit(use.ledger, BLOCKS);
-  const { position } = await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  const begun = await use.ledger.rescans.begin({ ...RANGE, ...OPS });
   const forsake = () =>
     use.ledger.db
       .updateTable('rescan')
@@ -99,7 +101,7 @@ it('a rescan that was given up is not waited for for ever, and says so', async (
   await forsake();
   await use.ledger.rescans.begin({ ...RANGE, ...OPS });
   expect(await prune()).toBe(103n);
-  await use.ledger.rescans.note(position, 'no node shows them');
+  await use.ledger.rescans.note(begun, 'no node shows them');
   await forsake();
   expect(await prune()).toBe(115n);
   expect(await newest()).toMatchObject({ trouble: 'no node shows them', endedAt: expect.any(Date) });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { isDatabaseAway } from '../../src/ledger/database.ts';
+import { isDatabaseAway } from '../../src/ledger/connection.ts';
 import { useLedger } from './support.ts';
 
 const use = useLedger();

@@ -72,11 +72,11 @@ describe('in a record that was restored', () => {
   });
 
   it('what users may have that the backup did not know can be watched again, and is given to nobody', async () => {
-    const { addresses, watched } = use.ledger;
+    const { addresses, importAudits, watched } = use.ledger;
     await addresses.import([{ address: ANN, path: 'm' }], 40n, { keptBack: true });
     expect(await watched.among([ANN])).toEqual(new Map([[ANN, 'deposit']]));
-    expect(await addresses.toAudit(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
-    await addresses.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    expect(await importAudits.due(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
+    await importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
     expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
   });
 

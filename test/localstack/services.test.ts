@@ -5,7 +5,7 @@ import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../src/localstack/postgres.ts';
-import { startTemporal, withdrawalsInUi } from '../../src/localstack/temporal.ts';
+import { depositsInUi, startTemporal, withdrawalsInUi } from '../../src/localstack/temporal.ts';
 import { registerSearchAttributes } from '../../src/platform/temporal.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { testTemporal } from '../support/temporal.ts';
@@ -84,4 +84,8 @@ test('the Web UI is opened at the list of withdrawals', () => {
     'http://127.0.0.1:8233/namespaces/default/workflows?query=WorkflowType%3D%22withdrawal%22',
   );
   expect(withdrawalsInUi({ uiUrl: null, namespace: 'default' })).toBeNull();
+  const deposits = depositsInUi({ uiUrl: 'http://127.0.0.1:8233', namespace: 'default' });
+  expect(new URL(deposits ?? '').searchParams.get('query')).toBe(
+    'WorkflowType IN ("depositScan","depositRescan","addressAudit","reconciliation","webhookDelivery")',
+  );
 });

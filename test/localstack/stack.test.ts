@@ -52,7 +52,8 @@ test('the API key is kept for the next stack, for its owner only', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const ledger = await openLedger(stack.databaseUrl);
   try {
-    expect(await ledger.apiKeys.holderOf(stack.apiKey)).toMatch(/^dev-[0-9a-f]{8}$/);
+    expect(stack.apiKeyName).toMatch(/^dev-[0-9a-f]{8}$/);
+    expect(await ledger.apiKeys.holderOf(stack.apiKey)).toBe(stack.apiKeyName);
   } finally {
     await ledger.close();
   }
@@ -88,6 +89,7 @@ test('the dev file tells where everything is, to its owner only', () => {
   expect(facts).toMatchObject({
     apiUrl: stack.apiUrl,
     apiKey: stack.apiKey,
+    apiKeyName: stack.apiKeyName,
     signerKeyFile: stack.signerKeyFile,
     openapiUrl: `${stack.apiUrl}/openapi.json`,
     databaseUrl: stack.databaseUrl,

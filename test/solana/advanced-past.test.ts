@@ -253,6 +253,21 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect((await judged(facts)).verdict).toEqual({ kind: 'dead' });
   });
 
+  it('is kept open by no instruction of one node that is written in no encoding', async () => {
+    const { facts } = await attemptNow();
+    const past = await newNonce();
+    const instructions = [{ programIdIndex: 0, accounts: [0], data: '0' }];
+    const message = { accountKeys: [ADDRESS], recentBlockhash: facts.nonce, instructions };
+    const result = {
+      slot: Number(facts.nonceSlot) + 1,
+      meta: { fee: 5_000, err: null },
+      transaction: { message },
+    };
+    disturb([1], 'getTransaction', { kind: 'result', result });
+    const [honest] = pool.nodes;
+    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} shows ${past}`);
+  });
+
   it.each<[string, Fault]>([
     ['getBlock', { kind: 'null' }],
     ['getTransaction', { kind: 'null' }],

@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 
 const HELD_BYTES = 1_000;
+const MIB = 1_024 * 1_024;
 const RIM = Buffer.from('{"result":{},"id":1}');
 let server: Server | undefined;
 let node: SolanaNode | undefined;
@@ -107,6 +108,30 @@ describe('an answer too long to be held', () => {
     await vi.waitFor(() => expect(isCut).toBe(true));
   });
 
+  it.each([
+    ['as it is', (text: string) => Buffer.from(text), {}],
+    ['packed', (text: string) => gzipSync(text), { 'content-encoding': 'gzip' }],
+  ])('is dropped at once where its reader ends while it stands still, %s', async (_name, pack, headers) => {
+    let isCut = false;
+    const asked = await open(
+      async (response) => {
+        response.on('close', () => {
+          isCut = true;
+        });
+        response.writeHead(200, headers);
+        response.write(pack(randomBytes(MIB).toString('hex')).subarray(0, -MIB / 4));
+      },
+      { timeoutMs: 600_000 },
+    );
+    const read = async (parts: AsyncIterable<Uint8Array>): Promise<never> => {
+      void joined(parts).catch(() => undefined);
+      await sleep(300);
+      throw new RangeError('a defect');
+    };
+    await expect(ask(asked, read)).rejects.toThrow(new RangeError('a defect'));
+    await vi.waitFor(() => expect(isCut).toBe(true));
+  });
+
   it('is cut off where it never ends, and its node left alone for minutes', async () => {
     const asked = await open(
       async (response) => {
@@ -120,6 +145,22 @@ describe('an answer too long to be held', () => {
     const error: unknown = await ask(asked).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'NodeFault', message: expect.stringContaining('1000000 bytes') });
     expect(retryAfterMs(error)).toBe(300_000);
+  });
+
+  it('is read for as long as it keeps coming', async () => {
+    const part = 'x'.repeat(1_024 * 1_024);
+    const asked = await open(
+      async (response) => {
+        response.write('{"result":{"text":"');
+        for (let sent = 0; sent < 6; sent += 1) {
+          response.write(part);
+          await sleep(300);
+        }
+        response.end('"},"id":1}');
+      },
+      { timeoutMs: 1_000 },
+    );
+    expect(await ask(asked)).toMatchObject({ text: expect.stringContaining(part.repeat(6)) });
   });
 
   it('is waited for longer where it had not begun in time when it was last asked for', async () => {

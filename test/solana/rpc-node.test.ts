@@ -123,7 +123,7 @@ describe('bounds', () => {
           const text = `{"id":${asked.id},"result":"${tooLong}"}`;
           return packed ? { body: gzipSync(text), headers: { 'content-encoding': 'gzip' } } : { body: text };
         });
-        const answer = () => node.call(method, [], textAnswer);
+        const answer = () => node.call(method, [], z.string());
         await expect(answer()).rejects.toThrow('larger than 65536 bytes');
         packed = true;
         await expect(answer()).rejects.toThrow('larger than 65536 bytes');
@@ -132,18 +132,11 @@ describe('bounds', () => {
 
     it('reads the longest answers that honest nodes give', async () => {
       const err = '{"InstructionError":[12,{"Custom":4294967295}]}';
-      const status = `{"slot":18446744073709551615,"confirmations":null,"err":${err},"status":{"Err":${err}},"confirmationStatus":"finalized"}`;
+      const status = `{"slot":9007199254740991,"confirmations":null,"err":${err},"status":{"Err":${err}},"confirmationStatus":"finalized"}`;
       await open((asked) =>
         resultOf(asked, `{"context":{"slot":1},"value":[${Array(256).fill(status).join()}]}`),
       );
       expect((await getSignatureStatuses(node, [], true)).value).toHaveLength(256);
-      expect(await node.call('getSignaturesForAddress', [], z.unknown())).toBeDefined();
-    });
-
-    it('reads blocks and histories to the bound of all', async () => {
-      await open((asked) => resultOf(asked, `"${tooLong}"`));
-      for (const method of ['getBlock', 'getSignaturesForAddress', 'getTransaction'])
-        expect(await node.call(method, [], textAnswer)).toBe(tooLong);
     });
 
     it('asks a node to be left alone for minutes that goes beyond, but not for an error page', async () => {

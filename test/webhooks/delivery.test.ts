@@ -29,6 +29,15 @@ async function signalIsInHistory(entity: string): Promise<void> {
   }
 }
 
+/** What the Web UI shows of a run. */
+async function detailsOf(entity: string): Promise<string | undefined> {
+  const shown = await room.runOf(entity).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return shown.currentDetails;
+}
+
+const givenUp = (kind: string, tries: string, why: string): string =>
+  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${why}; \`sluice webhooks replay ${room.endpoint}\` tries it again`;
+
 const told = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);
 
@@ -129,6 +138,12 @@ describe('an event that no try delivers', () => {
     await room.tell('deposit/dead');
     expect(room.receiver.types()).toEqual(told('pending', 'pending', 'pending', 'final'));
     expect(await room.statesOf('deposit/dead')).toEqual(['dead', 'delivered']);
+    expect(await detailsOf('deposit/dead')).toBe(
+      [
+        givenUp('pending', 'after 3 tries', 'the receiver answered 500'),
+        `deposit.final to 127.0.0.1:${room.receiver.port}: delivered`,
+      ].join('  \n'),
+    );
     const { rows } = await room.service.ledger.alerts.list({ open: true, limit: 9 });
     expect(rows).toMatchObject([
       {
@@ -150,6 +165,15 @@ describe('an event that no try delivers', () => {
     await room.tell('deposit/gone');
     expect(room.receiver.types()).toEqual(told('pending'));
     expect(await room.statesOf('deposit/gone')).toEqual(['dead', 'dead']);
+    const { rows } = await room.service.ledger.deliveries.list({ endpoint: room.endpoint, limit: 2 });
+    expect(rows.map(({ attempts }) => attempts)).toEqual([0, 1]);
+    expect(await detailsOf('deposit/gone')).toBe(
+      ['pending', 'final']
+        .map((kind, index) =>
+          givenUp(kind, index === 0 ? 'after 1 try' : 'untried', 'the receiver answered 410 Gone'),
+        )
+        .join('  \n'),
+    );
     expect(await room.service.ledger.webhooks.get(room.endpoint)).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
     });

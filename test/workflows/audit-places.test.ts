@@ -1,6 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { auditWorkflowId } from '../../src/domain/audit.ts';
 import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
@@ -8,13 +6,12 @@ import { startAudit } from '../../src/platform/start-audit.ts';
 import { TemporalRuns } from '../../src/platform/temporal-runs.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
+import { startWorkers } from './workers.ts';
 
 const PLACES = 2;
 
 let service: Service;
-let connection: NativeConnection;
-let workers: readonly Worker[] = [];
-let running: Promise<unknown>;
+let stop: () => Promise<void>;
 let asked: string[] = [];
 let ended = false;
 
@@ -44,22 +41,14 @@ const steps = {
 
 beforeAll(async () => {
   service = await openService();
-  connection = await NativeConnection.connect({ address: service.address });
-  const common = { connection, namespace: service.namespace, activities: steps };
-  const few = { ...common, maxConcurrentActivityTaskExecutions: PLACES };
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
-    Worker.create({ ...few, taskQueue: WATCH_TASK_QUEUE }),
-    Worker.create({ ...few, taskQueue: AUDIT_TASK_QUEUE }),
+  stop = await startWorkers(service, steps, [
+    { taskQueue: WATCH_TASK_QUEUE, maxConcurrentActivityTaskExecutions: PLACES },
+    { taskQueue: AUDIT_TASK_QUEUE, maxConcurrentActivityTaskExecutions: PLACES },
   ]);
-  running = Promise.all(workers.map((worker) => worker.run()));
 });
 afterAll(async () => {
   ended = true;
-  for (const worker of workers) worker.shutdown();
-  await running;
-  await connection?.close();
+  await stop?.();
   await service?.close();
 });
 

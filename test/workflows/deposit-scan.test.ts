@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type {
@@ -16,6 +14,7 @@ import type { Word } from '../../src/domain/word.ts';
 import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
+import { startWorkers } from './workers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
@@ -24,9 +23,7 @@ const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
 const REFUSED = 'refused';
 
 let service: Service;
-let connection: NativeConnection;
-let workers: readonly Worker[] = [];
-let running: Promise<unknown>;
+let stop: () => Promise<void>;
 /** What the steps of the scan answer, and what they were asked, in order. */
 let plans: CatchUpPlan[];
 let unreadable: string | null;
@@ -74,19 +71,10 @@ const steps = {
 
 beforeAll(async () => {
   service = await openService();
-  connection = await NativeConnection.connect({ address: service.address });
-  const common = { connection, namespace: service.namespace };
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath, activities: steps }),
-    Worker.create({ ...common, taskQueue: WATCH_TASK_QUEUE, activities: steps }),
-  ]);
-  running = Promise.all(workers.map((worker) => worker.run()));
+  stop = await startWorkers(service, steps, [{ taskQueue: WATCH_TASK_QUEUE }]);
 });
 afterAll(async () => {
-  for (const worker of workers) worker.shutdown();
-  await running;
-  await connection?.close();
+  await stop?.();
   await service?.close();
 });
 beforeEach(() => {

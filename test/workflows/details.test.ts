@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { progressCard } from '../../src/workflows/details.ts';
+import { NOTHING_AUDITED } from '../../src/domain/audit.ts';
+import { auditCard, progressCard } from '../../src/workflows/details.ts';
 
 const TERMS = {
   id: 'w-1',
@@ -25,5 +26,35 @@ describe('the card of the Web UI', () => {
     const lines = progressCard(TERMS, view).split('  \n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toBe('**requested**');
+  });
+});
+
+describe('the card of an audit', () => {
+  const slots = { from: '1', to: '2', record: 'r', repair: true } as const;
+  const ofImport = { ...slots, cause: 'import', address: 'a' } as const;
+
+  it('says why it is, and what it came to', () => {
+    const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 3 };
+    expect(auditCard(ofImport, report, 'done').split('  \n')).toEqual([
+      'imported with a past: done',
+      '1 address and 3 transactions read: chain and record agree',
+    ]);
+    const ofGap = { ...slots, cause: 'gap', address: null } as const;
+    const found = { ...report, addresses: 2, found: 2, remaining: 0 };
+    expect(auditCard(ofGap, found, 'goes on').split('  \n')).toEqual([
+      'a gap was closed by hand: goes on',
+      '2 addresses and 3 transactions read: 2 arrivals were not on record so, and are now',
+    ]);
+  });
+
+  it('says what still differs, and that it is not whole', () => {
+    const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 1, found: 2, remaining: 1, unread: 1 };
+    const lines = auditCard(ofImport, report, 'done').split('  \n');
+    expect(lines.slice(1)).toEqual([
+      '1 address and 1 transaction read: **1 arrival is not on record so**',
+      '**not whole**, nodes did not show all (1 unread): asked again by itself; alert `audit_incomplete`',
+    ]);
+    const asked = { ...slots, cause: 'operator', address: 'a', repair: false } as const;
+    expect(auditCard(asked, report, 'done')).toMatch(/1 unread\): alert `audit_incomplete`$/);
   });
 });

@@ -1,20 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createScanOrders } from '../../src/activities/scan-orders.ts';
-import { AUDIT_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { AUDIT_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { RescanOrder } from '../../src/domain/rescan.ts';
 import { authorization, openService, type Service } from '../http/service.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
+import { startWorkers } from './workers.ts';
 
 let service: Service;
-let connection: NativeConnection;
-let workers: readonly Worker[] = [];
-let running: Promise<unknown>;
+let stop: () => Promise<void>;
 
 /** Reads nothing: it fails for good, or goes on until it is cancelled. */
 async function rescan({ why }: RescanOrder): Promise<never> {
@@ -29,20 +26,12 @@ async function rescan({ why }: RescanOrder): Promise<never> {
 beforeAll(async () => {
   service = await openService();
   await service.ledger.scan.start(START);
-  connection = await NativeConnection.connect({ address: service.address });
-  const activities = { ...createScanOrders(service), rescan };
-  const common = { connection, namespace: service.namespace, activities };
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
-    Worker.create({ ...common, taskQueue: AUDIT_TASK_QUEUE }),
+  stop = await startWorkers(service, { ...createScanOrders(service), rescan }, [
+    { taskQueue: AUDIT_TASK_QUEUE },
   ]);
-  running = Promise.all(workers.map((worker) => worker.run()));
 });
 afterAll(async () => {
-  for (const worker of workers) worker.shutdown();
-  await running;
-  await connection?.close();
+  await stop?.();
   await service?.close();
 });
 
@@ -55,10 +44,10 @@ it.each([
     const ask = {
       headers: { authorization },
       url: '/v1/scan/rescan',
-      payload: { from: '1', to: '100', why },
+      payload: { from: '100', to: '100', why },
     };
     expect((await service.app.inject({ method: 'POST', ...ask })).json()).toMatchObject({ state: 'reading' });
-    const run = service.temporal.workflow.getHandle('deposit-rescan/1-100');
+    const run = service.temporal.workflow.getHandle('deposit-rescan/100-100');
     if (why === 'to be cancelled') await run.cancel();
     await expect(run.result()).rejects.toThrow(WorkflowFailedError);
     const list = { headers: { authorization }, url: '/v1/scan/rescans' };

@@ -23,6 +23,7 @@ export interface DemoReport {
   readonly deposits: {
     readonly made: number;
     readonly credited: number;
+    /** By reason; a transaction that failed brought nothing, and is not among them. */
     readonly notCredited: Readonly<Record<string, number>>;
     readonly scannerKilled: boolean;
     readonly kill: ScannerKill | null;

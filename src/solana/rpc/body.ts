@@ -22,12 +22,15 @@ const PART_BYTES = 256 * 1_024;
 
 /** The body of an answer on its way, and what has come of it. */
 export class Body {
+  readonly #body: Dispatcher.ResponseData['body'];
   readonly #rest: AsyncIterator<Uint8Array>;
   readonly #isPacked: boolean;
   readonly #deadline: Deadline;
   #held: Uint8Array[] = [];
 
   constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
+    // What fails is told to whoever reads.
+    this.#body = body.on('error', () => undefined);
     this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     this.#isPacked = headers['content-encoding'] === 'gzip';
     this.#deadline = deadline;
@@ -52,9 +55,9 @@ export class Body {
     }
   }
 
-  /** Reads no more of it. */
-  async drop(): Promise<void> {
-    await this.#rest.return?.();
+  /** Reads no more of it: its connection is dropped, unless all of it has come. */
+  drop(): void {
+    this.#body.destroy();
   }
 
   async #whole(maxBytes: number): Promise<Buffer | null> {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { isPlain, plainWords } from '../node-text.ts';
 import { readTransactionError } from '../transaction-error.ts';
 
 /**
@@ -70,7 +71,7 @@ export class RpcError extends Error {
 
   constructor(answer: { code: number; message: string; data?: unknown }, node: string, method: string) {
     const known = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
-    super(`${method}: ${answer.code} ${known}: ${answer.message}`);
+    super(`${method}: ${answer.code} ${known}: ${plainWords(answer.message)}`);
     this.code = answer.code;
     this.data = answer.data;
     this.node = node;
@@ -89,7 +90,7 @@ export interface FaultDetails {
   readonly status?: number;
   /** How long the node is to be left alone, by its own word or for an answer of a length that no honest one gives. */
   readonly retryAfterMs?: number | null;
-  /** False where our own limits kept the question back: that says nothing of the node. Default true. */
+  /** False where our own limits kept the question back, or it was given up: that says nothing of the node. Default true. */
   readonly asked?: boolean;
   readonly cause?: unknown;
 }
@@ -102,9 +103,10 @@ export class NodeFault extends DomainError {
   readonly asked: boolean;
 
   constructor(node: string, why: string, { cause, ...details }: FaultDetails = {}) {
-    super('NodeFault', `${node} ${why}`, { node, ...details }, cause);
+    const words = plainWords(why);
+    super('NodeFault', `${node} ${words}`, { node, ...details }, cause);
     this.node = node;
-    this.why = why;
+    this.why = words;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.asked = details.asked ?? true;
   }
@@ -136,5 +138,6 @@ export function retryAfterMs(error: unknown): number | null {
 /** The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`, `{"InstructionError":…}`). */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
-  return readTransactionError(error.data.err)?.text ?? null;
+  const text = readTransactionError(error.data.err)?.text ?? null;
+  return text !== null && isPlain(text) ? text : null;
 }

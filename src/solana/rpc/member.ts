@@ -90,7 +90,7 @@ export class Member {
 
   /**
    * Ask, and let the answer count. Where it may not be asked, throws NodeFault at once; after two seconds where it had a fault just now:
-   * what it answers later still counts for it.
+   * what it answers later still counts for it, unless nobody waits for it any more.
    */
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;

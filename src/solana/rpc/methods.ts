@@ -44,15 +44,22 @@ export const getBlock = (
     readonly commitment: Exclude<Commitment, 'processed'>;
     readonly transactionDetails: 'signatures' | 'none';
   },
+  over?: AbortSignal,
 ) =>
-  node.call('getBlock', [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }], shape.blockAnswer);
+  node.call(
+    'getBlock',
+    [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }],
+    shape.blockAnswer,
+    over,
+  );
 
 /** The finalized block of a slot, with who signed each of its transactions. */
-export const getBlockAccounts = (node: SolanaNode, slot: bigint) =>
+export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSignal) =>
   node.call(
     'getBlock',
     [Number(slot), { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) }],
     shape.blockAccountsAnswer,
+    over,
   );
 
 /** Slots of a range, both ends included, that have a block; a slot that is not among them may have one. */
@@ -72,6 +79,7 @@ export const getBlockBytes = <Long extends Condensed>(
   slot: bigint,
   commitment: Exclude<Commitment, 'processed'>,
   read: ReadParts<Long>,
+  over?: AbortSignal,
 ) =>
   node.bytes(
     'getBlock',
@@ -86,18 +94,19 @@ export const getBlockBytes = <Long extends Condensed>(
       },
     ],
     read,
+    over,
   );
 
 /** The first block of which the node still has the transactions. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>
-  node.call('getFirstAvailableBlock', [], shape.u64);
+  node.call('getFirstAvailableBlock', [], shape.slotOrHeight);
 
 /** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
 
 export const getBlockHeight = (node: SolanaNode, commitment: Commitment) =>
-  node.call('getBlockHeight', [{ commitment }], shape.u64);
+  node.call('getBlockHeight', [{ commitment }], shape.slotOrHeight);
 
 /** Epoch, slot and block height of one bank. */
 export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirmed') =>

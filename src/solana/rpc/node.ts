@@ -4,7 +4,7 @@ import { boundsOf } from './bounds.ts';
 import { envelope, isWholeResult } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { TurnMissed } from './gate.ts';
-import { parseJson } from './json.ts';
+import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 /** Bounds of the requests to a node, and its name. */
@@ -59,11 +59,11 @@ export class SolanaNode {
 
   /**
    * One JSON-RPC call whose result has the shape `schema`.
-   * Throws RpcError for an error object, NodeFault for transport faults and answers of another shape.
+   * Throws RpcError for an error object, NodeFault for transport faults and answers of another shape, and once `over` is aborted.
    */
-  call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+  call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, over?: AbortSignal): Promise<T> {
     this.callCount += 1;
-    return this.#ask(method, params, schema);
+    return this.#ask(method, params, schema, over);
   }
 
   /** Like {@link call}, to learn about the node itself. */
@@ -74,16 +74,20 @@ export class SolanaNode {
 
   /**
    * Like {@link call}, for a result too large to be turned into objects: the bytes of the whole answer, or null where the result is null.
-   * One that is too long to be held as well is what `read` makes of its parts, and throws what that throws.
+   * One that is too long to be held as well, or to be parsed where only that can tell, is what `read` makes of its parts, and throws what
+   * that throws.
    */
   async bytes<Long extends Condensed>(
     method: string,
     params: readonly unknown[],
     read: ReadParts<Long>,
+    over?: AbortSignal,
   ): Promise<Uint8Array | Long | null> {
     this.callCount += 1;
     const id = this.#nextId++;
-    const answer = await this.#stream(id, method, params, read);
+    const held = await this.#stream(id, method, params, read, over);
+    const isCostly = Buffer.isBuffer(held) && held.length > MOST_PARSED_BYTES && !isWholeResult(held, id);
+    const answer = isCostly ? await read(inParts(held)) : held;
     if (!Buffer.isBuffer(answer)) {
       this.#open(answer.rim, id, method);
       return answer;
@@ -102,9 +106,14 @@ export class SolanaNode {
     return this.#wire.close();
   }
 
-  async #ask<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+  async #ask<T>(
+    method: string,
+    params: readonly unknown[],
+    schema: z.ZodType<T>,
+    over?: AbortSignal,
+  ): Promise<T> {
     const id = this.#nextId++;
-    const result = this.#open(await this.#post(id, method, params), id, method);
+    const result = this.#open(await this.#post(id, method, params, over), id, method);
     return this.#read(schema, result, method, 'result');
   }
 
@@ -129,11 +138,16 @@ export class SolanaNode {
     return refusal;
   }
 
-  async #post(id: number, method: string, params: readonly unknown[]): Promise<Buffer> {
+  async #post(
+    id: number,
+    method: string,
+    params: readonly unknown[],
+    over: AbortSignal | undefined,
+  ): Promise<Buffer> {
     try {
-      return await this.#wire.post(textOf(id, method, params), boundsOf(method));
+      return await this.#wire.post(textOf(id, method, params), boundsOf(method, params), over);
     } catch (error) {
-      throw this.#failed(method, error);
+      throw this.#failed(method, error, over);
     }
   }
 
@@ -143,18 +157,19 @@ export class SolanaNode {
     method: string,
     params: readonly unknown[],
     read: ReadParts<Long>,
+    over: AbortSignal | undefined,
   ): Promise<Buffer | Long> {
     const settled = async (parts: AsyncIterable<Uint8Array>) => {
-      const [result] = await Promise.allSettled([read(this.#told(method, parts))]);
+      const [result] = await Promise.allSettled([read(this.#told(method, parts, over))]);
       return result;
     };
     const question = `${method} ${String(params[0])}`;
     const patience = this.#late.has(question) ? PATIENCE : 1;
     const answer = await this.#wire
-      .stream(textOf(id, method, params), boundsOf(method), settled, patience)
+      .stream(textOf(id, method, params), boundsOf(method, params), settled, patience, over)
       .catch((error: unknown) => {
-        if (isTimeout(error)) this.#noteLate(question);
-        throw this.#failed(method, error);
+        if (over?.aborted !== true && isTimeout(error)) this.#noteLate(question);
+        throw this.#failed(method, error, over);
       });
     this.#late.delete(question);
     if (Buffer.isBuffer(answer)) return answer;
@@ -168,15 +183,21 @@ export class SolanaNode {
     if (this.#late.size > LATE_KEPT && oldest !== undefined) this.#late.delete(oldest);
   }
 
-  async *#told(method: string, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *#told(
+    method: string,
+    parts: AsyncIterable<Uint8Array>,
+    over: AbortSignal | undefined,
+  ): AsyncGenerator<Uint8Array> {
     try {
       yield* parts;
     } catch (error) {
-      throw this.#failed(method, error);
+      throw this.#failed(method, error, over);
     }
   }
 
-  #failed(method: string, error: unknown): NodeFault {
+  #failed(method: string, error: unknown, over: AbortSignal | undefined): NodeFault {
+    if (over?.aborted === true)
+      return this.#fault(method, 'nobody waits for the answer any more', { asked: false, cause: error });
     const why = error instanceof Error ? error.message : 'no answer';
     return this.#fault(method, why, { ...refusalOf(error), cause: error });
   }

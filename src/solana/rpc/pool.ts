@@ -1,11 +1,15 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
+import { givingUp } from './giving-up.ts';
 import { type Heard, Inquiry, SpareQuestions, type Wanting } from './inquiry.ts';
 import type { Member } from './member.ts';
 import type { SolanaNode } from './node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
 import { type PoolOptions, Roster } from './roster.ts';
+
+/** A question to a node, to be given up once `over` is aborted: nobody waits for the answer then. */
+type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 
 /** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all. */
 export class NodePool {
@@ -55,10 +59,11 @@ export class NodePool {
 
   /**
    * Ask the best node, then the others: one node alone may call a good question wrong, or what it holds unreadable, and is avoided
-   * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass.
+   * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass; the
+   * reason of `end` once that is aborted.
    */
-  async read<T>(ask: (node: SolanaNode) => Promise<T>): Promise<T> {
-    const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1));
+  async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
+    const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1), end);
     const failures = heard.flatMap(({ member, result }) =>
       result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
     );
@@ -77,7 +82,7 @@ export class NodePool {
    * the best first.
    */
   async agreed<T>(
-    ask: (node: SolanaNode) => Promise<T>,
+    ask: Ask<T>,
     isSame: (one: T, other: T) => boolean,
   ): Promise<{ readonly answer: T; readonly nodes: readonly string[] } | null> {
     const { quorum } = this;
@@ -88,14 +93,15 @@ export class NodePool {
 
   /**
    * Asks no more nodes than it takes for a quorum of them to give what is wanted, each for itself, the best first: what each of those that
-   * were asked answered. Never throws.
+   * were asked answered. Throws nothing but the reason of `end`, once that is aborted.
    */
   async some<T>(
-    ask: (node: SolanaNode) => Promise<T>,
+    ask: Ask<T>,
     wanted: (answer: T) => boolean,
+    end?: AbortSignal,
   ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
     const isWanted = ({ result }: Heard<T>) => result.status === 'fulfilled' && wanted(result.value);
-    const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length);
+    const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length, end);
     return heard.map(({ member, result }) => ({ node: member.node.name, result }));
   }
 
@@ -104,11 +110,13 @@ export class NodePool {
    * says why.
    */
   async all<T>(
-    ask: (node: SolanaNode) => Promise<T>,
+    ask: Ask<T>,
     meant: (node: SolanaNode) => boolean = () => true,
   ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
     const members = this.#roster.members.filter(({ node }) => meant(node));
-    const results = await Promise.allSettled(members.map((member) => member.ask(ask)));
+    const results = await givingUp((over) =>
+      Promise.allSettled(members.map((member) => member.ask((node) => ask(node, over)))),
+    );
     return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
   }
 
@@ -116,12 +124,15 @@ export class NodePool {
    * Like {@link all}, for what a quorum may decide: when that has answered, the others have half a second more, and those that are
    * avoided have none. One that is late is there with a NodeFault.
    */
-  async most<T>(
-    ask: (node: SolanaNode) => Promise<T>,
-  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+  async most<T>(ask: Ask<T>): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
     const { members } = this.#roster;
-    const asked = members.map((member) => ({ expected: member.expected, answer: member.ask(ask) }));
-    const results = await answersOfMost(asked, this.quorum);
+    const results = await givingUp((over) => {
+      const asked = members.map((member) => ({
+        expected: member.expected,
+        answer: member.ask((node) => ask(node, over)),
+      }));
+      return answersOfMost(asked, this.quorum);
+    });
     return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
   }
 
@@ -131,12 +142,12 @@ export class NodePool {
    */
   async second<T>(
     name: string,
-    ask: (node: SolanaNode) => Promise<T>,
+    ask: Ask<T>,
     wanted: (answer: T) => boolean,
   ): Promise<{ node: string; answer: T } | null> {
     const alone = this.#roster.members.length === 1;
     for (const member of this.#ranked().filter(({ node }) => alone || node.name !== name)) {
-      const answer = await member.ask(ask).catch(() => null);
+      const answer = await givingUp((over) => member.ask((asked) => ask(asked, over))).catch(() => null);
       if (answer !== null && wanted(answer)) return { node: member.node.name, answer };
     }
     return null;
@@ -151,8 +162,12 @@ export class NodePool {
     return this.#roster.close();
   }
 
-  #inquire<T>(ask: (node: SolanaNode) => Promise<T>, wanting: Wanting<T>): Promise<readonly Heard<T>[]> {
-    return new Inquiry(this.#ranked(), ask, wanting, this.#spare).run();
+  async #inquire<T>(ask: Ask<T>, wanting: Wanting<T>, end?: AbortSignal): Promise<readonly Heard<T>[]> {
+    const run = (over: AbortSignal) =>
+      new Inquiry(this.#ranked(), (node) => ask(node, over), wanting, this.#spare).run();
+    const heard = await givingUp(run, end);
+    end?.throwIfAborted();
+    return heard;
   }
 
   /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. Who lied is the last. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HISTORY_OFF, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
-import { textAnswer, transactionAnswer, u64, versionAnswer } from './schemas.ts';
+import { slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
 
 /** What a node says about itself. Null or `unknown` where it would not say. */
 export interface NodeFacts {
@@ -44,7 +44,7 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
       (answer) => answer['solana-core'],
       () => null,
     ),
-    node.probe('getFirstAvailableBlock', [], u64).catch(() => null),
+    node.probe('getFirstAvailableBlock', [], slotOrHeight).catch(() => null),
     probeHistory(node),
   ]);
   return { genesisHash, version, firstAvailableBlock, history };
@@ -59,7 +59,7 @@ export function probeGenesis(node: SolanaNode): Promise<string> {
 export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progress> {
   const started = now();
   const [processed, finalized] = await Promise.all(
-    ['processed', 'finalized'].map((commitment) => node.probe('getSlot', [{ commitment }], u64)),
+    ['processed', 'finalized'].map((commitment) => node.probe('getSlot', [{ commitment }], slotOrHeight)),
   );
   const latencyMs = now() - started;
   return { processed: processed ?? 0n, finalized: finalized ?? 0n, latencyMs };

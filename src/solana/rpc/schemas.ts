@@ -2,6 +2,7 @@ import { base64 } from '@scure/base';
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
 import { isBlockTime } from '../../domain/block-time.ts';
+import { HASH_TEXT, isPlain } from '../node-text.ts';
 import { readTransactionError } from '../transaction-error.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
@@ -38,14 +39,24 @@ function u64Of(value: unknown): bigint | null {
   return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
+/** A slot, a block height or an epoch: one that no JSON number names could neither be asked for nor put on record. */
+export const slotOrHeight = u64.refine((value) => value <= Number.MAX_SAFE_INTEGER, 'is no slot');
+
 /**
  * A block's time in Unix seconds, which some nodes send as text. Becomes bigint, and null where it is none: nothing hangs on it, so that
  * it must not cost a block.
  */
 export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
-const err = z.unknown().transform(readTransactionError);
-const context = z.object({ slot: u64 });
+/** The hash of a block. */
+export const hash = z.string().regex(HASH_TEXT);
+
+const words = z.string().refine(isPlain, 'is no text that can be kept');
+const err = z
+  .unknown()
+  .transform(readTransactionError)
+  .refine((error) => error === null || isPlain(error.text), 'is no error of the chain');
+const context = z.object({ slot: slotOrHeight });
 
 /** An answer that names the slot it was read at. */
 export function atSlot<T>(value: z.ZodType<T>) {
@@ -74,14 +85,14 @@ export const tokenAccountsAnswer = atSlot(
   z.array(z.object({ pubkey: z.string().refine(isAddress, 'is not base58 of 32 bytes') })),
 );
 
-export const blockhashAnswer = atSlot(z.object({ blockhash: z.string(), lastValidBlockHeight: u64 }));
+export const blockhashAnswer = atSlot(z.object({ blockhash: hash, lastValidBlockHeight: slotOrHeight }));
 export const blockhashValidAnswer = atSlot(z.boolean());
 
 const feeCalculator = z.object({ lamportsPerSignature: u64 });
 
 /** getFees, removed in Agave 2.0. Its `lastValidSlot` counts slots where heights count, so it is never read. */
 export const feesAnswer = atSlot(
-  z.object({ blockhash: z.string(), lastValidBlockHeight: u64, feeCalculator }),
+  z.object({ blockhash: hash, lastValidBlockHeight: slotOrHeight, feeCalculator }),
 );
 
 /** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null = the bank does not take the blockhash. */
@@ -90,10 +101,10 @@ export const feeCalculatorAnswer = atSlot(z.object({ feeCalculator }).nullable()
 /** getBlock with transactionDetails `none` or `signatures`. Null proves nothing. */
 export const blockAnswer = z
   .object({
-    blockhash: z.string(),
-    previousBlockhash: z.string(),
-    parentSlot: u64,
-    blockHeight: u64.nullable(),
+    blockhash: hash,
+    previousBlockhash: hash,
+    parentSlot: slotOrHeight,
+    blockHeight: slotOrHeight.nullable(),
     blockTime,
     signatures: z.array(z.string()).optional(),
   })
@@ -113,13 +124,13 @@ const transactionAccounts = z
 
 /** getBlock with transactionDetails `accounts`. Null proves nothing. */
 export const blockAccountsAnswer = z
-  .object({ blockhash: z.string(), transactions: z.array(transactionAccounts) })
+  .object({ blockhash: hash, transactions: z.array(transactionAccounts) })
   .nullable();
 
 const commitment = z.enum(['processed', 'confirmed', 'finalized']);
 
 const signatureStatus = z.object({
-  slot: u64,
+  slot: slotOrHeight,
   confirmations: u64.nullable().optional(),
   err,
   confirmationStatus: commitment.nullable().optional(),
@@ -142,13 +153,13 @@ const payerBalance = z
  */
 export const transactionAnswer = z
   .object({
-    slot: u64,
+    slot: slotOrHeight,
     meta: z.object({ err, fee: u64, preBalances: payerBalance, postBalances: payerBalance }).nullable(),
   })
   .nullable();
 
 /** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
-export const transactionAccountsAnswer = z.looseObject({ slot: u64, blockTime }).nullable();
+export const transactionAccountsAnswer = z.looseObject({ slot: slotOrHeight, blockTime }).nullable();
 
 const addresses = z.array(z.string());
 
@@ -168,15 +179,19 @@ export const signedTransactionAnswer = z
   })
   .nullable();
 
-export const signaturesAnswer = z.array(z.object({ signature: z.string(), slot: u64 }));
+export const signaturesAnswer = z.array(z.object({ signature: words, slot: slotOrHeight }));
 
 export const simulationAnswer = atSlot(
   z.object({ err, logs: z.array(z.string()).nullish(), unitsConsumed: u64.nullish() }),
 );
 
-export const prioritizationFeesAnswer = z.array(z.object({ slot: u64, prioritizationFee: u64 }));
+export const prioritizationFeesAnswer = z.array(z.object({ slot: slotOrHeight, prioritizationFee: u64 }));
 export const feeForMessageAnswer = atSlot(u64.nullable());
-export const epochInfoAnswer = z.object({ epoch: u64, absoluteSlot: u64, blockHeight: u64 });
-export const slotsAnswer = z.array(u64);
-export const textAnswer = z.string();
-export const versionAnswer = z.object({ 'solana-core': z.string() });
+export const epochInfoAnswer = z.object({
+  epoch: slotOrHeight,
+  absoluteSlot: slotOrHeight,
+  blockHeight: slotOrHeight,
+});
+export const slotsAnswer = z.array(slotOrHeight);
+export const textAnswer = words;
+export const versionAnswer = z.object({ 'solana-core': words });

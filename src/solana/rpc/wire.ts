@@ -3,6 +3,7 @@ import { Body, OversizedAnswer } from './body.ts';
 import type { MethodBounds } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { Gate } from './gate.ts';
+import { givingUp } from './giving-up.ts';
 
 /** Bounds of the requests to one node. */
 export interface WireOptions {
@@ -63,13 +64,13 @@ export class Wire {
 
   /**
    * Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` where it
-   * was never asked, or the error of the transport.
+   * was never asked, or the error of the transport. Once `over` is aborted, the connection is dropped.
    */
-  post(body: string, bounds: MethodBounds): Promise<Buffer> {
+  post(body: string, bounds: MethodBounds, over?: AbortSignal): Promise<Buffer> {
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
-    return this.#pass(bounds, async () => {
+    return this.#pass(bounds, over, async () => {
       const deadline = new Deadline(this.#timeoutMs);
-      return this.#exchange(body, deadline, async (answer) => {
+      return this.#exchange(body, deadline, over, async (answer) => {
         const whole = await answer.whole(maxBytes);
         if (whole !== null) return whole;
         throw new OversizedAnswer(maxBytes, maxBytes === bounds.maxBytes);
@@ -82,12 +83,19 @@ export class Wire {
    * `patience` times the usual time. One that is too long to be held is given to `read`: what that makes of it is the answer. Throws
    * what `read` throws, too.
    */
-  stream<T>(body: string, bounds: MethodBounds, read: ReadParts<T>, patience: number): Promise<Buffer | T> {
-    return this.#pass(bounds, async () => {
+  stream<T>(
+    body: string,
+    bounds: MethodBounds,
+    read: ReadParts<T>,
+    patience: number,
+    over?: AbortSignal,
+  ): Promise<Buffer | T> {
+    return this.#pass(bounds, over, async () => {
       const deadline = new Deadline(patience * this.#timeoutMs, MS_PER_BYTE);
       return this.#exchange(
         body,
         deadline,
+        over,
         async (answer) => (await answer.whole(this.#maxBytes)) ?? read(answer.parts(this.#maxPartsBytes)),
       );
     });
@@ -98,32 +106,47 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  #pass<T>({ lane }: MethodBounds, exchange: () => Promise<T>): Promise<T> {
-    return this.#gate.pass(AbortSignal.timeout(this.#timeoutMs), exchange, lane);
+  #pass<T>({ lane }: MethodBounds, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
+    const pass = (given: AbortSignal) => this.#gate.pass(given, exchange, lane);
+    return givingUp(pass, AbortSignal.timeout(this.#timeoutMs), over);
   }
 
-  async #exchange<T>(body: string, deadline: Deadline, take: (answer: Body) => Promise<T>): Promise<T> {
+  async #exchange<T>(
+    body: string,
+    deadline: Deadline,
+    over: AbortSignal | undefined,
+    take: (answer: Body) => Promise<T>,
+  ): Promise<T> {
     try {
-      const answer = await this.#pool.request({
-        method: 'POST',
-        path: this.#path,
-        headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
-        body,
-        signal: deadline.signal,
-      });
-      const { statusCode, headers } = answer;
-      if (statusCode < 200 || statusCode > 299) {
-        await answer.body.dump();
-        throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
-      }
-      const coming = new Body(answer, deadline);
-      try {
-        return await take(coming);
-      } finally {
-        await coming.drop();
-      }
+      return await givingUp((end) => this.#request(body, deadline, end, take), deadline.signal, over);
     } finally {
       deadline.clear();
+    }
+  }
+
+  async #request<T>(
+    body: string,
+    deadline: Deadline,
+    signal: AbortSignal,
+    take: (answer: Body) => Promise<T>,
+  ): Promise<T> {
+    const answer = await this.#pool.request({
+      method: 'POST',
+      path: this.#path,
+      headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+      body,
+      signal,
+    });
+    const { statusCode, headers } = answer;
+    if (statusCode < 200 || statusCode > 299) {
+      await answer.body.dump();
+      throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
+    }
+    const coming = new Body(answer, deadline);
+    try {
+      return await take(coming);
+    } finally {
+      coming.drop();
     }
   }
 }

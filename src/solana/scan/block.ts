@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
-import { blockTime, u64 } from '../rpc/schemas.ts';
+import { blockTime, hash, slotOrHeight } from '../rpc/schemas.ts';
 import type { ByteRange } from './lookups.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
 const answer = z.object({
   result: z.object({
-    blockhash: z.string(),
-    previousBlockhash: z.string(),
-    parentSlot: u64,
-    blockHeight: u64,
+    blockhash: hash,
+    previousBlockhash: hash,
+    parentSlot: slotOrHeight,
+    blockHeight: slotOrHeight,
     blockTime,
     transactions: z.array(z.unknown()),
   }),

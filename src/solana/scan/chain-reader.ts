@@ -14,11 +14,12 @@ export interface ShownBlock extends Sized {
 }
 
 /**
- * Fetches the finalized block of a slot from any node; with `header`, from one that shows that very block. Throws as `NodePool.read`
- * does.
+ * Fetches the finalized block of a slot from any node, until `over` is aborted; with `header`, from one that shows that very block.
+ * Throws as `NodePool.read` does.
  */
 export type ShowBlock<Block extends ShownBlock> = (
   slot: bigint,
+  over?: AbortSignal,
   header?: BlockHeader & { readonly listed?: string },
 ) => Promise<Block>;
 
@@ -49,13 +50,15 @@ export class ChainReader<Block extends ShownBlock> {
   readonly #ahead: Prefetch<Block>;
   readonly #headers: HeaderBook;
   readonly #batch: number;
+  readonly #end: AbortSignal | undefined;
 
   constructor(pool: NodePool, show: ShowBlock<Block>, options: ReaderOptions) {
     this.#pool = pool;
     this.#show = show;
-    this.#ahead = new Prefetch((slot) => show(slot), options);
+    this.#ahead = new Prefetch(show, options);
     this.#headers = new HeaderBook(pool);
     this.#batch = options.batch;
+    this.#end = options.end;
   }
 
   /**
@@ -149,7 +152,7 @@ export class ChainReader<Block extends ShownBlock> {
   }
 
   async #named(header: ListedHeader): Promise<Block> {
-    const block = await this.#show(header.slot, header);
+    const block = await this.#show(header.slot, this.#end, header);
     if (isShown(block, header)) return timed(block, header);
     throw new DomainError('NodeFault', `another block than ${header.blockhash} was shown for ${header.slot}`);
   }

@@ -1,9 +1,8 @@
-import { Unreadable } from './json-bytes.ts';
+import { isBlank, Unreadable } from './json-bytes.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const SPACE = 0x20;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const SQUARE = 0x20;
 const OPEN_SQUARE = 0x5b;
@@ -17,11 +16,11 @@ const HEAD_BYTES = 64 * 1_024;
 
 const LIST = /"transactions"\s*:\s*\[/;
 const BEFORE = Buffer.from(
-  '{"result":{"blockhash":"","previousBlockhash":"","parentSlot":0,"blockHeight":0,"blockTime":null,"transactions":[',
+  '{"result":{"blockhash":"1","previousBlockhash":"1","parentSlot":0,"blockHeight":0,"blockTime":null,"transactions":[',
 );
 const BEHIND = Buffer.from(']}}');
 
-/** A short answer: some of the `transactions`, in a block without a name, or all else, the `rim`. */
+/** A short answer: some of the `transactions`, in a block whose name says nothing, or all else, the `rim`. */
 export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
 
 /**
@@ -144,13 +143,12 @@ class ListWalk {
 
 /** Elements without the comma before the first of them, and without what is blank. */
 function withoutComma(elements: Buffer): Buffer {
-  let start = 0;
-  while (start < elements.length && isBlank(elements[start])) start += 1;
-  if (elements[start] === COMMA) start += 1;
-  while (start < elements.length && isBlank(elements[start])) start += 1;
-  return elements.subarray(start);
+  const first = behindBlanks(elements, 0);
+  return elements.subarray(elements[first] === COMMA ? behindBlanks(elements, first + 1) : first);
 }
 
-function isBlank(byte: number | undefined): boolean {
-  return byte !== undefined && byte <= SPACE;
+function behindBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1;
+  return at;
 }

@@ -1,6 +1,7 @@
 import { base58, base64 } from '@scure/base';
 import { z } from 'zod';
 import { ADDRESS_TEXT } from '../../domain/address.ts';
+import { SIGNATURE_TEXT } from '../node-text.ts';
 import { readSigned, versionOf } from '../signed-transaction.ts';
 
 /** Who a transaction names and who signed it, however it is encoded. */
@@ -14,9 +15,6 @@ export interface TransactionBody {
   /** What the bytes say of it; null where the encoding leaves that to the `version` beside it. */
   readonly version: 'legacy' | number | null;
 }
-
-/** 64 bytes in base58. */
-const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 /** An address as nodes show it; what has the form of one and is none is the address of nothing. */
 export const address = z.string().regex(ADDRESS_TEXT);

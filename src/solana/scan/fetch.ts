@@ -1,4 +1,5 @@
 import type { ScannedTransaction } from '../../domain/deposit.ts';
+import { NodeFault } from '../rpc/errors.ts';
 import { getTransactionAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readTransaction } from './transaction.ts';
@@ -12,7 +13,7 @@ export interface ShownTransaction {
 
 /**
  * A finalized transaction from a second witness, to be put to the same rules as the block; null where the node shows none. Throws as
- * `SolanaNode.call` and {@link readTransaction} do.
+ * `SolanaNode.call` and {@link readTransaction} do, and NodeFault where it shows another one.
  */
 export async function fetchTransaction(
   node: SolanaNode,
@@ -22,5 +23,7 @@ export async function fetchTransaction(
   if (shown === null) return null;
   const { name, maxTransactionVersion } = node;
   const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  if (transaction.signature !== signature)
+    throw new NodeFault(name, `getTransaction: shows ${transaction.signature} for ${signature}`);
   return { slot: shown.slot, time: shown.blockTime, transaction };
 }

@@ -116,7 +116,7 @@ export class HeaderBook {
 
   async #ask(slot: bigint): Promise<Testimony> {
     const agreed = await this.#pool.agreed(
-      (node) => readHeader(node, slot),
+      (node, over) => readHeader(node, slot, over),
       (one, other) => one !== null && other !== null && isSameListed(one, other) && one.time === other.time,
     );
     const { answer: header = null, nodes = [] } = agreed ?? {};
@@ -126,7 +126,7 @@ export class HeaderBook {
   async #askAll(slot: bigint): Promise<Testimony> {
     const versions: ListedHeader[][] = [];
     const silent: unknown[] = [];
-    for (const { result } of await this.#pool.all((node) => readHeader(node, slot))) {
+    for (const { result } of await this.#pool.all((node, over) => readHeader(node, slot, over))) {
       if (result.status === 'rejected') {
         if (!tellsOfAbsence(result.reason)) silent.push(result.reason);
         continue;
@@ -162,8 +162,9 @@ function versionOf(shown: readonly ListedHeader[], quorum: number): readonly Ver
 }
 
 /** A finalized block; null where the node answers that it has none. */
-async function readHeader(node: SolanaNode, slot: bigint): Promise<ListedHeader | null> {
-  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
+async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Promise<ListedHeader | null> {
+  const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
+  const block = await getBlock(node, slot, asked, over);
   if (block === null) return null;
   const {
     blockhash,

@@ -38,7 +38,7 @@ export class HeldSlots {
   readonly #known = new Map<string, readonly Answer[]>();
   #turn = 0;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 

@@ -1,8 +1,8 @@
-import { base58 } from '@scure/base';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/extremes.ts';
 import type { Slots } from '../../domain/slots.ts';
 import type { WalletSignature } from '../history-pages.ts';
+import { isSignature } from '../node-text.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
@@ -12,8 +12,6 @@ import { reachedBy } from '../wallet-history.ts';
 import type { WalletListing, WalletLists } from '../wallet-lists.ts';
 import { transactionIn } from './denial.ts';
 import type { HeldSlots } from './held-slots.ts';
-
-const SIGNATURE_BYTES = 64;
 
 /** Nodes, what of their lists has been read, and of which slots they have shown the blocks. */
 export interface ListedNodes {
@@ -122,14 +120,6 @@ async function listingsOfAll(
     return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-}
-
-function isSignature(text: string): boolean {
-  try {
-    return base58.decode(text).length === SIGNATURE_BYTES;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { lowestMark, marksOf, WORD_BYTES, wordOf } from './words.ts';
+import { lowestMark, quoteMarksOf, WORD_BYTES } from './words.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
@@ -14,10 +14,8 @@ const COMMA = 0x2c;
 const PLUS = 0x2b;
 const COLON = 0x3a;
 
-/** A word of quotes. */
-export const QUOTES = wordOf(QUOTE);
-/** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, or no ASCII. */
-const FIRST_LETTERS = wordOf(FIRST_LETTER) | wordOf(0x80);
+/** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, and ASCII. */
+const FIRST_LETTERS = 0xc0c0c0c0 | 0;
 
 /** The text is not what its reader expects, so that nothing can be told from it. */
 export class Unreadable extends Error {
@@ -48,16 +46,16 @@ export class JsonBytes {
   /** Visits the members of an object. */
   object(at: number, visit: VisitMember): number {
     const view = this.view;
-    let next = spaces(view, past(view, at, OPEN));
+    const next = spaces(view, past(view, at, OPEN));
+    return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit);
+  }
+
+  /** {@link object} for what is left of one behind a member's value. */
+  furtherMembers(at: number, visit: VisitMember): number {
+    const view = this.view;
+    const next = spaces(view, at);
     if (view.getUint8(next) === CLOSE) return next + 1;
-    for (;;) {
-      const start = past(view, next, QUOTE);
-      const end = this.textEnd(start);
-      const value = spaces(view, past(view, spaces(view, end + 1), COLON));
-      next = spaces(view, visit(value, start, end));
-      if (view.getUint8(next) === CLOSE) return next + 1;
-      next = spaces(view, past(view, next, COMMA));
-    }
+    return this.#members(spaces(view, past(view, next, COMMA)), visit);
   }
 
   /** Visits the elements of an array: `visit` reads one and gives the position after it. */
@@ -107,7 +105,7 @@ export class JsonBytes {
     let next = at + 1;
     for (; next <= lastWord; next += WORD_BYTES) {
       const word = view.getInt32(next, true);
-      if ((word & FIRST_LETTERS) !== 0 || marksOf(word ^ QUOTES) !== 0) break;
+      if ((word & FIRST_LETTERS) !== 0 || quoteMarksOf(word) !== 0) break;
     }
     while (view.getUint8(next) < FIRST_LETTER && !this.is(next, '"')) next += 1;
     return this.is(next, ']') ? next + 1 : this.value(at);
@@ -119,7 +117,7 @@ export class JsonBytes {
     const lastWord = this.#lastWord;
     let next = at;
     for (; next <= lastWord; next += WORD_BYTES) {
-      const marks = marksOf(view.getInt32(next, true) ^ QUOTES);
+      const marks = quoteMarksOf(view.getInt32(next, true));
       if (marks !== 0) return next + lowestMark(marks);
     }
     while (view.getUint8(next) !== QUOTE) next += 1;
@@ -151,11 +149,24 @@ export class JsonBytes {
     }
     return true;
   }
+
+  #members(at: number, visit: VisitMember): number {
+    const view = this.view;
+    let next = at;
+    for (;;) {
+      const start = past(view, next, QUOTE);
+      const end = this.textEnd(start);
+      const value = spaces(view, past(view, spaces(view, end + 1), COLON));
+      next = spaces(view, visit(value, start, end));
+      if (view.getUint8(next) === CLOSE) return next + 1;
+      next = spaces(view, past(view, next, COMMA));
+    }
+  }
 }
 
 function spaces(view: DataView, at: number): number {
   let next = at;
-  while (view.getUint8(next) <= SPACE) next += 1;
+  while (isBlank(view.getUint8(next))) next += 1;
   return next;
 }
 
@@ -164,9 +175,14 @@ function past(view: DataView, at: number, byte: number): number {
   throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
 }
 
+/** White space; in JSON no other byte is as low. */
+export function isBlank(byte: number): boolean {
+  return byte <= SPACE;
+}
+
 /** Whether a value that begins with `byte` is a number, null, true or false. */
 export function isScalarStart(byte: number): boolean {
-  return byte > SPACE && byte !== QUOTE && (byte | SQUARE) !== OPEN;
+  return !isBlank(byte) && byte !== QUOTE && (byte | SQUARE) !== OPEN;
 }
 
 /** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */

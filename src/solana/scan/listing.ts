@@ -19,21 +19,14 @@ export function nameOf(lists: readonly Uint8Array[]): string {
 export class Listing {
   readonly #hash = createHash('sha256');
   #size = 0;
-  #bytes = 0;
 
   /** How many signatures were added. */
   get size(): number {
     return this.#size;
   }
 
-  /** Of all of them together. */
-  get characters(): number {
-    return this.#bytes - this.#size;
-  }
-
   add(list: Uint8Array): void {
     this.#hash.update(list);
-    this.#bytes += list.length;
     for (let at = list.indexOf(END); at >= 0; at = list.indexOf(END, at + 1)) this.#size += 1;
   }
 

@@ -29,8 +29,6 @@ export interface LongBounds {
   readonly findings: number;
 }
 
-/** 64 bytes in base58. */
-const LONGEST_SIGNATURE = 88;
 const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
 
 /**
@@ -82,11 +80,8 @@ class Findings {
 
   add({ list, candidates, transactions }: Found): void {
     this.#listing.add(list);
-    const { size, characters } = this.#listing;
-    if (Math.max(size, characters / LONGEST_SIGNATURE) > this.#bounds.transactions)
-      throw new Unreadable(
-        `it has more than ${this.#bounds.transactions} transactions, or longer signatures`,
-      );
+    if (this.#listing.size > this.#bounds.transactions)
+      throw new Unreadable(`it has more than ${this.#bounds.transactions} transactions`);
     const mine = new Set(candidates);
     for (const address of mine) this.#candidates.add(address);
     for (const transaction of transactions)

@@ -1,5 +1,6 @@
 import { NodeFault } from '../rpc/errors.ts';
 import { Gate, TurnMissed } from '../rpc/gate.ts';
+import { givingUp } from '../rpc/giving-up.ts';
 import type { Shower } from './search.ts';
 
 /** Long answers that are read at once in a process, and of one node: else one that never ends keeps all others waiting. */
@@ -11,14 +12,14 @@ const ofNodes = new WeakMap<Shower, Gate>();
 
 /**
  * Reads a long answer of a node when it is its turn. Throws what `read` throws, and NodeFault, for which nobody blames the node, after a
- * minute without one.
+ * minute without one, or once `over` is aborted.
  */
-export async function inTurn<T>(node: Shower, read: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(node: Shower, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
   const own = ofNodes.get(node) ?? gateFor(OF_A_NODE);
   ofNodes.set(node, own);
-  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const pass = (given: AbortSignal) => own.pass(given, () => all.pass(given, read));
   try {
-    return await own.pass(patience, () => all.pass(patience, read));
+    return await givingUp(pass, AbortSignal.timeout(PATIENCE_MS), over);
   } catch (error) {
     if (!(error instanceof TurnMissed)) throw error;
     const why = 'getBlock: too many long blocks are read at once';

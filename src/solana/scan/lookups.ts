@@ -1,4 +1,4 @@
-import { LONGEST_ADDRESS, SHORTEST_ADDRESS } from './fingerprint.ts';
+import { hasAddressLength } from './fingerprint.ts';
 import type { WatchSet } from './watch-set.ts';
 
 /** Bytes of a text from `start` up to, and without, `end`. */
@@ -30,7 +30,7 @@ export class Lookups {
 
   /** Asks whether the text from `start` to `end` is a wallet's. */
   ask(start: number, end: number): void {
-    if (end - start < SHORTEST_ADDRESS || end - start > LONGEST_ADDRESS) return;
+    if (!hasAddressLength(start, end)) return;
     const index = this.#waiting;
     this.#prints[index] = this.#watched.take(this.#view, start, end);
     this.#spreads[index] = this.#watched.spread;

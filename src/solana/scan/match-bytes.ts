@@ -1,5 +1,6 @@
 import { isBlockTime } from '../../domain/block-time.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
+import { HASH_TEXT, LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../node-text.ts';
 import { JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { listIn } from './listing.ts';
 import { type ByteRange, Lookups } from './lookups.ts';
@@ -24,7 +25,7 @@ export type BlockScan =
 
 const BACKSLASH = 0x5c;
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
-const INTEGER = /^(0|[1-9][0-9]*)$/;
+const INTEGER = /^(0|[1-9][0-9]{0,14})$/;
 const QUOTED = /^"(.*)"$/;
 const HEADER_FIELDS = ['blockhash', 'parentSlot', 'previousBlockhash', 'blockHeight', 'blockTime'] as const;
 
@@ -68,9 +69,9 @@ class AnswerScan {
       names?.addBytes(view, start, end);
       lookups.ask(start, end);
     };
-    this.#reader = new TransactionBytes(this.#json, names === undefined ? ask : note, (start, end) => {
-      if (this.#signatures.length === this.#transactions.length) this.#signatures.push({ start, end });
-    });
+    this.#reader = new TransactionBytes(this.#json, names === undefined ? ask : note, (start, end) =>
+      this.#sign(start, end),
+    );
   }
 
   scan(): BlockScan {
@@ -105,8 +106,19 @@ class AnswerScan {
 
   #transaction(start: number): number {
     const end = this.#reader.transaction(start);
+    if (this.#signatures.length === this.#transactions.length)
+      throw new Unreadable('a transaction without a name');
     this.#transactions.push({ start, end });
     return end;
+  }
+
+  /** No text as long as one signature is two of them: so a list of names is that of no other transactions. */
+  #sign(start: number, end: number): void {
+    if (this.#signatures.length > this.#transactions.length) return;
+    const length = end - start;
+    if (length < SHORTEST_SIGNATURE || length > LONGEST_SIGNATURE)
+      throw new Unreadable(`the text at byte ${start} is no signature`);
+    this.#signatures.push({ start, end });
   }
 
   /** The text of a string or number; null for null. */
@@ -136,12 +148,16 @@ class AnswerScan {
   }
 }
 
-/** Throws {@link Unreadable} where a field is absent or no integer, or the height is null: then only a parse can judge it. */
+/** Throws {@link Unreadable} where a field is absent, no integer or no hash, or the height is null: then only a parse can judge it. */
 function headerOf(fields: ReadonlyMap<string, string | null>): Omit<BlockHeader, 'slot'> {
   const text = (name: HeaderField): string => {
     const value = fields.get(name);
     if (value === undefined || value === null) throw new Unreadable(`no ${name}`);
     return value;
+  };
+  const hash = (name: HeaderField): string => {
+    if (!HASH_TEXT.test(text(name))) throw new Unreadable(`${name} is no hash`);
+    return text(name);
   };
   const integer = (name: HeaderField): bigint => {
     if (!INTEGER.test(text(name))) throw new Unreadable(`${name} is no integer`);
@@ -149,9 +165,9 @@ function headerOf(fields: ReadonlyMap<string, string | null>): Omit<BlockHeader,
   };
   const time = (fields.get('blockTime') ?? null) === null ? null : integer('blockTime');
   return {
-    blockhash: text('blockhash'),
+    blockhash: hash('blockhash'),
     parentSlot: integer('parentSlot'),
-    previousBlockhash: text('previousBlockhash'),
+    previousBlockhash: hash('previousBlockhash'),
     height: integer('blockHeight'),
     time: time !== null && isBlockTime(time) ? time : null,
   };

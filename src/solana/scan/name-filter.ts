@@ -1,5 +1,5 @@
 import { ADDRESS_TEXT } from '../../domain/address.ts';
-import { Fingerprint, LONGEST_ADDRESS, SHORTEST_ADDRESS } from './fingerprint.ts';
+import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 
 const BITS = 2 ** 27;
 const WORD_BITS = 32;
@@ -12,8 +12,6 @@ const BITS_OF_A_NAME = 6;
 export class NameFilter {
   readonly #fingerprint = new Fingerprint();
   readonly #bits = new Int32Array(BITS / WORD_BITS);
-  readonly #text = Buffer.alloc(LONGEST_ADDRESS);
-  readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, LONGEST_ADDRESS);
 
   /** Bytes that it takes. */
   get byteLength(): number {
@@ -22,13 +20,17 @@ export class NameFilter {
 
   /** What has not the form of an address is left out. */
   add(address: string): void {
-    if (ADDRESS_TEXT.test(address)) this.addBytes(this.#view, 0, this.#text.write(address, 'latin1'));
+    if (ADDRESS_TEXT.test(address)) this.#add(this.#fingerprint.ofText(address));
   }
 
   /** {@link add} for the text that lies in `view` from `start` to `end`; what has not the length of an address is left out. */
   addBytes(view: DataView, start: number, end: number): void {
-    if (end - start < SHORTEST_ADDRESS || end - start > LONGEST_ADDRESS) return;
-    const step = this.#fingerprint.take(view, start, end) | 1;
+    if (hasAddressLength(start, end)) this.#add(this.#fingerprint.take(view, start, end));
+  }
+
+  /** The spread is that of the hash taken last. */
+  #add(print: number): void {
+    const step = print | 1;
     let place = this.#fingerprint.spread;
     for (let bit = 0; bit < BITS_OF_A_NAME; bit += 1) {
       this.#bits[wordOf(place)] = (this.#bits[wordOf(place)] as number) | (1 << place);
@@ -39,7 +41,7 @@ export class NameFilter {
   /** True for each that was added, and for next to no other text. */
   has(address: string): boolean {
     if (!ADDRESS_TEXT.test(address)) return false;
-    const step = this.#fingerprint.take(this.#view, 0, this.#text.write(address, 'latin1')) | 1;
+    const step = this.#fingerprint.ofText(address) | 1;
     let place = this.#fingerprint.spread;
     for (let bit = 0; bit < BITS_OF_A_NAME; bit += 1) {
       if ((((this.#bits[wordOf(place)] as number) >>> place) & 1) === 0) return false;

@@ -2,7 +2,7 @@ import type { BlockHeader, ScannedTransaction } from '../../domain/deposit.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import { listOf, nameOf } from './listing.ts';
-import { scanBlockBytes } from './match-bytes.ts';
+import { type BlockScan, scanBlockBytes } from './match-bytes.ts';
 import type { NameFilter } from './name-filter.ts';
 import type { WatchSet } from './watch-set.ts';
 
@@ -25,9 +25,15 @@ export interface Found extends Pick<Search, 'candidates' | 'transactions'> {
 /** The node that shows a block. */
 export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
-/** Searches the bytes of a getBlock answer; see `scanBlockBytes`. Throws as `readBlock` does. */
-export function searchBlock(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower): Search {
-  const { header, found } = searchAnswer(bytes, slot, watched, node);
+/** Searches the bytes of a getBlock answer by what {@link scanBlockBytes} tells of them. Throws as `readBlock` does. */
+export function searchBlock(
+  bytes: Uint8Array,
+  slot: bigint,
+  watched: WatchSet,
+  node: Shower,
+  scan: BlockScan = scanBlockBytes(bytes, watched),
+): Search {
+  const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
   const { list, candidates, transactions } = found;
   return { header, listed: nameOf([list]), candidates, transactions };
 }
@@ -39,9 +45,9 @@ export function searchAnswer(
   watched: WatchSet,
   node: Shower,
   names?: NameFilter,
+  scan: BlockScan = scanBlockBytes(bytes, watched, names),
 ): { readonly header: BlockHeader; readonly found: Found } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
-  const scan = scanBlockBytes(bytes, watched, names);
   if (!scan.mustParse) {
     const { header, list, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);

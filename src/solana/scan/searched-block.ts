@@ -1,5 +1,6 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
+import { inParts, MOST_PARSED_BYTES } from '../rpc/json.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { ShownBlock } from './chain-reader.ts';
@@ -7,12 +8,13 @@ import type { ListedHeader } from './header-book.ts';
 import { isSameHeader } from './header-book.ts';
 import { searchParts } from './long-block.ts';
 import { inTurn } from './long-turns.ts';
+import { scanBlockBytes } from './match-bytes.ts';
 import type { NameFilter } from './name-filter.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
 import type { WatchSet } from './watch-set.ts';
 
 /**
- * What is kept of a block to search it again: its bytes. Of one that was too long for that, what may be an address in it: where a wallet
+ * What is kept of a block to search it again: its bytes. Of one that was too long for that, or for a parse, what may be an address in it: where a wallet
  * is among those, a node must be asked for the block again.
  */
 export type Kept =
@@ -30,7 +32,7 @@ export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
 
 /**
  * The block that a node shows for a slot, searched. Throws NodeFault where it shows none, another than `expected` or other transactions
- * in it, or half of one.
+ * in it, or half of one; and once `over` is aborted.
  */
 export async function showBlock(
   node: SolanaNode,
@@ -38,8 +40,9 @@ export async function showBlock(
   commitment: 'confirmed' | 'finalized',
   watched: WatchSet,
   expected?: ExpectedBlock,
+  over?: AbortSignal,
 ): Promise<SearchedBlock> {
-  const shown = await blockShownBy(node, slot, commitment, watched, expected);
+  const shown = await blockShownBy(node, slot, commitment, watched, expected, over);
   if (shown === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
   return shown;
 }
@@ -51,12 +54,14 @@ export async function blockShownBy(
   commitment: 'confirmed' | 'finalized',
   watched: WatchSet,
   expected?: ExpectedBlock,
+  over?: AbortSignal,
 ): Promise<SearchedBlock | null> {
   const read = (parts: AsyncIterable<Uint8Array>) =>
-    inTurn(node, () => searchParts(parts, slot, watched, node));
-  const shown = await getBlockBytes(node, slot, commitment, read);
+    inTurn(node, () => searchParts(parts, slot, watched, node), over);
+  const shown = await getBlockBytes(node, slot, commitment, read, over);
   if (shown === null) return null;
-  const block = 'rim' in shown ? shown : ofBytes(shown, slot, watched, node);
+  const block =
+    'rim' in shown ? shown : (ofBytes(shown, slot, watched, node) ?? (await read(inParts(shown))));
   if (expected !== undefined && !isSameHeader(block.header, expected))
     throw new NodeFault(node.name, `getBlock: shows another block ${slot} than ${expected.blockhash}`);
   if (expected?.listed !== undefined && expected.listed !== block.listed)
@@ -65,7 +70,10 @@ export async function blockShownBy(
   return { header, listed, candidates, transactions, kept, size, node: node.name };
 }
 
+/** Null where only the parse of a very long answer could tell. */
 function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower) {
+  const scan = scanBlockBytes(bytes, watched);
+  if (scan.mustParse && bytes.byteLength > MOST_PARSED_BYTES) return null;
   const kept = { kind: 'bytes', bytes } as const;
-  return { ...searchBlock(bytes, slot, watched, node), kept, size: bytes.byteLength };
+  return { ...searchBlock(bytes, slot, watched, node, scan), kept, size: bytes.byteLength };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ScannedTransaction, TokenChange, TokenHolding } from '../../domain/deposit.ts';
+import { isPlain } from '../node-text.ts';
 import { NodeFault, RpcError, UNSUPPORTED_VERSION } from '../rpc/errors.ts';
 import { u64, u64List } from '../rpc/schemas.ts';
 import { readTransactionError } from '../transaction-error.ts';
@@ -64,6 +65,7 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   const refuse: Refuse = (why) => new NodeFault(node, `shows transaction ${signature} ${why}`);
   if (found === null || found === undefined) throw refuse('without meta');
   const error = errorOf(found);
+  if (error !== null && !isPlain(error)) throw refuse('with an error that the chain does not have');
   const outcome = error === null ? 'succeeded' : 'failed';
   const accounts = balancesOf(body, found, outcome, refuse);
   const changes = tokensOf(found, accounts, outcome, refuse);

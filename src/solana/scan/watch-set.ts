@@ -1,5 +1,5 @@
 import { ADDRESS_TEXT } from '../../domain/address.ts';
-import { Fingerprint, LONGEST_ADDRESS, SHORTEST_ADDRESS } from './fingerprint.ts';
+import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 
 /** The segment of a wallet is not stored, as its place tells it: that makes 44 bits of each fingerprint of 32. */
 const SEGMENT_BITS = 12;
@@ -17,8 +17,8 @@ const EMPTY = 0;
 /**
  * All wallets that we watch, each a fingerprint of its base58 text in one flat hash table, with a sieve before it that is small enough to
  * stay near the processor and keeps most strangers from it: together 6 to 12 bytes a wallet. A member is never missed. A stranger is
- * taken for one about once in 2 million questions at 10 million wallets, and nobody can make such strangers, as the hash is keyed for
- * each set: Postgres settles every hit.
+ * taken for one about once in 2 million questions at 10 million wallets; one made to resemble a wallet with a chance of 2^-28 at most, as
+ * the keys of the hash are drawn anew for each set ({@link Fingerprint}). Postgres settles every hit.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
@@ -28,8 +28,6 @@ export class WatchSet {
   /** Two bits of one word for each wallet, where its segment and fingerprint say. */
   #sieve: Int32Array;
   readonly #counts = new Uint32Array(SEGMENTS);
-  readonly #text = Buffer.alloc(LONGEST_ADDRESS);
-  readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, LONGEST_ADDRESS);
   #size = 0;
 
   /** `expected` is how many wallets will soon be added; more are welcome at any time. */
@@ -47,19 +45,23 @@ export class WatchSet {
   /** Watches `address` from now on. Throws RangeError for what is no address: no scan would ever find it. */
   add(address: string): void {
     if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is no address`);
-    this.#add(this.#view, 0, this.#text.write(address, 'latin1'));
+    const print = this.#fingerprint.ofText(address);
+    const segment = segmentOf(this.#fingerprint.spread);
+    if (!this.#put(segment, print)) return;
+    this.#size += 1;
+    const count = (this.#counts[segment] ?? 0) + 1;
+    this.#counts[segment] = count;
+    if (count > this.#stride * HIGHEST_LOAD) this.#grow();
   }
 
   /** True for every member, and for next to no other text. */
   has(address: string): boolean {
-    return ADDRESS_TEXT.test(address) && this.hasBytes(this.#view, 0, this.#text.write(address, 'latin1'));
+    return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.ofText(address));
   }
 
   /** {@link has} for the text that lies in `view` from `start` to `end`. */
   hasBytes(view: DataView, start: number, end: number): boolean {
-    if (end - start < SHORTEST_ADDRESS || end - start > LONGEST_ADDRESS) return false;
-    const print = this.take(view, start, end);
-    return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
+    return hasAddressLength(start, end) && this.#hasHash(this.take(view, start, end));
   }
 
   /** Hashes 32 to 44 bytes of `view` for {@link sift} and {@link holds}: the print is given back, the spread kept until the next. */
@@ -82,14 +84,9 @@ export class WatchSet {
     return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
   }
 
-  #add(view: DataView, start: number, end: number): void {
-    const print = this.#fingerprint.take(view, start, end);
-    const segment = segmentOf(this.#fingerprint.spread);
-    if (!this.#put(segment, print)) return;
-    this.#size += 1;
-    const count = (this.#counts[segment] ?? 0) + 1;
-    this.#counts[segment] = count;
-    if (count > this.#stride * HIGHEST_LOAD) this.#grow();
+  /** The spread is that of the hash taken last. */
+  #hasHash(print: number): boolean {
+    return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
   }
 
   #put(segment: number, print: number): boolean {

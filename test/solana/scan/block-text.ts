@@ -23,6 +23,7 @@ export function drawFrom(seed: number): Draw {
 export const ADDRESSES = Array.from({ length: 12 }, (_, index) =>
   base58.encode(new Uint8Array(32).fill(90 + index, index < 4 ? 31 - index : 0)),
 );
+const SIGNATURES = [3, 200, 255].map((byte) => base58.encode(new Uint8Array(64).fill(byte)));
 export const OURS = ADDRESSES.filter((_, index) => index % 2 === 0);
 
 const NAMES = [
@@ -100,7 +101,7 @@ export class BlockMaker {
         logMessages: this.#list(3, () => this.one(this.#texts)),
         ...(encoding === 'accounts' ? {} : { loadedAddresses }),
       },
-      transaction: { ...body, signatures: [this.one(this.#texts)] },
+      transaction: { ...body, signatures: [this.one(SIGNATURES)] },
       version: this.one<Json>(['legacy', 0, 1]),
     };
   }

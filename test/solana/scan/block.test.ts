@@ -183,6 +183,11 @@ describe('is refused', () => {
     ['a fraction', /meta.fee/, (one) => (meta(one)['fee'] = 0.5)],
     ['no signature', /without a name/, (one) => (one['transaction'] = { signatures: [], accountKeys: [] })],
     ['no height', /result.blockHeight/, (_one, block) => (block['blockHeight'] = null)],
+    [
+      'a height that is no JSON number',
+      /result.blockHeight/,
+      (_one, block) => (block['blockHeight'] = `${2n ** 53n}`),
+    ],
     ['no hash', /result.blockhash/, (_one, block) => delete block['blockhash']],
   ])('a block with %s', async (_name, message, change) => {
     const read = await changed(change);

@@ -123,7 +123,7 @@ describe('a second witness', () => {
 
   it('shows one transaction as the block does, to the last digit', async () => {
     await open((asked) => resultOf(asked, shown('"7"', meta)));
-    expect(await fetchTransaction(node, 's')).toMatchObject({
+    expect(await fetchTransaction(node, SIGNATURE)).toMatchObject({
       slot: 7n,
       time: 1_700_000_000n,
       transaction: {
@@ -133,9 +133,14 @@ describe('a second witness', () => {
       },
     });
     expect(server.asked[0]?.params).toEqual([
-      's',
+      SIGNATURE,
       { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 1 },
     ]);
+  });
+
+  it('that shows it under another name, or another one, is none', async () => {
+    await open((asked) => resultOf(asked, shown('7', meta)));
+    await expect(fetchTransaction(node, 'z'.repeat(88))).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('that hides what it did is none', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../src/localnet/localnet.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
@@ -20,7 +20,10 @@ beforeAll(async () => {
   controls.produceSlots(6 + FINALITY_LAG);
   pool = await openNodePool(localnet.rpcUrls);
 });
-afterEach(() => localnet.controls.clearFaults());
+afterEach(() => {
+  vi.restoreAllMocks();
+  localnet.controls.clearFaults();
+});
 afterAll(async () => {
   await pool?.close();
   await localnet?.close();
@@ -87,6 +90,19 @@ describe('what was asked before', () => {
     expect(await holders(4n, 8n, held)).toEqual([0, 1, 2]);
     now = 601_000;
     expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+  });
+
+  it('stands for no longer where people set the clock back', async () => {
+    const clock = { date: Date.now(), run: performance.now() };
+    vi.spyOn(Date, 'now').mockImplementation(() => clock.date);
+    vi.spyOn(performance, 'now').mockImplementation(() => clock.run);
+    const held = new HeldSlots();
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+    localnet.controls.clearFaults();
+    clock.date -= 86_400_000;
+    clock.run += 61_000;
+    expect(await holders(3n, 9n, held)).toEqual([0, 1, 2]);
   });
 
   it.each([

@@ -13,13 +13,13 @@ const HEAD = '{"result":{"transactions":[';
 const BEHIND =
   '],"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"},"id":1}';
 
-const short = (signature: string, keys: readonly string[] = ADDRESSES.slice(0, 1)): string => {
+const short = (signature: string, keys: readonly string[] = ADDRESSES.slice(0, 1), gain = 1): string => {
   const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false }));
   const meta = {
     err: null,
     fee: 5_000,
     preBalances: keys.map(() => 0),
-    postBalances: keys.map(() => 1),
+    postBalances: keys.map(() => gain),
     preTokenBalances: [],
     postTokenBalances: [],
   };
@@ -52,11 +52,39 @@ describe('what a node can make us hold by a long answer', () => {
     expect(Math.max(...joined.mock.calls.map(([list]) => list.length))).toBeLessThan(10);
   });
 
-  it('is no list of signatures that are longer than any', async () => {
-    const { said, parts } = answerOf(short('A'.repeat(MIB)), 100);
-    const read = searchParts(parts(), 7n, new WatchSet(0), NODE);
-    await expect(read).rejects.toMatchObject({ message: expect.stringContaining('longer signatures') });
-    expect(said.times).toBeLessThan(30);
+  it.each([MIB, 89])(
+    'is no signature that is longer than any, such as of %i characters',
+    async (characters) => {
+      const piece = Array.from({ length: 9 }, () => short('A'.repeat(88))).join(',');
+      const { said, parts } = answerOf(`${piece},${short('A'.repeat(characters))}`, 100);
+      const read = searchParts(parts(), 7n, new WatchSet(0), NODE, { pieceBytes: 1 });
+      await expect(read).rejects.toMatchObject({
+        code: 'NodeFault',
+        message: expect.stringMatching(/^node shows transaction A{89,}.{0,60}$/),
+      });
+      expect(said.times).toBe(0);
+    },
+  );
+
+  it('is no more of our wallets than may be, though nothing came to them', async () => {
+    const named = ADDRESSES.slice(0, 4);
+    const watched = new WatchSet(named.length);
+    for (const address of named) watched.add(address);
+    const elements = named.map((address) => short('A'.repeat(88), [address], 0)).join(',');
+    const read = (findings: number) =>
+      searchParts(answerOf(elements, 1).parts(), 7n, watched, NODE, { pieceBytes: 1, findings });
+    await expect(read(4)).resolves.toMatchObject({ candidates: named, transactions: [] });
+    await expect(read(3)).rejects.toThrow('more than 3 wallets of ours');
+  });
+
+  it('is no error that is longer than any', async () => {
+    const [payer = ''] = ADDRESSES;
+    const watched = new WatchSet(1);
+    watched.add(payer);
+    const failed = short('A'.repeat(88), [payer]).replace('"err":null', `"err":"${'x'.repeat(MIB)}"`);
+    const { said, parts } = answerOf(failed, 100);
+    await expect(searchParts(parts(), 7n, watched, NODE)).rejects.toMatchObject({ code: 'NodeFault' });
+    expect(said.times).toBeLessThan(10);
   });
 
   it('is no more transactions than a block can have', async () => {
@@ -85,6 +113,16 @@ describe('what a node can make us hold by a long answer', () => {
       findings: 2,
     });
     await expect(named).rejects.toMatchObject({ code: 'NodeFault' });
+  });
+
+  it('is no transaction that only names a wallet of ours', async () => {
+    const [payer = '', wallet = ''] = ADDRESSES;
+    const watched = new WatchSet(1);
+    watched.add(wallet);
+    const [named, paid] = [0, 1].map((gain) => short('A'.repeat(88), [payer, wallet], gain));
+    const read = (elements = '') => searchParts(answerOf(elements, 5).parts(), 7n, watched, NODE);
+    expect(await read(named)).toMatchObject({ candidates: [wallet], transactions: [] });
+    expect((await read(paid)).transactions).toHaveLength(5);
   });
 
   it('is a filter of names that is no larger for any number of them, and forgets none', () => {

@@ -8,6 +8,8 @@ const [OURS, STRANGER, HASH, PARENT] = [1, 2, 3, 4].map((byte) =>
   base58.encode(new Uint8Array(32).fill(byte)),
 );
 
+const signature = (letter: string): string => letter.repeat(88);
+
 function transactionOf(wallet: unknown, owner: unknown = STRANGER): object {
   return {
     meta: {
@@ -15,7 +17,7 @@ function transactionOf(wallet: unknown, owner: unknown = STRANGER): object {
       preTokenBalances: [],
       postTokenBalances: [{ accountIndex: 0, mint: STRANGER, owner, uiTokenAmount: { amount: '1' } }],
     },
-    transaction: { accountKeys: [{ pubkey: wallet, signer: false }], signatures: ['x'] },
+    transaction: { accountKeys: [{ pubkey: wallet, signer: false }], signatures: [signature('x')] },
     version: 0,
   };
 }
@@ -45,6 +47,13 @@ function scanText(text: string) {
 }
 
 describe('a block', () => {
+  test('is searched to its very end, though what ends it begins as in another transaction', () => {
+    const long = { ...transactionOf(STRANGER), 'a member with a name longer than what is left': 0 };
+    const short = { ...transactionOf(OURS), 'a memb': 0 };
+    const result = { ...HEADER, transactions: [long, short] };
+    expect(scanText(JSON.stringify({ result })).seen).toMatchObject({ mustParse: false, candidates: [OURS] });
+  });
+
   test('of strangers tells its header and that nothing is ours', () => {
     expect(scan([transactionOf(STRANGER)]).seen).toEqual({
       mustParse: false,
@@ -55,7 +64,7 @@ describe('a block', () => {
         height: 9n,
         time: 1_700_000_000n,
       },
-      list: listOf(['x']),
+      list: listOf([signature('x')]),
       candidates: [],
       hitTransactions: [],
     });
@@ -70,10 +79,11 @@ describe('a block', () => {
       const { seen } = scan(names.map((signatures) => named(...signatures)));
       return seen.mustParse ? 'must parse' : nameOf([seen.list]);
     };
-    expect(listed(['a', 'z'], ['b'])).toBe(listingOf(['a', 'b']));
+    const [a, b, z] = ['a', 'b', 'z'].map(signature) as [string, string, string];
+    expect(listed([a, z], [b])).toBe(listingOf([a, b]));
     expect(listed()).toBe(listingOf([]));
-    const others = [listed(['a']), listed(['b'], ['a']), listed(['ab']), listed([], ['a'], ['b'])];
-    expect(others).not.toContain(listingOf(['a', 'b']));
+    const others = [listed([a]), listed([b], [a]), listed([a], [b], [z]), listed([], [a], [b])];
+    expect(others).not.toContain(listingOf([a, b]));
     expect(new Set(others).size).toBe(others.length);
   });
 
@@ -101,7 +111,9 @@ describe('a block', () => {
       ],
     ],
   ])('needs no parse where an account key has an object in place of its %s scalar', (_, accountKeys) => {
-    const { seen } = scan([{ ...transactionOf(STRANGER), transaction: { accountKeys } }]);
+    const { seen } = scan([
+      { ...transactionOf(STRANGER), transaction: { accountKeys, signatures: [signature('x')] } },
+    ]);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
@@ -124,4 +136,13 @@ describe('a block', () => {
     const keys = [1, '23 ', '4567 ', '-1.5e-7'].map((n) => `{"pubkey":"${OURS}","n":${n},"signer":true}`);
     expect(scanKeys(...keys).seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
+
+  test.each(['parentSlot', 'blockHeight'] as const)(
+    'must be parsed where its %s is larger than any on record can be',
+    (name) => {
+      const { text } = scan([transactionOf(STRANGER)]);
+      const long = text.replace(`"${name}":${HEADER[name]}`, `"${name}":${2n ** 64n - 1n}`);
+      expect(scanText(long).seen).toEqual({ mustParse: true });
+    },
+  );
 });

@@ -63,3 +63,38 @@ it('forgets one that could not be loaded, so that it is asked for again', async 
   ahead.want([1n]);
   expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
 });
+
+it('of blocks that grow all at once loads no more than are asked for at once, and one at a time from then on', async () => {
+  const [short, long, budgetBytes] = [1, 60, 64];
+  const loaded: bigint[] = [];
+  const load = async (slot: bigint) => {
+    loaded.push(slot);
+    return { slot, size: slot < 10n ? short : long };
+  };
+  const ahead = new Prefetch(load, { atOnce: 8, budgetBytes });
+  ahead.want([1n]);
+  await ahead.take(1n);
+  ahead.dropTo(1n);
+  const slots = Array.from({ length: 40 }, (_, nth) => 10n + BigInt(nth));
+  const wanted = ahead.want(slots);
+  expect(wanted).toEqual(slots);
+  const got = await Promise.all(wanted.map((slot) => ahead.take(slot)));
+  expect(loaded).toEqual([1n, ...slots.slice(0, 8)]);
+  expect(got.map((block) => block?.slot ?? null)).toEqual([
+    ...slots.slice(0, 8),
+    ...slots.slice(8).map(() => null),
+  ]);
+  ahead.dropTo(17n);
+  expect(ahead.want(slots.slice(8))).toEqual([18n]);
+  expect(await ahead.take(18n)).toMatchObject({ slot: 18n });
+});
+
+it('loads the lowest one when its turn comes, however much is held', async () => {
+  const { ahead } = prefetch();
+  ahead.want([5n]);
+  await ahead.take(5n);
+  ahead.want([5n, 6n]);
+  await ahead.take(6n);
+  ahead.want([1n, 5n, 6n]);
+  expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
+});

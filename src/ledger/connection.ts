@@ -1,0 +1,85 @@
+import { Socket } from 'node:net';
+import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { DomainError } from '../domain/errors.ts';
+import type { Database, Tables } from './database.ts';
+
+const INT8 = 20;
+const NUMERIC = 1700;
+const POOL_SIZE = 16;
+// A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
+const STATEMENT_TIMEOUT_MS = 8_000;
+// A server that goes on answers each statement within its timeout: one that is silent for longer stands still, or cannot be reached.
+const LONGEST_SILENCE_MS = STATEMENT_TIMEOUT_MS + 1_000;
+
+const LIMITS: pg.PoolConfig = {
+  // What nobody asks anything is closed before its silence counts; so a process that was quiet for 4.5 s connects anew.
+  idleTimeoutMillis: LONGEST_SILENCE_MS / 2,
+  stream: impatientSocket,
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+};
+
+/**
+ * A lazy pool of connections; every whole number of the database arrives as bigint. Only migrations are `unlimited`: large tables take
+ * them minutes, and the processes that wait for that as well.
+ */
+export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    ...(unlimited ? {} : LIMITS),
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
+    },
+  });
+  // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+  });
+}
+
+/**
+ * Breaks the connection after {@link LONGEST_SILENCE_MS}: what waits for it fails at once, and its place in the pool is free. A timeout
+ * of a query alone would leave the next one to wait behind it.
+ */
+function impatientSocket(): Socket {
+  const socket = new Socket();
+  const silent = Object.assign(new Error('PostgreSQL has said nothing for long'), { code: 'ETIMEDOUT' });
+  return socket.setTimeout(LONGEST_SILENCE_MS, () => socket.destroy(silent));
+}
+
+/**
+ * What passes by itself or with room made: connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), no
+ * disk, memory or connection left (53), a server that only reads, statements that waited too long or for each other, no free connection
+ * in the pool. What was asked for may have been done: a commit may lose its answer alone.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return (
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53...|57014|25006|40001|40P01)$/.test(code) ||
+    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
+      error.message,
+    )
+  );
+}
+
+/** What a caller is told of an error that {@link isDatabaseAway}; null for any other. Who only reads need not look twice. */
+export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
+  if (!isDatabaseAway(error)) return null;
+  const away = 'PostgreSQL does not answer: look at its server, and at the way to it';
+  const doubt = '. An order may have been done all the same: look before you repeat it';
+  return new DomainError('Unavailable', reads ? away : `${away}${doubt}`, {}, error);
+}
+
+/** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
+export function violates(error: unknown, constraint: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
+}

@@ -1,0 +1,69 @@
+const EIGHT = 8;
+/**
+ * Of each run: its length, where its eights begin, and for one shorter than eight two words, each with its mask. All in one flat list,
+ * which is read from front to end, as an object for each run would have to be fetched before it is read.
+ */
+const FIELDS = 6;
+const NONE: readonly number[] = [0, 0, 0, 0];
+
+/**
+ * Runs of bytes, each to be looked for where it may lie again: eight bytes at once as a number, since equal numbers are equal bytes (but
+ * for zeros, of which there are none in JSON). A NaN, which no UTF-8 makes, is never equal: then the bytes are walked. The last eight
+ * overlap those before; a run shorter than eight is compared under a mask.
+ */
+export class Runs {
+  readonly #plan: Int32Array;
+  readonly #eights: Float64Array;
+
+  constructor(runs: readonly Uint8Array[]) {
+    const plan: number[] = [];
+    const eights: number[] = [];
+    for (const run of runs) {
+      plan.push(run.length, eights.length, ...(run.length < EIGHT ? wordsOf(run) : NONE));
+      eights.push(...eightsOf(run));
+    }
+    this.#plan = Int32Array.from(plan);
+    this.#eights = Float64Array.from(eights);
+  }
+
+  /**
+   * The position after the run of this number where it lies at `at`, else -1. May throw RangeError where the text ends in it, or within
+   * eight bytes from `at`.
+   */
+  after(view: DataView, at: number, run: number): number {
+    const plan = this.#plan;
+    const fields = run * FIELDS;
+    const end = at + (plan[fields] as number);
+    if (end - at < EIGHT) {
+      const low = view.getInt32(at, true) ^ (plan[fields + 2] as number);
+      if ((low & (plan[fields + 3] as number)) !== 0) return -1;
+      if (end - at <= 4) return end;
+      const high = view.getInt32(at + 4, true) ^ (plan[fields + 4] as number);
+      return (high & (plan[fields + 5] as number)) === 0 ? end : -1;
+    }
+    const eights = this.#eights;
+    let index = plan[fields + 1] as number;
+    for (let next = at; next < end - EIGHT; next += EIGHT) {
+      if (view.getFloat64(next, true) !== eights[index]) return -1;
+      index += 1;
+    }
+    return view.getFloat64(end - EIGHT, true) === eights[index] ? end : -1;
+  }
+}
+
+function eightsOf(run: Uint8Array): readonly number[] {
+  if (run.length < EIGHT) return [];
+  const view = new DataView(run.buffer, run.byteOffset, run.length);
+  const eights: number[] = [];
+  for (let at = 0; at < run.length - EIGHT; at += EIGHT) eights.push(view.getFloat64(at, true));
+  eights.push(view.getFloat64(run.length - EIGHT, true));
+  return eights;
+}
+
+/** The run as two words, each with the mask of those of its bytes that count. */
+function wordsOf(run: Uint8Array): readonly number[] {
+  const [words, masks] = [new Int32Array(2), new Int32Array(2)];
+  new Uint8Array(words.buffer).set(run);
+  new Uint8Array(masks.buffer).fill(0xff, 0, run.length);
+  return [words[0] ?? 0, masks[0] ?? 0, words[1] ?? 0, masks[1] ?? 0];
+}

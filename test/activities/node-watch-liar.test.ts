@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { createNodeWatch } from '../../src/activities/node-watch.ts';
+import { type Json, useLiar } from '../deposits/lying-proxy.ts';
+import { useScanRoom } from '../deposits/scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+const UNKEPT: readonly (readonly [string, string, Json])[] = [
+  ['a version with a NUL', 'getVersion', { 'solana-core': '1.0.0\0' }],
+  ['a slot that no database holds', 'getSlot', `${2n ** 64n - 1n}`],
+  ['a first block that no database holds', 'getFirstAvailableBlock', `${2n ** 64n - 1n}`],
+];
+
+describe('what one node says of itself', () => {
+  it.each(UNKEPT)('hides no alert about it, nor about others: %s', async (_name, method, result) => {
+    nodes.liar.edit = (asked, _params, answer) => (asked === method ? { ...answer, result } : answer);
+    for (let rounds = 0; rounds < 3; rounds += 1) await nodes.pool.probe();
+    nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');
+    await createNodeWatch({ ledger: room.ledger, pool: nodes.pool, worker: 'w' }).watchNodes();
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 10 });
+    expect(rows.map(({ kind }) => kind)).toContain('node_false_word');
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { isSameFinding } from '../../src/activities/testimonies.ts';
+import { findingOf } from '../../src/domain/credits.ts';
+import type { BlockFinding } from '../../src/domain/deposit.ts';
+import { account, ours, PAYER, terms, transaction } from '../domain/credits-support.ts';
+
+const known = ours({ assets: [terms('SOL')] });
+
+/** What leaves a hot wallet of ours, and what of it comes to a deposit address. */
+function moved(left: bigint, came: bigint): BlockFinding {
+  const accounts = [PAYER, account('hot1', 100n, 100n - left), account('dep1', 0n, came)];
+  return findingOf({ transactions: [transaction({ accounts })] }, known);
+}
+
+describe('what two nodes say of a transaction', () => {
+  it('is the same only where the same came, and the same left', () => {
+    expect(moved(10n, 5n).outflows).not.toEqual([]);
+    expect(isSameFinding(moved(10n, 5n), moved(10n, 5n))).toBe(true);
+    expect(isSameFinding(moved(10n, 5n), moved(11n, 5n))).toBe(false);
+    expect(isSameFinding(moved(10n, 5n), { ...moved(10n, 5n), outflows: [] })).toBe(false);
+    expect(isSameFinding(moved(10n, 5n), moved(10n, 6n))).toBe(false);
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
+import { API_KEY, authorization, openService, type Service } from '../http/service.ts';
+import { runSluice } from '../support/cli.ts';
+import { standStill } from '../support/standstill.ts';
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
+const SAYS = 'PostgreSQL does not answer: look at its server, and at the way to it';
+const SAYS_OF_ORDER = `${SAYS}. An order may have been done all the same: look before you repeat it`;
+
+let postgres: LocalPostgres;
+let service: Service;
+let env: NodeJS.ProcessEnv;
+beforeAll(async () => {
+  postgres = await startPostgres({ logDir: mkdtempSync(join(tmpdir(), 'sluice-logs-')), env: {} });
+  service = await openService({ database: { url: postgres.url, drop: () => postgres.stop() } });
+  const apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY, DATABASE_URL: postgres.url };
+});
+afterAll(() => service.close());
+
+function get(url: string) {
+  return service.app.inject({ method: 'GET', url, headers: { authorization } });
+}
+
+const PATHS = ['/v1/deposits', '/v1/scan', '/v1/webhooks', '/v1/withdrawals/none', '/v1/reconciliation'];
+
+it('is a 503 of every route that says so, on connections that were open and on new ones', async () => {
+  await Promise.all(PATHS.map(get));
+  const goOn = standStill(postgres);
+  const answers = await Promise.all([...PATHS, ...PATHS].map(get));
+  const order = await service.app.inject({
+    method: 'POST',
+    url: '/v1/deposit-addresses',
+    headers: { authorization },
+    payload: { userRef: 'user-1' },
+  });
+  goOn();
+  for (const answer of answers) {
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ code: 'Unavailable', detail: SAYS });
+  }
+  expect(order.json()).toMatchObject({ status: 503, code: 'Unavailable', detail: SAYS_OF_ORDER });
+  expect((await get('/v1/deposits')).statusCode).toBe(200);
+});
+
+it('ends a command with exit code 5 and what to look at', async () => {
+  await get('/v1/deposits');
+  const goOn = standStill(postgres);
+  const asked = [['deposits'], ['scan', 'status'], ['webhooks'], ['status', 'none'], ['pause', 'why']];
+  const ended = await Promise.all(asked.map((args) => runSluice([...args, '--json'], { env })));
+  goOn();
+  for (const { code, stdout, stderr } of ended) {
+    expect(stderr).toMatch(/PostgreSQL|database/);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'Unavailable' } });
+    expect(code).toBe(5);
+  }
+  expect(ended[0]?.stderr).toContain(`${SAYS}\n`);
+});

@@ -1,0 +1,84 @@
+import { beforeEach, expect, it } from 'vitest';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { codeOf } from '../ledger/support.ts';
+import { auditIn, dueAuditsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom();
+
+beforeEach(() => room.ledger.scanPauses.end({ who: 'ops', why: 'a new test' }));
+
+const tip = () => BigInt(room.localnet.controls.chain.at('finalized').slot);
+
+async function stateOf(address: string): Promise<string | undefined> {
+  return (await room.ledger.addresses.byAddress(address))?.state;
+}
+
+/** Paid, and imported with its past, while somebody keeps the scan from reading that. */
+async function paidAndImported({ keptBack = false } = {}): Promise<{ paid: string; unpaid: string }> {
+  const { ledger, localnet } = room;
+  await room.scanAll(room.scanner());
+  await ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  room.finalize();
+  const since = tip();
+  const [paid, unpaid] = [newAddress(), newAddress()];
+  await localnet.airdrop(paid, 8_000_000n);
+  room.finalize();
+  const entries = [paid, unpaid].map((address) => ({ address, path: `m/${address}` }));
+  await ledger.addresses.import(entries, since, { keptBack, tip: tip() });
+  return { paid, unpaid };
+}
+
+async function resume(): Promise<void> {
+  await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
+  await room.scanAll(room.scanner());
+}
+
+it('an address with a past is given to nobody before the scan has come to where the chain was at its import', async () => {
+  const { paid, unpaid } = await paidAndImported();
+  expect(await dueAuditsIn(room)).toEqual([]);
+  expect(await codeOf(room.ledger.addresses.assign('early'))).toBe('NoFreeAddress');
+  await resume();
+  const orders = await dueAuditsIn(room);
+  expect(orders.map(({ address }) => address)).toEqual([paid, unpaid]);
+  for (const order of orders) {
+    expect(BigInt(order.from)).toBeLessThanOrEqual(BigInt(order.to));
+    expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+  }
+  await room.confirm();
+  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
+  expect(await room.depositsOf(paid)).toMatchObject([{ amount: 8_000_000n, state: 'final' }]);
+});
+
+it('nor one that was kept back, once it is released', async () => {
+  const { ledger } = room;
+  const { paid, unpaid } = await paidAndImported({ keptBack: true });
+  await ledger.addresses.release('ops', 'nobody has them');
+  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['auditing', 'auditing']);
+  expect(await dueAuditsIn(room)).toEqual([]);
+  await resume();
+  for (const order of await dueAuditsIn(room)) await auditIn(room, order);
+  await room.confirm();
+  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
+});
+
+it('nor one that is known, and imported with its past again, whatever audit of it has ended meanwhile', async () => {
+  const { ledger, localnet } = room;
+  await room.scanAll(room.scanner());
+  const address = newAddress();
+  const since = tip();
+  const imported = () => ledger.addresses.import([{ address, path: 'm' }], since, { tip: tip() });
+  await imported();
+  const [order] = await dueAuditsIn(room);
+  if (order === undefined) throw new Error('an audit is due');
+  await ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  await localnet.airdrop(address, 9_000_000n);
+  room.finalize();
+  await imported();
+  expect(await auditIn(room, order)).toMatchObject({ unread: 0 });
+  expect([await stateOf(address), await dueAuditsIn(room)]).toEqual(['auditing', []]);
+  await resume();
+  for (const due of await dueAuditsIn(room)) await auditIn(room, due);
+  await room.confirm();
+  expect(await stateOf(address)).toBe('used');
+});

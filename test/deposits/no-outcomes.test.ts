@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { haltAfter } from '../../src/activities/scan-alarms.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+let proxies: readonly LyingProxy[];
+let pool: NodePool;
+
+beforeAll(async () => {
+  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
+});
+afterAll(async () => {
+  await pool.close();
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+});
+
+it('a block of which no node shows what its transactions did is waited for, and read once one does', async () => {
+  const scanner = new DepositScanner(room.deps(pool));
+  await room.scanAll(scanner);
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(newAddress(), 7_000_000n);
+  await room.localnet.airdrop(wallet, 8_000_000n);
+  room.finalize();
+  for (const proxy of proxies)
+    proxy.edit = (method, params, answer) => {
+      if (isWholeBlock(method, params))
+        for (const transaction of answer.result?.transactions ?? []) transaction.meta = null;
+      return answer;
+    };
+  for (let looks = 0; looks < 3; looks += 1) {
+    const halt = haltAfter(await room.scanAll(scanner).catch((error: unknown) => error));
+    expect(halt).toMatchObject({ state: 'waiting', why: expect.stringContaining('without meta') });
+  }
+  expect(await room.depositsOf(wallet)).toEqual([]);
+  for (const proxy of proxies) proxy.beHonest();
+  await room.scanAll(scanner);
+  expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
+});

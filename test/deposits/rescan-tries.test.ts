@@ -1,0 +1,139 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import type { ScanRange } from '../../src/domain/scan.ts';
+import { presentRescan } from '../../src/http/rescans.ts';
+import type { RescanRow } from '../../src/ledger/rescans.ts';
+import { runOf } from './runs.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(2);
+const BY = { who: 'ops', why: 'to see' };
+const PAID = 4_000_000n;
+
+interface Slots {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** Slots that were scanned, in which a wallet was paid what is not on record; more than the record hears of at once. */
+async function missedIn(): Promise<Slots & { readonly wallet: string }> {
+  await room.scanAll(room.scanner());
+  const from = ((await room.ledger.scan.cursor())?.slot ?? 0n) + 1n;
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, PAID);
+  room.finalize(20);
+  await room.scanAll(room.scanner());
+  await room.lose(await room.depositsOf(wallet));
+  return { from, to: (await room.ledger.scan.cursor())?.slot ?? 0n, wallet };
+}
+
+/** Reads them again; `meanwhile` happens once the record has heard of the first of them. */
+async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
+  const { rescans } = room.ledger;
+  const record = rescans.record.bind(rescans);
+  let heard = 0;
+  rescans.record = async (of, matched, progress) => {
+    if (heard === 1) await meanwhile?.();
+    if (heard > 0 || progress !== undefined) heard += 1;
+    return record(of, matched, progress);
+  };
+  try {
+    return await runOf().run(() =>
+      createDepositRescan(room.deps()).rescan({ ...inWords({ from, to }), ...BY }),
+    );
+  } finally {
+    rescans.record = record;
+  }
+}
+
+function inWords({ from, to }: Slots): ScanRange {
+  return { from: `${from}`, to: `${to}` };
+}
+
+async function newest(): Promise<RescanRow> {
+  const [row] = (await room.ledger.rescans.list({ limit: 1 })).rows;
+  if (row === undefined) throw new Error('there is one');
+  return row;
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+}
+
+afterEach(async () => {
+  await sql`delete from continuity`.execute(room.ledger.db);
+});
+
+describe('a try to read blocks again', () => {
+  it('that was given up, and has not heard of it yet, ends: what it was given up by stays on record', async () => {
+    const slots = await missedIn();
+    const ended = rescan(slots, () => room.ledger.rescans.giveUp(slots, 'no node for a day'));
+    await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
+    const row = await newest();
+    expect(row.readTo).toBeLessThan(slots.to);
+    expect(presentRescan(row)).toMatchObject({ state: 'given_up', trouble: 'no node for a day' });
+  });
+
+  it('that was given up behind its last block is not told as done', async () => {
+    const { rescans } = room.ledger;
+    const slots = await missedIn();
+    const begun = await rescans.begin({ ...slots, ...BY });
+    await rescans.giveUp(slots, 'cancelled');
+    await expect(rescans.end(begun, { blocks: 0, unread: [] })).rejects.toMatchObject({
+      code: 'Unavailable',
+    });
+    expect(presentRescan(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });
+  });
+
+  describe('in a record that was lost', () => {
+    /** A backup takes its place, as it was when `of` was done to it. */
+    async function restore(of: () => Promise<unknown>): Promise<void> {
+      await room.ledger.continuity.pulse();
+      await of();
+      await sql`update continuity set identity = 'the old primary'`.execute(room.ledger.db);
+    }
+
+    async function heal(): Promise<void> {
+      await room.ledger.continuity.quarantine(1n, null);
+      await room.ledger.continuity.heal(1n);
+    }
+
+    it('moves on no rescan of the one that was restored, though that has its number', async () => {
+      const [lost, other] = [await missedIn(), await missedIn()];
+      const { rescans, db } = room.ledger;
+      const ended = rescan(lost, () =>
+        restore(async () => {
+          const { position } = await newest();
+          await db.deleteFrom('rescan').where('position', '=', position).execute();
+          await sql`select setval(pg_get_serial_sequence('rescan', 'position'), ${position}, false)`.execute(
+            db,
+          );
+          expect(await rescans.begin({ ...other, ...BY })).toMatchObject({ position });
+        }),
+      );
+      await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
+      const untouched = { ...inWords(other), state: 'reading', readTo: null, trouble: null };
+      expect(presentRescan(await newest())).toMatchObject(untouched);
+      await heal();
+      await rescan(other);
+      expect(await amountsOf(other.wallet)).toEqual([PAID]);
+    });
+
+    it('tells the one that was restored nothing of what it had found: the next try finds it there', async () => {
+      const slots = await missedIn();
+      const ended = rescan(slots, () =>
+        restore(async () => {
+          await room.lose(await room.depositsOf(slots.wallet));
+          await sql`update rescan set read_to = null, blocks = 0, found = 0 where ended_at is null`.execute(
+            room.ledger.db,
+          );
+        }),
+      );
+      await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
+      await heal();
+      expect(await rescan(slots)).toMatchObject({ found: 1 });
+      expect(await amountsOf(slots.wallet)).toEqual([PAID]);
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it } from 'vitest';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+import { openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const SLOW_MS = 300;
+const room = useScanRoom();
+
+it('a look that takes long is told while it goes on, and forgotten once the blocks are there', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize(3);
+  for (const node of room.localnet.rpcUrls.keys())
+    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
+  const told: ScanStatus[] = [];
+  const deps = { ...room.deps(), slowMs: SLOW_MS, onStatus: (status: ScanStatus) => void told.push(status) };
+  const end = await new MockActivityEnvironment().run(() =>
+    createDepositScan(deps).scanTail({ seconds: 4, since: null }),
+  );
+  const why = expect.stringContaining('reading the next blocks takes');
+  expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', why, blocksPerSecond: null }));
+  // Since the look began, not since it was first told: one that ends before it is told again is an alarm, too.
+  const first = told.find(({ state }) => state === 'waiting');
+  if (first === undefined || !('since' in first)) throw new Error('it was told');
+  expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);
+  expect(end).toMatchObject({ state: 'tail', lag: '0' });
+  room.localnet.controls.clearFaults();
+});
+
+it('is an alarm while it goes on where nothing was read for a minute', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize(3);
+  for (const node of room.localnet.rpcUrls.keys())
+    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
+  const deps = { ...room.deps(), slowMs: SLOW_MS };
+  const since = new Date(Date.now() - 60_000).toISOString();
+  await new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 4, since }));
+  room.localnet.controls.clearFaults();
+  const { rows } = await room.ledger.alerts.list({ open: false, limit: 10 });
+  const message = expect.stringContaining('reading the next blocks takes');
+  expect(rows).toContainEqual(expect.objectContaining({ kind: 'scan_stopped', message }));
+});
+
+it('so is one of the range that all others of a catch-up wait for, until it is joined; of no other range', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize(30);
+  const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });
+  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+  const [first, second] = (await run(() => ranges.planCatchUp())).ranges;
+  if (first === undefined || second === undefined) throw new Error('the scan is far behind');
+  for (const node of room.localnet.rpcUrls.keys())
+    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
+  await run(() => ranges.scanRange(second));
+  expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
+  await run(() => ranges.scanRange(first));
+  expect(await openAlertsIn(room, 'scan_stopped')).toHaveLength(1);
+  await run(() => ranges.joinRanges());
+  expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
+});

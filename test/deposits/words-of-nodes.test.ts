@@ -1,0 +1,79 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { haltAfter, ScanAlarms } from '../../src/activities/scan-alarms.ts';
+import { newAddress } from '../../src/localstack/keypair.ts';
+import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { isWholeBlock, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+async function askLiarFirst(): Promise<void> {
+  for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 60 });
+  for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
+}
+
+describe('one lying node of three, asked first, whose words no database can hold', () => {
+  it.each([
+    ['a NUL', '\0'],
+    ['half a character', '\ud800'],
+  ])(
+    'keeps nothing from being scanned: %s as the error of a transaction that our hot wallet signed',
+    async (_name, err) => {
+      await room.scanAll(room.scanner());
+      const hot = newAddress();
+      await room.ledger.watched.addHot([hot]);
+      const wallet = await room.newDepositAddress();
+      await room.localnet.airdrop(newAddress(), 2_000_000n);
+      room.finalize();
+      await room.localnet.airdrop(wallet, 3_000_000n);
+      room.finalize();
+      await askLiarFirst();
+      nodes.liar.edit = (method, params, answer) => {
+        if (!isWholeBlock(method, params)) return answer;
+        for (const { transaction, meta } of answer.result?.transactions ?? []) {
+          if (transaction.accountKeys.some(({ pubkey }: { pubkey: string }) => pubkey === wallet)) continue;
+          transaction.accountKeys[0].pubkey = hot;
+          meta.err = err;
+          meta.status = { Err: err };
+        }
+        return answer;
+      };
+      const scan = createDepositScan({ ...room.deps(nodes.pool), pollMs: 50 });
+      const status = await new MockActivityEnvironment().run(() =>
+        scan.scanTail({ seconds: 15, since: null }),
+      );
+      room.localnet.controls.clearFaults();
+      expect(status).toMatchObject({ state: 'tail' });
+      expect(await room.depositsOf(wallet)).toHaveLength(1);
+    },
+  );
+
+  it('keeps nothing from being announced: a NUL as the hash of a block that is not final', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { controls } = room.localnet;
+    const stuck = controls.chain.at('finalized').slot;
+    for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
+    nodes.liar.edit = (method, params, answer) => {
+      if (isWholeBlock(method, params) && answer.result) answer.result.blockhash = '\0';
+      return answer;
+    };
+    const announcer = new DepositAnnouncer(room.deps(nodes.pool));
+    for (let looks = 0; looks < 3; looks += 1) await announcer.announce();
+    expect(await room.depositsOf(wallet)).toHaveLength(1);
+  });
+
+  it('keeps nobody from being told: a NUL in what it refuses with', async () => {
+    const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
+    const stand = { cursor: null, tip: null, ...haltAfter(refusal) };
+    await new ScanAlarms(room.ledger).note(stand, new Date(Date.now() - 120_000), new Date());
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    expect(rows.map(({ kind }) => kind)).toContain('scan_stopped');
+  });
+});

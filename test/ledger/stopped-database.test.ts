@@ -1,0 +1,58 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
+import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
+import { standStill } from '../support/standstill.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+let postgres: LocalPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres({ logDir: mkdtempSync(join(tmpdir(), 'sluice-logs-')), env: {} });
+});
+afterAll(() => postgres.stop());
+
+it('fails what waits for it, and what comes after, and is asked again once it goes on', async () => {
+  const db = connect(postgres.url);
+  await sql`select 1`.execute(db);
+  const goOn = standStill(postgres);
+  // The first of them has the connection that is open.
+  const asked = await Promise.allSettled([1, 2, 3].map(() => sql`select 1`.execute(db)));
+  goOn();
+  for (const ended of asked) expect(ended).toSatisfy(failedAsAway);
+  await sql`select 1`.execute(db);
+  await db.destroy();
+});
+
+it('leaves a commit whose answer is lost in doubt: it is done once the server goes on', async () => {
+  const db = connect(postgres.url);
+  await sql`create table kept (x int)`.execute(db);
+  let goOn = (): void => undefined;
+  const order = db.transaction().execute(async (trx) => {
+    // Else the server may end what was silent before it reads on: then nothing is done, and nobody knows that either.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
+    await sql`insert into kept values (1)`.execute(trx);
+    goOn = standStill(postgres);
+  });
+  await expect(order).rejects.toSatisfy(isDatabaseAway);
+  goOn();
+  await vi.waitFor(async () => {
+    const { rows } = await sql<{ x: number }>`select x from kept`.execute(db);
+    expect(rows).toEqual([{ x: 1 }]);
+  }, 10_000);
+  await db.destroy();
+});
+
+it('fails who waits for a free connection too long, as one that may be had later', async () => {
+  const db = connect(postgres.url);
+  const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(7.5)`.execute(db)));
+  await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseAway);
+  await busy;
+  await db.destroy();
+});
+
+function failedAsAway(ended: PromiseSettledResult<unknown>): boolean {
+  return ended.status === 'rejected' && isDatabaseAway(ended.reason);
+}

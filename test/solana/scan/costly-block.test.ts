@@ -1,0 +1,49 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { showBlock } from '../../../src/solana/scan/searched-block.ts';
+import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+import { type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
+import { ADDRESSES } from './block-text.ts';
+
+const MIB = 1_024 * 1_024;
+const [OURS = '', STRANGER = ''] = ADDRESSES;
+
+let server: ScriptedNode;
+let node: SolanaNode;
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await node.close();
+  await server.close();
+});
+
+function paying(payee: string, error = ''): string {
+  const meta = `"meta":{"err":${error === '' ? 'null' : error},"fee":5000,"preBalances":[0],"postBalances":[1],"preTokenBalances":[],"postTokenBalances":[]}`;
+  const body = `"signatures":["${'A'.repeat(88)}"],"accountKeys":[{"pubkey":"${payee}","signer":false}]`;
+  return `{"transaction":{${body}},${meta},"version":0}`;
+}
+
+/** A block of so many transactions of strangers, one with `error`, and one that pays us, the last of all. */
+function blockOf(transactions: number, error = ''): string {
+  const header = `"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"`;
+  const strangers = Array.from({ length: transactions }, () => paying(STRANGER)).join();
+  const list = [paying(STRANGER, error), strangers, paying(OURS)].join();
+  return `{${header},"transactions":[${list}]}`;
+}
+
+it.each<[string, (id: number) => string]>([
+  ['a backslash in it', (id) => `{"jsonrpc":"2.0","result":${blockOf(60_000, '"\\\\"')},"id":${id}}`],
+  ['more than a result around it', (id) => `{"usage":{"units":9},"result":${blockOf(60_000)},"id":${id}}`],
+])(
+  'a long block of which only a parse can tell holds up nothing: with %s it is read piece by piece',
+  async (_name, answer) => {
+    server = await startScriptedNode(({ id }) => ({ body: answer(id) }));
+    node = new SolanaNode(server.url);
+    const watched = new WatchSet(1);
+    watched.add(OURS);
+    const parse = vi.spyOn(JSON, 'parse');
+    const { kept, candidates, transactions } = await showBlock(node, 7n, 'finalized', watched);
+    expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(9 * MIB);
+    expect([kept.kind, candidates]).toEqual(['names', [OURS]]);
+    expect(transactions.map(({ accounts }) => accounts.map(({ address }) => address))).toEqual([[OURS]]);
+  },
+);

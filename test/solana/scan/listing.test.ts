@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { listingOf } from '../../../src/solana/scan/listing.ts';
+import { searchParts } from '../../../src/solana/scan/long-block.ts';
+import { searchBlock } from '../../../src/solana/scan/search.ts';
+import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+import { ADDRESSES } from './block-text.ts';
+
+const NODE = { name: 'node', maxTransactionVersion: 1 };
+const [ONE, OTHER, THIRD] = ['A', 'B', 'C'].map((letter) => letter.repeat(88)) as [string, string, string];
+const [OURS = '', STRANGER = ''] = ADDRESSES;
+
+/** A transaction that pays us, or a stranger; `signatures`: its member of that name, as it is written. */
+const named = (signatures: string, payee = OURS): string => {
+  const meta = `"meta":{"err":null,"fee":5000,"preBalances":[0],"postBalances":[1],"preTokenBalances":[],"postTokenBalances":[]}`;
+  const keys = `"accountKeys":[{"pubkey":"${payee}","signer":false}]`;
+  return `{"transaction":{${[signatures, keys].filter((member) => member !== '').join()}},${meta},"version":0}`;
+};
+const signed = (signature: string, payee = OURS): string => named(`"signatures":["${signature}"]`, payee);
+
+function blockOf(transactions: readonly string[]): Buffer {
+  const header = `"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"`;
+  return Buffer.from(`{"jsonrpc":"2.0","result":{${header},"transactions":[${transactions.join()}]},"id":1}`);
+}
+
+function watched(): WatchSet {
+  const watch = new WatchSet(1);
+  watch.add(OURS);
+  return watch;
+}
+
+async function* inOnePart(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** The listing and the signatures of what was found. */
+type Told = readonly [listed: string, found: readonly string[]] | 'refused';
+
+const READERS: readonly [string, (bytes: Buffer) => Promise<Told>][] = [
+  ['that is held', async (bytes) => told(searchBlock(bytes, 7n, watched(), NODE))],
+  [
+    'that is read piece by piece',
+    async (bytes) => told(await searchParts(inOnePart(bytes), 7n, watched(), NODE)),
+  ],
+];
+
+function told({
+  listed,
+  transactions,
+}: Pick<ReturnType<typeof searchBlock>, 'listed' | 'transactions'>): Told {
+  return [listed, transactions.map(({ signature }) => signature)];
+}
+
+describe.each(READERS)('a block %s', (_name, read) => {
+  const tell = (...transactions: readonly string[]): Promise<Told> =>
+    read(blockOf(transactions)).catch((): Told => 'refused');
+
+  it('has the listing of its transactions, each of which is found under the name that it is listed by', async () => {
+    expect(await tell(signed(ONE), signed(OTHER))).toEqual([listingOf([ONE, OTHER]), [ONE, OTHER]]);
+  });
+
+  it.each([
+    ['one is named as two', [signed(`${ONE}\n${OTHER}`, STRANGER)]],
+    ['one has no name', [signed(ONE), signed(OTHER), named('', STRANGER)]],
+    [
+      'one has no name, nor those behind it',
+      [signed(ONE), signed(OTHER), named('', STRANGER), signed(THIRD)],
+    ],
+    [
+      'one has a list of no names',
+      [signed(ONE), signed(OTHER), named('"signatures":[]', STRANGER), signed(THIRD)],
+    ],
+  ])('is refused where %s', async (_what, transactions) => {
+    expect(await tell(...transactions)).toBe('refused');
+  });
+
+  it('lists the name by which it is found where there are two lists of names', async () => {
+    const twice = named(`"signatures":["${OTHER}"],"signatures":["${THIRD}"]`);
+    expect(await tell(signed(ONE), twice)).toEqual([listingOf([ONE, THIRD]), [ONE, THIRD]]);
+  });
+});

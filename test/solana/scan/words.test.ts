@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { quoteAfter, quoteAfterAddress, scalarEndAfter } from '../../../src/solana/scan/words.ts';
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const BEHIND = 48;
+const plain = fc.string({ unit: fc.constantFrom(...BASE58.split('')), maxLength: 50 });
+const any = fc.string({
+  unit: fc.constantFrom(...BASE58.split(''), ' ', '!', '#', '2', '*', 'b', 'ü', '\u{1f680}', '"'),
+  maxLength: 50,
+});
+const text = fc.oneof(
+  plain,
+  any,
+  fc.tuple(plain, any).map((parts) => parts.join('"')),
+);
+
+test('the first quote behind a place is found, however much of what comes before it is base58', () => {
+  fc.assert(
+    fc.property(text, fc.nat(3), (inner, at) => {
+      const bytes = Buffer.from(`${' '.repeat(at)}${inner}"${'x'.repeat(BEHIND)}`);
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      expect(quoteAfter(view, at)).toBe(bytes.indexOf('"', at));
+      expect(quoteAfterAddress(view, at)).toBe(bytes.indexOf('"', at));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a scalar ends before the next comma or bracket that closes', () => {
+  const scalar = fc.constantFrom('0', '-1.5e-7', 'true', 'false', 'null', '18446744073709551615');
+  fc.assert(
+    fc.property(scalar, fc.constantFrom(',', ']', '}'), fc.nat(3), (value, after, at) => {
+      const bytes = Buffer.from(`${'x'.repeat(at)}${value}${after}"a":[1,{}]`);
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      expect(scalarEndAfter(view, at)).toBe(at + value.length);
+    }),
+  );
+});

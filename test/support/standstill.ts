@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { onTestFinished } from 'vitest';
+import type { LocalPostgres } from '../../src/localstack/postgres.ts';
+
+/**
+ * Stops the server and all its processes, as `docker pause` does: connections stay open and nobody answers. Ends with a call, and with the
+ * test at the latest.
+ */
+export function standStill({ process: server }: Pick<LocalPostgres, 'process'>): () => void {
+  const pid = server?.pid;
+  if (pid === undefined) throw new Error('PostgreSQL does not run here');
+  const all = [pid];
+  const goOn = () => {
+    for (const one of all.splice(0)) process.kill(one, 'SIGCONT');
+  };
+  onTestFinished(goOn);
+  // The parent first: from then on it begets none.
+  process.kill(pid, 'SIGSTOP');
+  all.push(...childrenOf(pid));
+  for (const one of all) process.kill(one, 'SIGSTOP');
+  return goOn;
+}
+
+function childrenOf(parent: number): readonly number[] {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  return table
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+}

@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type { Service } from '../http/service.ts';
+
+type Queue = Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions'>;
+
+const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+
+/** A worker with all workflows, and one for each of these queues, with the same activities. The answer stops them. */
+export async function startWorkers(
+  { address, namespace }: Service,
+  activities: object,
+  queues: readonly Queue[],
+): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address });
+  const common = { connection, namespace, activities };
+  const workers = await Promise.all([
+    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
+    ...queues.map((queue) => Worker.create({ ...common, ...queue })),
+  ]);
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  return async () => {
+    for (const worker of workers) worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}

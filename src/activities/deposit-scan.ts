@@ -106,8 +106,9 @@ async function follow(
       deps,
       async (waitedMs) => {
         since ??= new Date(Date.now() - waitedMs);
-        await alarm(slowStand(last, waitedMs));
-        show(slowStand(last, waitedMs));
+        const slow = slowStand(last, waitedMs);
+        await alarm(slow);
+        show(slow);
       },
     );
     const stand = withDefects(reached, beside.defects);

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Halt, Stand } from '../domain/scan-view.ts';
+import { rest } from './beside-scan.ts';
 import { STALLED_MS } from './scan-alarms.ts';
 
 export interface SlowLook {
@@ -16,7 +16,7 @@ export async function meanwhile<T>(
   const over = new AbortController();
   const telling = (async () => {
     for (let waitedMs = slowMs; ; waitedMs += slowMs) {
-      await sleep(slowMs, undefined, { signal: over.signal }).catch(() => undefined);
+      await rest(slowMs, over.signal);
       if (over.signal.aborted) return;
       await tell(waitedMs);
     }

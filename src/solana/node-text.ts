@@ -19,16 +19,18 @@ export const HASH_TEXT = /^[1-9A-HJ-NP-Za-km-z]{1,44}$/;
 /** More characters than any error of the chain has. */
 const LONGEST_WORDS = 1_000;
 /** No text of PostgreSQL holds a NUL; nor does its JSON, written out or not, and half a character neither. */
-const NUL = /\0/g;
+const NUL = '\0';
 const ESCAPED = /\\u(?:0000|d[89a-f])/i;
 
 /** True for words of a node that can be put on record as they are, inside JSON, too: text that is whole, and not long. */
 export function isPlain(words: string): boolean {
-  return words.length <= LONGEST_WORDS && words.isWellFormed() && !/\0/.test(words) && !ESCAPED.test(words);
+  return (
+    words.length <= LONGEST_WORDS && words.isWellFormed() && !words.includes(NUL) && !ESCAPED.test(words)
+  );
 }
 
 /** What a node says for people to read, as it can be put on record: cut, and without what no text can hold. */
 export function plainWords(words: string): string {
   const short = words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS)}…` : words;
-  return short.toWellFormed().replace(NUL, '\ufffd');
+  return short.toWellFormed().replaceAll(NUL, '\ufffd');
 }

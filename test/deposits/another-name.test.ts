@@ -7,7 +7,7 @@ import { depositId } from '../../src/ledger/deposit-id.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
-import { useLiar } from './lying-proxy.ts';
+import { askFirst, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
@@ -16,29 +16,16 @@ const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
 
-/** The liar answers faster than the others: it is asked first. */
+/** The liar, in a pool that it was not yet caught in, asked first. */
 async function liarFirst(): Promise<NodePool> {
-  for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 80 });
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);
-  for (let probes = 0; probes < 4; probes += 1) await pool.probe();
+  await askFirst(room, pool);
   nodes.liar.edit = (method, _params, answer) => {
     if (method === 'getTransaction' && answer.result) answer.result.transaction.signatures[0] = OTHER;
     return answer;
   };
   return pool;
-}
-
-/** A deposit that nobody has confirmed yet. */
-async function pending() {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 7_000_000n);
-  room.finalize();
-  await room.scanAll(room.scanner());
-  const [row] = await room.depositsOf(wallet);
-  if (row === undefined) throw new Error('it is on record');
-  return row;
 }
 
 async function look(confirmer: DepositConfirmer): Promise<void> {
@@ -55,14 +42,14 @@ async function alerts(): Promise<readonly string[]> {
 
 describe('one lying node of three, asked first, that shows a true transaction under another name', () => {
   it('keeps no deposit from being final', async () => {
-    const { wallet } = await pending();
+    const { wallet } = await room.unconfirmed();
     await look(new DepositConfirmer(room.deps(await liarFirst())));
     expect(await alerts()).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final']);
   });
 
   it('has no honest node blamed', async () => {
-    const row = await pending();
+    const row = await room.unconfirmed();
     const pool = await liarFirst();
     const deps = room.deps(pool);
     // As it is where the block was shown by an honest one.
@@ -81,7 +68,7 @@ describe('one lying node of three, asked first, that shows a true transaction un
   });
 
   it('hides no deposit from an audit: it goes on record under its own name and no other', async () => {
-    const row = await pending();
+    const row = await room.unconfirmed();
     await room.lose([row]);
     const order = {
       address: row.wallet,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { depositNews } from '../../src/ledger/news.ts';
-import { isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
@@ -52,21 +52,15 @@ describe('the time of a block, as one node tells it', () => {
     ['another one', 12_345],
     ['unknown', null],
   ])('is not believed by an audit where no header is on record: %s', async (_name, time) => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
-    await room.localnet.airdrop(wallet, 7_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    const [row] = await room.depositsOf(wallet);
-    if (row === undefined) throw new Error('it is on record');
+    const row = await room.unconfirmed();
+    const { wallet } = row;
     await room.lose([row]);
     // As in a closed gap, before the first block, or where headers are pruned.
     await room.ledger.db
       .deleteFrom('block')
       .where('slot', '<=', row.slot + 1n)
       .execute();
-    for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 80 });
-    for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
+    await askFirst(room, nodes.pool);
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result) answer.result.blockTime = time;
       return answer;

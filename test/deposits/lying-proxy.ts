@@ -65,6 +65,17 @@ export function isWholeBlock(method: string, params: Json): boolean {
   return method === 'getBlock' && params[1]?.transactionDetails !== 'signatures';
 }
 
+/** Asks each node until the pool knows which of them answers first. */
+export async function probeOften(pool: NodePool): Promise<void> {
+  for (let probes = 0; probes < 4; probes += 1) await pool.probe();
+}
+
+/** The first node of a pool answers faster than the other two of the room: it is asked first. */
+export async function askFirst(room: ScanRoom, pool: NodePool): Promise<void> {
+  for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 80 });
+  await probeOften(pool);
+}
+
 /** A pool of the nodes of a room, the first of which lies as `liar.edit` says, until the end of the test. */
 export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly pool: NodePool } {
   let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;

@@ -90,6 +90,18 @@ export class ScanRoom {
     return address;
   }
 
+  /** A deposit that was found and that nobody has confirmed yet. */
+  async unconfirmed(): Promise<DepositRow> {
+    await this.scanAll(this.scanner());
+    const wallet = await this.newDepositAddress();
+    await this.localnet.airdrop(wallet, 7_000_000n);
+    this.finalize();
+    await this.scanAll(this.scanner());
+    const [row] = await this.depositsOf(wallet);
+    if (row === undefined) throw new Error('it is on record');
+    return row;
+  }
+
   /** Makes blocks until what was sent is final. */
   finalize(blocks = FINALITY_LAG + 1): void {
     this.localnet.controls.produceSlots(blocks);

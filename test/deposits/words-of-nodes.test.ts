@@ -5,16 +5,11 @@ import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { haltAfter, ScanAlarms } from '../../src/activities/scan-alarms.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
-import { isWholeBlock, useLiar } from './lying-proxy.ts';
+import { askFirst, isWholeBlock, probeOften, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
-
-async function askLiarFirst(): Promise<void> {
-  for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 60 });
-  for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
-}
 
 describe('one lying node of three, asked first, whose words no database can hold', () => {
   it.each([
@@ -31,7 +26,7 @@ describe('one lying node of three, asked first, whose words no database can hold
       room.finalize();
       await room.localnet.airdrop(wallet, 3_000_000n);
       room.finalize();
-      await askLiarFirst();
+      await askFirst(room, nodes.pool);
       nodes.liar.edit = (method, params, answer) => {
         if (!isWholeBlock(method, params)) return answer;
         for (const { transaction, meta } of answer.result?.transactions ?? []) {
@@ -59,7 +54,7 @@ describe('one lying node of three, asked first, whose words no database can hold
     const stuck = controls.chain.at('finalized').slot;
     for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
     await room.localnet.airdrop(wallet, 7_000_000n);
-    for (let probes = 0; probes < 4; probes += 1) await nodes.pool.probe();
+    await probeOften(nodes.pool);
     nodes.liar.edit = (method, params, answer) => {
       if (isWholeBlock(method, params) && answer.result) answer.result.blockhash = '\0';
       return answer;

@@ -16,6 +16,13 @@ function finding(one: ScannedTransaction | null) {
   return findingOf({ transactions: one === null ? [] : [one] }, known);
 }
 
+/** A signer of ours takes all lamports from its token account, and pays them to another wallet of ours. */
+function emptied(held: ReturnType<typeof tokens>): ScannedTransaction {
+  const signer = account('dep1', 5n, 5n, { signer: true });
+  const accounts = [PAYER, signer, account(held.account, 10n, 0n), account('dep2', 0n, 10n)];
+  return transaction({ accounts, tokens: [held] });
+}
+
 describe('the essence of a transaction', () => {
   it('comes to the same by the rules of deposits, whoever else is taken for ours', () => {
     fc.assert(
@@ -29,30 +36,14 @@ describe('the essence of a transaction', () => {
 
   it('knows what a token account of ours gave away, which our signer closed', () => {
     const closed = tokens('dep1', 'usd', 1n, null);
-    const shown = transaction({
-      accounts: [
-        PAYER,
-        account('dep1', 5n, 5n, { signer: true }),
-        account(closed.account, 10n, 0n),
-        account('dep2', 0n, 10n),
-      ],
-      tokens: [closed],
-    });
+    const shown = emptied(closed);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
     expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
   });
 
   it('knows what lamports left a token account of ours, which keeps its tokens', () => {
     const kept = tokens('dep1', 'usd', 9n, 9n);
-    const shown = transaction({
-      accounts: [
-        PAYER,
-        account('dep1', 5n, 5n, { signer: true }),
-        account(kept.account, 10n, 0n),
-        account('dep2', 0n, 10n),
-      ],
-      tokens: [kept],
-    });
+    const shown = emptied(kept);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
     expect(essenceOf(shown, isOurs)).toEqual(shown);
     expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));

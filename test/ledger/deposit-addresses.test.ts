@@ -34,6 +34,15 @@ const slowChoice: KyselyPlugin = {
   transformResult: async ({ result }) => result,
 };
 
+/** A user asks for an address while somebody else holds ANN, and waits for it or has got another one. */
+async function assigningWhileHeld() {
+  const slow = await use.other.db.startTransaction().execute();
+  await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
+  const assigning = use.ledger.addresses.assign('user-1');
+  await Promise.race([lockWaits(use.ledger.db), assigning]);
+  return { slow, assigning };
+}
+
 describe('a deposit address', () => {
   it('is given to one user for ever, the first imported first', async () => {
     await imported(use.ledger, BEN, ANN);
@@ -70,20 +79,14 @@ describe('a deposit address', () => {
 
   it('is not waited for while somebody else is about to get it', async () => {
     await imported(use.ledger, ANN, BEN);
-    const slow = await use.other.db.startTransaction().execute();
-    await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
-    const assigning = use.ledger.addresses.assign('user-1');
-    await Promise.race([lockWaits(use.ledger.db), assigning]);
+    const { slow, assigning } = await assigningWhileHeld();
     await slow.commit().execute();
     expect(await assigning).toMatchObject({ address: BEN });
   });
 
   it('is waited for where it is the last, as whoever is about to get it may not', async () => {
     await imported(use.ledger, ANN);
-    const slow = await use.other.db.startTransaction().execute();
-    await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
-    const assigning = use.ledger.addresses.assign('user-1');
-    await Promise.race([lockWaits(use.ledger.db), assigning]);
+    const { slow, assigning } = await assigningWhileHeld();
     await slow.rollback().execute();
     expect(await assigning).toMatchObject({ address: ANN });
   });

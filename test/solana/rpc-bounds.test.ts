@@ -1,30 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import { getBlock, getSignaturesForAddress, getTransactionAccounts } from '../../src/solana/rpc/methods.ts';
-import { SolanaNode } from '../../src/solana/rpc/node.ts';
-import {
-  type Asked,
-  type Reply,
-  resultOf,
-  type ScriptedNode,
-  startScriptedNode,
-} from './rpc-scripted-node.ts';
+import { type Asked, type Reply, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 
 const MIB = 1_024 * 1_024;
-let server: ScriptedNode;
-let node: SolanaNode;
-
-async function open(answer: (asked: Asked) => Reply): Promise<void> {
-  server = await startScriptedNode(answer);
-  node = new SolanaNode(server.url);
-}
-
-afterEach(async () => {
-  await node.close();
-  await server.close();
-});
+const scripted = useScriptedNode();
 
 describe('the longest answer of a method', () => {
   // Each byte that the chain lets anybody write, as the longest escape of JSON.
@@ -32,8 +14,8 @@ describe('the longest answer of a method', () => {
 
   it('reads a whole page of entries, each with the longest memo', async () => {
     const entry = `{"signature":"${'5'.repeat(88)}","slot":400000000,"err":null,"memo":"${written(4_096)}"}`;
-    await open((asked) => resultOf(asked, `[${Array(1_000).fill(entry).join()}]`));
-    expect(await getSignaturesForAddress(node, 'wallet', { limit: 1_000 })).toHaveLength(1_000);
+    await scripted.open((asked) => resultOf(asked, `[${Array(1_000).fill(entry).join()}]`));
+    expect(await getSignaturesForAddress(scripted.node, 'wallet', { limit: 1_000 })).toHaveLength(1_000);
   });
 
   it('reads a transaction that spends all it can on its logs and on what its instructions carry', async () => {
@@ -41,16 +23,16 @@ describe('the longest answer of a method', () => {
       .fill(`{"program":"spl-memo","parsed":"${written(10_240)}"}`)
       .join();
     const meta = `{"err":null,"logMessages":["${written(1_400_000)}"],"innerInstructions":[${inner}]}`;
-    await open((asked) => resultOf(asked, `{"slot":7,"blockTime":null,"meta":${meta}}`));
-    expect(await getTransactionAccounts(node, 'signature')).toMatchObject({ slot: 7n });
+    await scripted.open((asked) => resultOf(asked, `{"slot":7,"blockTime":null,"meta":${meta}}`));
+    expect(await getTransactionAccounts(scripted.node, 'signature')).toMatchObject({ slot: 7n });
   });
 
   it('reads the names of as many transactions as a block can have', async () => {
     const hashes = '"blockhash":"5","previousBlockhash":"4","parentSlot":6,"blockHeight":7,"blockTime":null';
     const names = Array(2 ** 17).fill(`"${'5'.repeat(88)}"`);
-    await open((asked) => resultOf(asked, `{${hashes},"signatures":[${names.join()}]}`));
+    await scripted.open((asked) => resultOf(asked, `{${hashes},"signatures":[${names.join()}]}`));
     const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
-    expect((await getBlock(node, 7n, asked))?.signatures).toHaveLength(2 ** 17);
+    expect((await getBlock(scripted.node, 7n, asked))?.signatures).toHaveLength(2 ** 17);
   });
 
   it.each([
@@ -62,15 +44,17 @@ describe('the longest answer of a method', () => {
     ['getBlock', [7, { transactionDetails: 'none' }], 16],
   ] as const)('reads no more of %s %j than %i MiB', async (method, params, mib) => {
     const body = gzipSync(Buffer.alloc(mib * MIB + 1, ' '));
-    await open(() => ({ body, headers: { 'content-encoding': 'gzip' } }));
-    const fault: unknown = await node.call(method, params, z.unknown()).catch((error: unknown) => error);
+    await scripted.open(() => ({ body, headers: { 'content-encoding': 'gzip' } }));
+    const fault: unknown = await scripted.node
+      .call(method, params, z.unknown())
+      .catch((error: unknown) => error);
     expect(fault).toMatchObject({ message: expect.stringContaining(`larger than ${mib * MIB} bytes`) });
     expect(retryAfterMs(fault)).toBe(300_000);
   });
 
   it('reads whole blocks to the bound of all', async () => {
-    await open((asked) => resultOf(asked, JSON.stringify(' '.repeat(33 * MIB))));
+    await scripted.open((asked) => resultOf(asked, JSON.stringify(' '.repeat(33 * MIB))));
     for (const params of [[], [7, { transactionDetails: 'accounts' }]])
-      expect(await node.call('getBlock', params, z.string())).toHaveLength(33 * MIB);
+      expect(await scripted.node.call('getBlock', params, z.string())).toHaveLength(33 * MIB);
   });
 });

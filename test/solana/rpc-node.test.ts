@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import {
@@ -8,32 +8,12 @@ import {
   getTransaction,
   sendTransaction,
 } from '../../src/solana/rpc/methods.ts';
-import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
-import {
-  type Asked,
-  type Reply,
-  resultOf,
-  type ScriptedNode,
-  startScriptedNode,
-} from './rpc-scripted-node.ts';
+import { type Asked, type Reply, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 
-let server: ScriptedNode;
-let node: SolanaNode;
+const scripted = useScriptedNode();
 
-async function open(
-  answer: (asked: Asked) => Reply | Promise<Reply>,
-  options: NodeOptions = {},
-): Promise<void> {
-  server = await startScriptedNode(answer);
-  node = new SolanaNode(server.url, options);
-}
-afterEach(async () => {
-  await node.close();
-  await server.close();
-});
-
-const slot = () => node.call('getSlot', [], u64);
+const slot = () => scripted.node.call('getSlot', [], u64);
 const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
 
 describe('an answer that is none is a fault of the node, and says where', () => {
@@ -55,7 +35,7 @@ describe('an answer that is none is a fault of the node, and says where', () => 
     ['a page with status 403', () => ({ status: 403, body: page }), 'HTTP 403'],
     ['a redirection', () => ({ status: 302, body: '', headers: { location: '/' } }), 'HTTP 302'],
   ])('%s', async (_name, answer, field) => {
-    await open(answer);
+    await scripted.open(answer);
     await expect(slot()).rejects.toMatchObject({
       code: 'NodeFault',
       message: expect.stringContaining(`getSlot: ${field}`),
@@ -65,14 +45,14 @@ describe('an answer that is none is a fault of the node, and says where', () => 
   it('names the field inside a long answer', async () => {
     const account = '{"lamports":1,"owner":"x","executable":false,"data":["AA==","base64"]}';
     const bad = account.replace('"lamports":1', '"lamports":-1');
-    await open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account},${bad}]}`));
-    await expect(node.call('getMultipleAccounts', [], accountsAnswer)).rejects.toThrow(
+    await scripted.open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account},${bad}]}`));
+    await expect(scripted.node.call('getMultipleAccounts', [], accountsAnswer)).rejects.toThrow(
       'result.value.1.lamports: ',
     );
   });
 
   it('takes the error of a node that could not read the question', async () => {
-    await open(() => ({ body: '{"id":null,"error":{"code":-32700,"message":"Parse error"}}' }));
+    await scripted.open(() => ({ body: '{"id":null,"error":{"code":-32700,"message":"Parse error"}}' }));
     await expect(slot()).rejects.toMatchObject({ code: -32700, reaction: 'elsewhere' });
   });
 });
@@ -81,21 +61,21 @@ describe('numbers', () => {
   it.each(['9007199254740993', '18446744073709551615', '0'])(
     '%s arrives to the last digit',
     async (digits) => {
-      await open((asked) => resultOf(asked, asked.method === 'text' ? `"${digits}"` : digits));
-      expect(await node.call('number', [], u64)).toBe(BigInt(digits));
-      expect(await node.call('text', [], u64)).toBe(BigInt(digits));
+      await scripted.open((asked) => resultOf(asked, asked.method === 'text' ? `"${digits}"` : digits));
+      expect(await scripted.node.call('number', [], u64)).toBe(BigInt(digits));
+      expect(await scripted.node.call('text', [], u64)).toBe(BigInt(digits));
     },
   );
 
   it('a count too large for 64 bits is a fault', async () => {
-    await open((asked) => resultOf(asked, '18446744073709551616'));
+    await scripted.open((asked) => resultOf(asked, '18446744073709551616'));
     await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
   });
 });
 
 describe('bounds', () => {
   it('waits no longer than the deadline', async () => {
-    await open(() => 'silent', { timeoutMs: 50 });
+    await scripted.open(() => 'silent', { timeoutMs: 50 });
     await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
@@ -105,11 +85,11 @@ describe('bounds', () => {
       body: gzipSync(long(asked)),
       headers: { 'content-encoding': 'gzip' },
     });
-    await open((asked) => (asked.method === 'packed' ? packed(asked) : { body: long(asked) }), {
+    await scripted.open((asked) => (asked.method === 'packed' ? packed(asked) : { body: long(asked) }), {
       maxBytes: 4_000,
     });
-    await expect(node.call('plain', [], textAnswer)).rejects.toThrow('larger than 4000 bytes');
-    await expect(node.call('packed', [], textAnswer)).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(scripted.node.call('plain', [], textAnswer)).rejects.toThrow('larger than 4000 bytes');
+    await expect(scripted.node.call('packed', [], textAnswer)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   describe('by method', () => {
@@ -119,11 +99,11 @@ describe('bounds', () => {
       'reads no more of %s than its answer can have, packed or not',
       async (method) => {
         let packed = false;
-        await open((asked) => {
+        await scripted.open((asked) => {
           const text = `{"id":${asked.id},"result":"${tooLong}"}`;
           return packed ? { body: gzipSync(text), headers: { 'content-encoding': 'gzip' } } : { body: text };
         });
-        const answer = () => node.call(method, [], z.string());
+        const answer = () => scripted.node.call(method, [], z.string());
         await expect(answer()).rejects.toThrow('larger than 65536 bytes');
         packed = true;
         await expect(answer()).rejects.toThrow('larger than 65536 bytes');
@@ -133,16 +113,16 @@ describe('bounds', () => {
     it('reads the longest answers that honest nodes give', async () => {
       const err = '{"InstructionError":[12,{"Custom":4294967295}]}';
       const status = `{"slot":9007199254740991,"confirmations":null,"err":${err},"status":{"Err":${err}},"confirmationStatus":"finalized"}`;
-      await open((asked) =>
+      await scripted.open((asked) =>
         resultOf(asked, `{"context":{"slot":1},"value":[${Array(256).fill(status).join()}]}`),
       );
-      expect((await getSignatureStatuses(node, [], true)).value).toHaveLength(256);
+      expect((await getSignatureStatuses(scripted.node, [], true)).value).toHaveLength(256);
     });
 
     it('asks a node to be left alone for minutes that goes beyond, but not for an error page', async () => {
       let status = 200;
-      await open(() => ({ status, body: tooLong }));
-      const fault = () => node.call('getSlot', [], u64).catch((error: unknown) => error);
+      await scripted.open(() => ({ status, body: tooLong }));
+      const fault = () => scripted.node.call('getSlot', [], u64).catch((error: unknown) => error);
       expect(retryAfterMs(await fault())).toBe(300_000);
       status = 502;
       expect(await fault()).toMatchObject({ message: expect.stringContaining('HTTP 502') });
@@ -155,16 +135,16 @@ describe('bounds', () => {
       body: gzipSync(`{"id":${id},"result":5}`),
       headers: { 'content-encoding': 'gzip' },
     });
-    await open(packed, { connections: 1 });
+    await scripted.open(packed, { connections: 1 });
     expect([await slot(), await slot(), await slot()]).toEqual([5n, 5n, 5n]);
-    expect(new Set(server.asked.map(({ fromPort }) => fromPort)).size).toBe(1);
-    expect(server.asked[0]?.headers['accept-encoding']).toBe('gzip');
+    expect(new Set(scripted.server.asked.map(({ fromPort }) => fromPort)).size).toBe(1);
+    expect(scripted.server.asked[0]?.headers['accept-encoding']).toBe('gzip');
   });
 
   it('asks no more at once than allowed', async () => {
     let now = 0;
     let most = 0;
-    await open(
+    await scripted.open(
       async (asked) => {
         most = Math.max(most, ++now);
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -182,7 +162,7 @@ describe('bounds', () => {
     const inRealTime = setTimeout;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
-      await open(
+      await scripted.open(
         async (asked) => {
           await new Promise((resolve) => inRealTime(resolve, 20));
           return resultOf(asked, '1');
@@ -192,7 +172,7 @@ describe('bounds', () => {
       const answers = Array.from({ length: 7 }, slot);
       for (const started of [3, 6, 7]) {
         await Promise.all(answers.slice(0, started));
-        expect(server.asked).toHaveLength(started);
+        expect(scripted.server.asked).toHaveLength(started);
         await vi.advanceTimersByTimeAsync(1_000);
       }
     } finally {
@@ -207,7 +187,7 @@ describe('bounds', () => {
     ['a date to come', 'Wed, 21 Oct 2115 07:28:00 GMT', 60_000],
     ['nonsense', 'soon', null],
   ])('understands a Retry-After of %s', async (_name, header, wanted) => {
-    await open(() => ({ status: 429, body: '', headers: { 'retry-after': header } }));
+    await scripted.open(() => ({ status: 429, body: '', headers: { 'retry-after': header } }));
     const error: unknown = await slot().catch((reason: unknown) => reason);
     expect(retryAfterMs(error)).toBe(wanted);
   });
@@ -219,10 +199,10 @@ it.each([
 ])(
   'with %j lets a node show no transaction above version %i (SDP, FY, private-channels)',
   async (options, wanted) => {
-    await open((asked) => resultOf(asked, 'null'), options);
-    await getBlock(node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
-    await getTransaction(node, 's');
-    for (const { params } of server.asked)
+    await scripted.open((asked) => resultOf(asked, 'null'), options);
+    await getBlock(scripted.node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
+    await getTransaction(scripted.node, 's');
+    for (const { params } of scripted.server.asked)
       expect(params[1]).toMatchObject({ maxSupportedTransactionVersion: wanted });
   },
 );
@@ -232,23 +212,23 @@ it('remembers which methods a node does not have, until it has them', async () =
   const none = ({ id }: Asked) => ({
     body: `{"id":${id},"error":{"code":-32601,"message":"Method not found"}}`,
   });
-  await open((asked) => (old ? none(asked) : resultOf(asked, '1')));
+  await scripted.open((asked) => (old ? none(asked) : resultOf(asked, '1')));
   await expect(slot()).rejects.toMatchObject({ reaction: 'unfit' });
-  expect(node.missingMethods).toEqual(['getSlot']);
+  expect(scripted.node.missingMethods).toEqual(['getSlot']);
   old = false;
-  await node.probe('getSlot', [], z.unknown());
-  expect(node.missingMethods).toEqual([]);
-  expect([node.callCount, node.probeCount]).toEqual([1, 1]);
+  await scripted.node.probe('getSlot', [], z.unknown());
+  expect(scripted.node.missingMethods).toEqual([]);
+  expect([scripted.node.callCount, scripted.node.probeCount]).toEqual([1, 1]);
 });
 
 it('sends on no more than half of the connections, so that questions pass them', async () => {
-  await open((asked) => (asked.method === 'sendTransaction' ? 'silent' : resultOf(asked, '5')), {
+  await scripted.open((asked) => (asked.method === 'sendTransaction' ? 'silent' : resultOf(asked, '5')), {
     connections: 4,
   });
-  for (let sends = 0; sends < 10; sends += 1) sendTransaction(node, 'bytes').catch(() => undefined);
-  await vi.waitFor(() => expect(server.asked).toHaveLength(2));
+  for (let sends = 0; sends < 10; sends += 1) sendTransaction(scripted.node, 'bytes').catch(() => undefined);
+  await vi.waitFor(() => expect(scripted.server.asked).toHaveLength(2));
   expect(await slot()).toBe(5n);
-  expect(server.asked.map(({ method }) => method).toSorted()).toEqual([
+  expect(scripted.server.asked.map(({ method }) => method).toSorted()).toEqual([
     'getSlot',
     'sendTransaction',
     'sendTransaction',

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterEach } from 'vitest';
+import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 
 /** A request as it arrived. */
 export interface Asked {
@@ -53,6 +55,32 @@ export async function startScriptedNode(
     await once(server, 'close');
   };
   return { url: `http://127.0.0.1:${port}`, asked, close };
+}
+
+/** A node that each test opens for itself, with what it answers and how it is asked; closed at the end of the test. */
+export function useScriptedNode() {
+  let opened: { readonly server: ScriptedNode; readonly node: SolanaNode } | undefined;
+  const use = () => {
+    if (opened === undefined) throw new Error('the test opens the node first');
+    return opened;
+  };
+  afterEach(async () => {
+    await opened?.node.close();
+    await opened?.server.close();
+    opened = undefined;
+  });
+  return {
+    async open(answer: Parameters<typeof startScriptedNode>[0], options: NodeOptions = {}): Promise<void> {
+      const server = await startScriptedNode(answer);
+      opened = { server, node: new SolanaNode(server.url, options) };
+    },
+    get server() {
+      return use().server;
+    },
+    get node() {
+      return use().node;
+    },
+  };
 }
 
 /** A well-formed answer whose result is this JSON text. */

@@ -1,46 +1,29 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
-import { type NodeOptions, SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { describe, expect, it } from 'vitest';
 import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
-import {
-  type Asked,
-  type Reply,
-  resultOf,
-  type ScriptedNode,
-  startScriptedNode,
-} from '../rpc-scripted-node.ts';
+import { type Asked, type Reply, resultOf, useScriptedNode } from '../rpc-scripted-node.ts';
 import { shortBlock } from './short-block.ts';
 
-let server: ScriptedNode;
-let node: SolanaNode;
+const scripted = useScriptedNode();
 
-async function open(answer: (asked: Asked) => Reply, options: NodeOptions = {}): Promise<void> {
-  server = await startScriptedNode(answer);
-  node = new SolanaNode(server.url, options);
-}
-afterEach(async () => {
-  await node.close();
-  await server.close();
-});
-
-const fetchIt = () => shortBlock(node, 7n, 'finalized');
+const fetchIt = () => shortBlock(scripted.node, 7n, 'finalized');
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
 
 it('asks for accounts alone, the versions that are read, and no rewards', async () => {
-  await open((asked) => resultOf(asked, 'null'), { maxTransactionVersion: 1 });
+  await scripted.open((asked) => resultOf(asked, 'null'), { maxTransactionVersion: 1 });
   expect(await fetchIt()).toBeNull();
-  await shortBlock(node, 8n, 'confirmed');
+  await shortBlock(scripted.node, 8n, 'confirmed');
   const wanted = {
     transactionDetails: 'accounts',
     encoding: 'jsonParsed',
     rewards: false,
     maxSupportedTransactionVersion: 1,
   };
-  expect(server.asked.map(({ method, params }) => [method, params])).toEqual([
+  expect(scripted.server.asked.map(({ method, params }) => [method, params])).toEqual([
     ['getBlock', [7, { commitment: 'finalized', ...wanted }]],
     ['getBlock', [8, { commitment: 'confirmed', ...wanted }]],
   ]);
-  expect(node.callCount).toBe(2);
+  expect(scripted.node.callCount).toBe(2);
 });
 
 describe('gives the whole answer, to the byte, where it is a result', () => {
@@ -58,18 +41,18 @@ describe('gives the whole answer, to the byte, where it is a result', () => {
     ['that ends like another', (id) => `{"result":{"a":{"id":9}},"id":${id}}`],
     ['that is short', (id) => `{"result":{},"id":${id}}`],
   ])('%s', async (_name, answer) => {
-    await open(({ id }) => ({ body: answer(id) }));
+    await scripted.open(({ id }) => ({ body: answer(id) }));
     expect(text(await fetchIt())).toBe(answer(1));
-    expect(server.asked).toHaveLength(1);
+    expect(scripted.server.asked).toHaveLength(1);
   });
 
   it('packed with gzip', async () => {
-    await open((asked) => {
+    await scripted.open((asked) => {
       const body = gzipSync(`{"result":${long},"id":${asked.id}}`);
       return { body, headers: { 'content-encoding': 'gzip' } };
     });
     expect(text(await fetchIt())).toBe(`{"result":${long},"id":1}`);
-    expect(server.asked[0]?.headers['accept-encoding']).toBe('gzip');
+    expect(scripted.server.asked[0]?.headers['accept-encoding']).toBe('gzip');
   });
 });
 
@@ -91,7 +74,7 @@ describe('reacts as to any other call', () => {
     ['nothing', () => '', { message: /no JSON/ }],
     ['a page', () => '<html></html>', { message: /no JSON/ }],
   ])('%s', async (_name, answer, wanted) => {
-    await open(({ id }) => ({ body: answer(id) }));
+    await scripted.open(({ id }) => ({ body: answer(id) }));
     const { message, ...fields } = wanted as { message?: RegExp };
     const thrown = expect(fetchIt()).rejects;
     await (message === undefined ? thrown.toMatchObject(fields) : thrown.toThrow(message));
@@ -99,16 +82,16 @@ describe('reacts as to any other call', () => {
 
   it('a method that it lacks, until it has it', async () => {
     let lacking = true;
-    await open((asked) =>
+    await scripted.open((asked) =>
       lacking
         ? { body: `{"id":${asked.id},"error":{"code":-32601,"message":"Method not found"}}` }
         : { body: `{"result":{},"id":${asked.id}}` },
     );
     await expect(fetchIt()).rejects.toMatchObject({ reaction: 'unfit' });
-    expect(node.missingMethods).toEqual(['getBlock']);
+    expect(scripted.node.missingMethods).toEqual(['getBlock']);
     lacking = false;
     await fetchIt();
-    expect(node.missingMethods).toEqual([]);
+    expect(scripted.node.missingMethods).toEqual([]);
   });
 });
 
@@ -122,8 +105,8 @@ describe('a second witness', () => {
     "postBalances":["18446744073709546615"],"preTokenBalances":[],"postTokenBalances":[]}`;
 
   it('shows one transaction as the block does, to the last digit', async () => {
-    await open((asked) => resultOf(asked, shown('"7"', meta)));
-    expect(await fetchTransaction(node, SIGNATURE)).toMatchObject({
+    await scripted.open((asked) => resultOf(asked, shown('"7"', meta)));
+    expect(await fetchTransaction(scripted.node, SIGNATURE)).toMatchObject({
       slot: 7n,
       time: 1_700_000_000n,
       transaction: {
@@ -132,22 +115,24 @@ describe('a second witness', () => {
         accounts: [{ address: KEY, signer: true, before: 2n ** 64n - 1n, after: 2n ** 64n - 5_001n }],
       },
     });
-    expect(server.asked[0]?.params).toEqual([
+    expect(scripted.server.asked[0]?.params).toEqual([
       SIGNATURE,
       { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 1 },
     ]);
   });
 
   it('that shows it under another name, or another one, is none', async () => {
-    await open((asked) => resultOf(asked, shown('7', meta)));
-    await expect(fetchTransaction(node, 'z'.repeat(88))).rejects.toMatchObject({ code: 'NodeFault' });
+    await scripted.open((asked) => resultOf(asked, shown('7', meta)));
+    await expect(fetchTransaction(scripted.node, 'z'.repeat(88))).rejects.toMatchObject({
+      code: 'NodeFault',
+    });
   });
 
   it('that hides what it did is none', async () => {
-    await open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
-    expect(await fetchTransaction(node, 's')).toBeNull();
-    await expect(fetchTransaction(node, 's')).rejects.toThrow(
-      `${new URL(server.url).host} shows transaction ${SIGNATURE} without meta`,
+    await scripted.open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
+    expect(await fetchTransaction(scripted.node, 's')).toBeNull();
+    await expect(fetchTransaction(scripted.node, 's')).rejects.toThrow(
+      `${new URL(scripted.server.url).host} shows transaction ${SIGNATURE} without meta`,
     );
   });
 });

@@ -8,8 +8,7 @@ const SIGNAL_EVERY_MS = 10_000;
 
 /**
  * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then as it or the
- * chain goes on. One
- * that fails is made up for by the next. Made inside the activity that scans.
+ * chain goes on. A signal that fails is made up for by the next. Made inside the activity that scans.
  */
 export class ScanReporter {
   readonly #context = Context.current();

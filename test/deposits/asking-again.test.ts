@@ -41,7 +41,7 @@ it('a deposit that no quorum shows is asked for ever less often, whatever turns 
   hide();
   const before = asked();
   const scan = createDepositScan({ ...room.deps(), pollMs: 50 });
-  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
+  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 3, since: null }));
   await turn();
   expect(asked() - before).toBe(2);
   now += 499;

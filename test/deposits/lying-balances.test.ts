@@ -91,6 +91,8 @@ describe('one node that lies about balances', () => {
 
   it('beside an honest one that is slow decides nothing: that one is waited for', async () => {
     await lies({ context: { slot: 0 }, value: [null, null] });
+    // The other one's faults of before are forgotten: it is waited for as long as any.
+    await room.pool.probe();
     room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
     expect(await reconcile()).toMatchObject({ wallets: 1, unread: 0, differences: 2 });
   });

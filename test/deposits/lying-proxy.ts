@@ -70,10 +70,12 @@ export async function probeOften(pool: NodePool): Promise<void> {
   for (let probes = 0; probes < 4; probes += 1) await pool.probe();
 }
 
-/** The first node of a pool answers faster than the other two of the room: it is asked first. */
+/** The first node of a pool was faster than the other two of the room when they were probed: it is asked first. */
 export async function askFirst(room: ScanRoom, pool: NodePool): Promise<void> {
-  for (const slow of [1, 2]) room.localnet.controls.setFault(slow, '*', { kind: 'delay', ms: 80 });
+  const { controls } = room.localnet;
+  for (const slow of [1, 2]) controls.setFault(slow, '*', { kind: 'delay', ms: 600 });
   await probeOften(pool);
+  for (const slow of [1, 2]) controls.clearFaults(slow);
 }
 
 /** A pool of the nodes of a room, the first of which lies as `liar.edit` says, until the end of the test. */

@@ -1,10 +1,9 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
 import type { OutflowRow } from '../../src/ledger/outflows.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
+import { turnUntil } from './turns.ts';
 
 const room = useScanRoom(3);
 /** Of a transfer of 9,000,000 that its sender pays for. */
@@ -87,8 +86,7 @@ describe('what left a wallet', () => {
 
   it('is asked for beside the scan', async () => {
     const { from } = await swept();
-    const scan = createDepositScan(room.deps());
-    await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
+    await turnUntil(room.deps(), async () => (await outflowsOf(from))[0]?.witnessDue === false);
     expect(await outflowsOf(from)).toMatchObject([{ witnessDue: false }]);
   });
 });

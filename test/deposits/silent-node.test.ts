@@ -1,13 +1,19 @@
 import { expect, it } from 'vitest';
+import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 
-/** Questions that a node leaves open while the scan reads so many blocks. */
+/** Questions that a node leaves open while so many blocks are read by a process that has just started. */
 async function openQuestions(node: number, blocks: number): Promise<number> {
   const before = room.localnet.controls.faultsMet(node)['no-answer'] ?? 0;
   room.finalize(blocks);
-  await room.scanAll(room.scanner());
+  const pool = await openNodePool(room.localnet.rpcUrls);
+  await room.scanAll(new DepositScanner(room.deps(pool)));
+  expect(await new DepositConfirmer(room.deps(pool)).confirm()).toBe(1);
+  await pool.close();
   return (room.localnet.controls.faultsMet(node)['no-answer'] ?? 0) - before;
 }
 
@@ -21,7 +27,6 @@ it.each([0, 1, 2])(
     // Tips and lists of the looks, and what comes before it is known to be silent; never each of the blocks.
     const blocks = 40;
     expect(await openQuestions(node, blocks)).toBeLessThan(blocks);
-    expect(await room.confirm()).toBe(1);
     expect((await room.ledger.scan.cursor())?.slot).toBe(
       BigInt(room.localnet.controls.chain.at('finalized').slot),
     );

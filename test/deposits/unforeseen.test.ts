@@ -1,15 +1,13 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
-import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
 import { isOperational } from '../../src/activities/scan-alarms.ts';
 import { DomainError } from '../../src/domain/errors.ts';
-import type { ScanStatus } from '../../src/domain/scan.ts';
 import { isOutdated } from '../../src/domain/scan-view.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
+import { standsAs, turnUntil } from './turns.ts';
 
 const room = useScanRoom();
 
@@ -29,10 +27,6 @@ async function newBlocks(): Promise<string> {
   return wallet;
 }
 
-function tail(deps: DepositScanDeps, since: string | null): Promise<ScanStatus> {
-  return new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 1, since }));
-}
-
 describe('a step that fails by a defect', () => {
   const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
   const MINUTES_AGO = new Date(Date.now() - 120_000).toISOString();
@@ -42,12 +36,15 @@ describe('a step that fails by a defect', () => {
     await newBlocks();
     const deps = room.deps();
     const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
-    expect(await tail(deps, null)).toMatchObject({ state: 'waiting', why: expect.stringMatching(note) });
+    expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
+      state: 'waiting',
+      why: expect.stringMatching(note),
+    });
     expect(await openAlerts()).toEqual([]);
-    expect((await tail(deps, MINUTES_AGO)).state).toBe('waiting');
+    expect((await turnUntil(deps, standsAs('waiting'), MINUTES_AGO)).state).toBe('waiting');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     match.mockRestore();
-    expect((await tail(deps, MINUTES_AGO)).state).toBe('tail');
+    expect((await turnUntil(deps, standsAs('tail'), MINUTES_AGO)).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -55,26 +52,27 @@ describe('a step that fails by a defect', () => {
     const wallet = await newBlocks();
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
-    expect(await tail(deps, MINUTES_AGO)).toMatchObject({
+    const isRead = async () => (await stateOf(wallet)) !== undefined;
+    expect(await turnUntil(deps, isRead, MINUTES_AGO)).toMatchObject({
       state: 'waiting',
       why: expect.stringMatching(/^confirming deposits: .*boom/),
     });
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
-    await tail(deps, null);
+    await turnUntil(deps, async () => (await stateOf(wallet)) === 'final');
     expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
   });
 
   it('in keeping the alerts is shown, as no alert can tell it', async () => {
     const deps = room.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
-    expect(await tail(deps, null)).toMatchObject({
+    expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
       state: 'waiting',
       why: expect.stringMatching(/^keeping alerts: .*boom/),
     });
     kept.mockRestore();
-    expect((await tail(deps, null)).state).toBe('tail');
+    expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');
   });
 });
 
@@ -96,7 +94,7 @@ it('a turn whose first look fails knows the cursor as soon as the record can be 
   const away = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
   const read = vi.spyOn(deps.ledger.scan, 'cursor').mockRejectedValueOnce(away);
   for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
-  const status = await tail(deps, null);
+  const status = await turnUntil(deps, ({ cursor: known }) => known !== null);
   read.mockRestore();
   expect(status).toMatchObject({ state: 'waiting', cursor: { slot: cursor?.slot.toString() } });
 });

@@ -1,15 +1,17 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
 import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
 import type { Halt } from '../../src/domain/scan-view.ts';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import { useScanRoom } from './scan-room.ts';
+import { standsAs, turnUntil } from './turns.ts';
 
 const room = useScanRoom();
+/** In which a scan that is not paused would have looked for what to do. */
+const SEVERAL_LOOKS_MS = 1_000;
 
 /** A wallet with one finalized deposit that nobody has confirmed yet. */
 async function pendingDeposit(lamports: bigint): Promise<string> {
@@ -161,12 +163,9 @@ describe('the alerts about a scan that stands still', () => {
     const wallet = await pendingDeposit(7_000_000n);
     const pause = { who: 'ops', why: 'to see' };
     await room.ledger.scanPauses.begin(pause);
-    const tail = (): Promise<ScanStatus> =>
-      new MockActivityEnvironment().run(() =>
-        createDepositScan(room.deps()).scanTail({ seconds: 1, since: null }),
-      );
     const slot = (await room.ledger.scan.cursor())?.slot.toString();
-    expect(await tail()).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
+    const paused = await turnUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
+    expect(paused).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
     expect(await stateOf(wallet)).toBe('pending');
     await new ScanAlarms(room.ledger).note(
       { cursor, tip, state: 'paused', ...pause, since: new Date(0) },
@@ -175,7 +174,7 @@ describe('the alerts about a scan that stands still', () => {
     );
     expect(await openAlerts()).toEqual([]);
     await room.ledger.scanPauses.end(pause);
-    await tail();
+    await turnUntil(room.deps(), async () => (await stateOf(wallet)) === 'final');
     expect(await stateOf(wallet)).toBe('final');
   });
 
@@ -183,25 +182,24 @@ describe('the alerts about a scan that stands still', () => {
     room.finalize(9);
     await room.scanAll(room.scanner());
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const scan = createDepositScan({ ...room.deps(), keptSlots: 4n });
-    await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
-    const kept = await room.ledger.scan.headersBetween(0n, cursor);
-    expect(kept.map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
+    const kept = () => room.ledger.scan.headersBetween(0n, cursor);
+    await turnUntil({ ...room.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
+    expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
   it('fire over the runs of the scan, each of which is as long as they wait', async () => {
     const silent = { kind: 'http', status: 503 } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
-    const tail = (since: string | null): Promise<ScanStatus> =>
-      new MockActivityEnvironment().run(() => createDepositScan(room.deps()).scanTail({ seconds: 1, since }));
-    const first = await tail(null);
+    const turn = (state: ScanStatus['state'], since: string | null) =>
+      turnUntil(room.deps(), standsAs(state), since);
+    const first = await turn('waiting', null);
     expect(first.state).toBe('waiting');
     expect(await openAlerts()).toEqual([]);
     const aMinuteBefore = new Date(Date.parse(sinceOf(first) ?? '') - 60_000).toISOString();
-    expect(sinceOf(await tail(aMinuteBefore))).toBe(aMinuteBefore);
+    expect(sinceOf(await turn('waiting', aMinuteBefore))).toBe(aMinuteBefore);
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     room.localnet.controls.clearFaults();
-    expect(sinceOf(await tail(aMinuteBefore))).toBeNull();
+    expect(sinceOf(await turn('tail', aMinuteBefore))).toBeNull();
     expect(await openAlerts()).toEqual([]);
   });
 });

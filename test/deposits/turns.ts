@@ -1,0 +1,32 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+
+/** Longer than any machine takes for what a test waits for. */
+const LONG_SECONDS = 45;
+
+/** For {@link turnUntil}: the scan stands so. */
+export function standsAs(state: ScanStatus['state']): (status: ScanStatus) => boolean {
+  return (status) => status.state === state;
+}
+
+/**
+ * A turn of the scan that ends as soon as `isOver` says so of how it stands, and of what has become of the record by then. Answers how
+ * it stood then, or last where that never was. A turn of some seconds would do less on a slow machine.
+ */
+export async function turnUntil(
+  deps: DepositScanDeps,
+  isOver: (status: ScanStatus) => boolean | Promise<boolean>,
+  since: string | null = null,
+): Promise<ScanStatus> {
+  const stop = new AbortController();
+  let then: ScanStatus | undefined;
+  const onStatus = async (status: ScanStatus): Promise<void> => {
+    if (!(await isOver(status))) return;
+    then ??= status;
+    stop.abort();
+  };
+  const scan = createDepositScan({ ...deps, stop: stop.signal, onStatus: (status) => void onStatus(status) });
+  const last = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: LONG_SECONDS, since }));
+  return then ?? last;
+}

@@ -17,6 +17,8 @@ const REPEATED_MS = 60_000;
 export class ScanAlarms {
   readonly #ledger: Ledger;
   readonly #stalledMs: number;
+  /** What is to be open; null where the scan has only waited so far. */
+  #wanted: readonly Alarm[] | null = null;
   #shown: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
 
@@ -29,8 +31,10 @@ export class ScanAlarms {
   async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
     const isStill = 'why' in stand && since !== null;
-    if (isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs) return;
-    const alarms = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
+    const isBrief = isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs;
+    if (!isBrief) this.#wanted = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
+    const alarms = this.#wanted;
+    if (alarms === null) return;
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
     const isOld = now.getTime() - this.#raisedAt >= REPEATED_MS;
     if (key === this.#shown && (alarms.length === 0 || !isOld)) return;

@@ -27,6 +27,8 @@ export async function turnUntil(
     stop.abort();
   };
   const scan = createDepositScan({ ...deps, stop: stop.signal, onStatus: (status) => void onStatus(status) });
-  const last = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: LONG_SECONDS, since }));
+  const last: ScanStatus = await new MockActivityEnvironment().run(() =>
+    scan.scanTail({ seconds: LONG_SECONDS, since }),
+  );
   return then ?? last;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
@@ -139,6 +139,18 @@ describe('the alerts about a scan that stands still', () => {
     await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:00Z'));
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     await note(new ScanAlarms(room.ledger), null, null);
+  });
+
+  it('that could not be kept are kept while it waits for its minute, too', async () => {
+    const alarms = new ScanAlarms(room.ledger);
+    await note(alarms, { state: 'stopped', why: 'a version' });
+    const kept = vi.spyOn(room.ledger.alerts, 'keepOnly').mockRejectedValue(new Error('boom'));
+    await expect(note(alarms, null, null)).rejects.toThrow('boom');
+    const waiting = { state: 'waiting', why: 'no node answers' } as const;
+    await expect(note(alarms, waiting)).rejects.toThrow('boom');
+    kept.mockRestore();
+    await note(alarms, waiting);
+    expect(await openAlerts()).toEqual([]);
   });
 
   it('tell of one that is ten minutes behind, until it is not', async () => {

@@ -42,7 +42,7 @@ describe('a node with faults', () => {
       message: 'Node is behind',
       data: { numSlotsBehind: 9 },
     });
-    await expect(bench.post(0, 'getHealth', [], 200)).rejects.toThrow();
+    await expect(bench.post(0, 'getHealth', [], AbortSignal.timeout(200))).rejects.toThrow();
     expect(await bench.ask(0, 'getBlock', [1])).toMatchObject({ result: null });
     expect(await bench.ask(0, 'getBlocks', [1])).toMatchObject({
       error: { code: -32005, data: { numSlotsBehind: 9 } },

@@ -42,13 +42,18 @@ export class Bench {
     });
   }
 
-  /** One JSON-RPC call as plain HTTP. */
-  post(node: number, method: string, params: unknown = [], timeoutMs = 2000): Promise<Response> {
+  /** One JSON-RPC call as plain HTTP. A cut connection ends it, and so does `over`; silence alone does not. */
+  post(
+    node: number,
+    method: string,
+    params: unknown = [],
+    over: AbortSignal | null = null,
+  ): Promise<Response> {
     return fetch(this.localnet.rpcUrls[node] ?? '', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: over,
     });
   }
 

@@ -117,12 +117,17 @@ describe('an attempt on its way', () => {
   it('says that it was lost in a fork, and lands again from the same bytes (thirdweb engine)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
+    const { controls } = room.localnet;
     const end = room.watcher.watch(sent, hooks);
+    const isIncluded = () => controls.chain.ledger.record(sent.signature) !== undefined;
     await until(() => {
-      if (!heard.includes('confirmed')) room.localnet.controls.produceSlot();
-      return heard.includes('confirmed');
+      if (!isIncluded()) controls.produceSlot();
+      return isIncluded();
     });
-    room.localnet.controls.fork(3);
+    // One block above confirms it. More of them, while the watcher is slow to ask, would put it out of reach of the fork.
+    controls.produceSlot();
+    await until(() => heard.includes('confirmed'));
+    controls.fork(3);
     await until(() => heard.includes('sending'));
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -240,7 +240,10 @@ describe('what most nodes tell', () => {
     const nodes = await open();
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
     await told(nodes);
-    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'delay', ms: 350 });
+    localnet.controls.setFault(1, 'getBlockHeight', { kind: 'no-answer' });
+    // So the half second for those who are waited for has no end.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     expect((await told(nodes))[1]).toMatchObject({
       reason: { code: 'NodeFault', message: expect.stringContaining('has not answered when a quorum had') },
     });

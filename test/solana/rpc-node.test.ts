@@ -226,7 +226,7 @@ it('sends on no more than half of the connections, so that questions pass them',
     connections: 4,
   });
   for (let sends = 0; sends < 10; sends += 1) sendTransaction(scripted.node, 'bytes').catch(() => undefined);
-  await vi.waitFor(() => expect(scripted.server.asked).toHaveLength(2));
+  await vi.waitFor(() => expect(scripted.server.asked).toHaveLength(2), 20_000);
   expect(await slot()).toBe(5n);
   expect(scripted.server.asked.map(({ method }) => method).toSorted()).toEqual([
     'getSlot',

@@ -194,7 +194,7 @@ describe('a withdrawal with a durable nonce', () => {
     const { controls } = localnet;
     for (const node of [0, 1]) {
       controls.setFault(node, 'getSignatureStatuses', { kind: 'result', result: statuses });
-      controls.setFault(node, 'getTransaction', { kind: 'result', result: shown }, 1);
+      controls.setFault(node, 'getTransaction', { kind: 'result', result: shown });
       controls.setFault(node, 'sendTransaction', { kind: 'drop-send' });
     }
     const before = controls.faultsMet()['drop-send'] ?? 0;

@@ -88,10 +88,7 @@ async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): P
   const signature = base58.encode(await room.signer.sign(base64.decode(message)));
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
   const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
-  const work = new MockActivityEnvironment({}, { client }).run(() =>
-    landings.landAttempt({ id, n, signature }),
-  );
-  return room.withBlocks(work);
+  return new MockActivityEnvironment({}, { client }).run(() => landings.landAttempt({ id, n, signature }));
 }
 
 describe('withdrawals of equal terms', () => {
@@ -110,8 +107,11 @@ describe('withdrawals of equal terms', () => {
     expect(rows.map(({ messageHash }) => messageHash)).toEqual([wanted[0], wanted[2]]);
     expect(new Set(rows.map(({ blockhash }) => blockhash)).size).toBe(1);
 
-    const ends = await Promise.all(prepared.map((attempt, at) => land(asked[at] ?? terms(''), attempt)));
-    expect(ends).toMatchObject([{ kind: 'finalized' }, { kind: 'finalized' }]);
+    const landings = prepared.map((attempt, at) => land(asked[at] ?? terms(''), attempt));
+    expect(await room.withBlocks(Promise.all(landings))).toMatchObject([
+      { kind: 'finalized' },
+      { kind: 'finalized' },
+    ]);
     expect(await room.lamportsOf(destination)).toBe(2n * AMOUNT);
   });
 

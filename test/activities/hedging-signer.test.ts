@@ -94,7 +94,7 @@ describe('a signer that answers another signature for the same message', () => {
     room.localnet.controls.produceSlots(8);
     await restore();
     const { end, stop } = landing(id, second.signature);
-    await expect.poll(() => stands(id)).toEqual(['sending', undefined, 'signed']);
+    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);
     await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     const { reason } = await use.ledger.withdrawals.get(id);
@@ -113,7 +113,7 @@ describe('a signer that answers another signature for the same message', () => {
     room.swallow();
     await restore();
     const { end } = landing(id, second.signature);
-    await expect.poll(() => stands(id)).toEqual(['sending', undefined, 'signed']);
+    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
     const silent = { kind: 'http', status: 503 } as const;
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);

@@ -82,7 +82,7 @@ describe('a withdrawal with a durable nonce', () => {
     const sent = assembleTransaction(message, await hedgingSigner(HOT_KEY).sign(message));
     expect(sent.signature).not.toBe(signed.signature);
     await chain.send(sent.raw);
-    await expect.poll(() => lamports(paid.destination)).toBe(AMOUNT);
+    await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
     const landing = desk.land(signed);
     const status = async () => (await ledger.withdrawals.get(paid.id)).reason?.message;
     await expect.poll(status, { timeout: 30_000 }).toContain(`its message has landed as ${sent.signature}`);
@@ -194,7 +194,7 @@ describe('a withdrawal with a durable nonce', () => {
     const { controls } = localnet;
     for (const node of [0, 1]) {
       controls.setFault(node, 'getSignatureStatuses', { kind: 'result', result: statuses });
-      controls.setFault(node, 'getTransaction', { kind: 'result', result: shown }, 1);
+      controls.setFault(node, 'getTransaction', { kind: 'result', result: shown });
       controls.setFault(node, 'sendTransaction', { kind: 'drop-send' });
     }
     const before = controls.faultsMet()['drop-send'] ?? 0;
@@ -223,7 +223,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await desk.land(signed)).toMatchObject({ kind: 'failed' });
     expect(await desk.prepare(paid)).toMatchObject({ kind: 'ended', status: 'failed' });
     const { address } = await desk.account(row?.nonceAccount ?? '');
-    await expect.poll(() => finalizedNonce(address)).not.toBe(row?.blockhash);
+    await expect.poll(() => finalizedNonce(address), { timeout: 20_000 }).not.toBe(row?.blockhash);
     expect(await lamports(paid.destination)).toBe(0n);
   });
 });
@@ -248,5 +248,5 @@ async function drain(left: bigint): Promise<void> {
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([HOT_KEY]);
   await chain.send(Buffer.from(transaction.serialize()).toString('base64'));
-  await expect.poll(() => lamports(HOT)).toBe(left - 5_000n);
+  await expect.poll(() => lamports(HOT), { timeout: 20_000 }).toBe(left - 5_000n);
 }

@@ -107,7 +107,9 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
     const { end, heartbeats } = landing(id, signature);
-    await expect.poll(() => stands(id)).toEqual(['sending', undefined, 'dead', 'signed']);
+    await expect
+      .poll(() => stands(id), { timeout: 30_000 })
+      .toEqual(['sending', undefined, 'dead', 'signed']);
     await sound(id);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     room.localnet.controls.clearFaults();

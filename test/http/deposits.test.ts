@@ -199,10 +199,10 @@ describe('the client', () => {
         if (seen.length === 3) stop.abort(new Error('enough'));
       }
     })();
-    await expect.poll(() => seen).toEqual(['7 11']);
+    await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['7 11']);
     await block(inflow(BOB, 21n));
     await confirmAll(service.ledger);
-    await expect.poll(() => seen).toEqual(['7 11', '9 21']);
+    await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['7 11', '9 21']);
     await block(inflow(BOB, 22n));
     await confirmAll(service.ledger);
     await expect(reading).rejects.toThrow('enough');

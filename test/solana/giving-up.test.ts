@@ -77,6 +77,8 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     await Promise.all([2n, 3n, 4n].map((slot) => readBlock(pool, slot)));
     expect(state.drips).toBe(3);
     await isCutOff(state);
+    // Nor had any of them to be ended for itself.
+    expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   });
 
   it('where it waits for its turn to be asked', async () => {

@@ -11,8 +11,8 @@ const PROCESSES = [
 /** What leaves nothing behind in the modules that it loads: the files of one worker load them once. */
 const SHARING = ['test/{client,domain,http,signing,solana}/**/*.test.ts'];
 
-// Two files at a time, one for each core: every file has a database and a Temporal, or task queues, of its own, and its ports from
-// the system. The longest come first, by the names of the projects.
+// Two files at a time, one for each core: every file has a database and a Temporal, or task queues, of its own, and ports that
+// were free. The longest come first, by the names of the projects.
 // `--mode validator` runs only the conformance tests against a real solana-test-validator.
 export default defineConfig(({ mode }) => ({
   test: {

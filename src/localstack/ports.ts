@@ -1,28 +1,31 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+// Systems give out ports by themselves from 32768 (Linux) or 49152 up: one from below nobody gets by chance, neither before the program
+// listens that it was chosen for, nor while that program is down.
+const LOWEST = 15_000;
+const HIGHEST = 32_767;
+
+/** Where this process goes on: no port is chosen twice, and two processes hardly choose from the same ones. */
+let next = randomInt(LOWEST, HIGHEST + 1);
+
+/** A TCP port of 127.0.0.1 that nobody listens on at this moment, and that no system gives to anybody who asks for any. */
 export async function freePort(): Promise<number> {
-  const port = await bindable(0);
-  if (port === null) throw new Error('127.0.0.1 has no free port');
-  return port;
+  for (let tried = LOWEST; tried <= HIGHEST; tried += 1) {
+    const port = next;
+    next = port === HIGHEST ? LOWEST : port + 1;
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`127.0.0.1 has no free port from ${LOWEST} to ${HIGHEST}`);
 }
 
 /** Whether nobody listens on `port` of 127.0.0.1 at this moment. */
-export async function isFree(port: number): Promise<boolean> {
-  return (await bindable(port)) !== null;
-}
-
-/** The port that could be bound, released again; null where it is taken. */
-function bindable(wanted: number): Promise<number | null> {
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
     );
-    server.listen(wanted, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

@@ -11,14 +11,19 @@ import { nodeProgram } from '../../src/localstack/program.ts';
 const dir = mkdtempSync(join(tmpdir(), 'sluice-process-'));
 const module = fileURLToPath(new URL('../../src/localstack/process.ts', import.meta.url));
 
-function node(name: string, script: string, ready: () => Promise<boolean>): ManagedProcess {
+function node(
+  name: string,
+  script: string,
+  ready: () => Promise<boolean>,
+  readyTimeoutMs = 30_000,
+): ManagedProcess {
   return new ManagedProcess({
     name,
     command: process.execPath,
     args: ['-e', script],
     logFile: join(dir, `${name}.log`),
     ready,
-    readyTimeoutMs: 2_000,
+    readyTimeoutMs,
     stopTimeoutMs: 300,
   });
 }
@@ -39,7 +44,7 @@ test('a process that ends before it is ready fails with the end of its log', asy
 });
 
 test('a process that is never ready is killed', async () => {
-  const slow = node('slow', 'setInterval(() => {}, 1000)', async () => false);
+  const slow = node('slow', 'setInterval(() => {}, 1000)', async () => false, 2_000);
   await expect(slow.start()).rejects.toThrow(/slow was not ready in time/);
   expect(slow.running).toBe(false);
 });

@@ -12,18 +12,27 @@ const room = useDeliveryRoom();
 describe('no event is lost', () => {
   it.each(['before start', 'before mark'])('by a worker that is killed %s', async (at) => {
     const entity = `deposit/killed ${at}`;
+    // What has begun must not be told before the round has found it unmarked.
+    let answer: () => void = () => undefined;
+    const round = new Promise<void>((resolve) => (answer = resolve));
+    room.receiver.behave(async (response) => {
+      await round;
+      response.writeHead(204).end();
+    });
     await room.happens(entity, 'pending', 'final');
     expect(await killedOutbox(at)).toContain(lastWords(at));
     expect(await room.round()).toBe(1);
+    answer();
     await room.runOf(entity).result();
     expect(room.receiver.types()).toEqual(['deposit.pending', 'deposit.final']);
     expect(await room.round()).toBe(0);
   });
 
   it('with its run', async () => {
-    room.receiver.behave(() => undefined);
+    const asked = new Promise<void>((resolve) => room.receiver.behave(() => resolve()));
     await room.happens('deposit/lost', 'final');
     await room.round();
+    await asked;
     await room.runOf('deposit/lost').terminate('as if Temporal had lost it');
     room.receiver.behave(answering(204));
     expect(await room.round()).toBe(0);

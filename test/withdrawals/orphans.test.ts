@@ -1,13 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import { ChainClock } from '../support/chain-clock.ts';
 import { newWallet } from '../support/stack.ts';
 import { query, reaches, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
-const use = useStack();
+const STANDING_STILL = 0;
+const SLOT_MS = 100;
+
+const use = useStack(STANDING_STILL);
+let clock: ChainClock;
+
+beforeAll(() => {
+  clock = new ChainClock(use.chain.url, SLOT_MS);
+});
+beforeEach(() => clock.run());
+afterAll(() => clock?.pause());
 
 /** Starts the round of the schedule that would come within a minute. */
 async function nextRound(): Promise<void> {
@@ -46,6 +57,8 @@ async function onItsWay(id: string): Promise<string> {
 describe('a withdrawal whose run an operator', () => {
   it('terminated goes on by the schedule, with the same bytes, and is paid once', async () => {
     const destination = await onItsWay('terminated');
+    // Its attempt must not die before the run goes on.
+    await clock.pause();
     const [before] = (await use.sluice.get('terminated')).attempts;
     const run = use.temporal.workflow.getHandle(withdrawalWorkflowId('terminated'));
     await run.terminate('by hand');
@@ -55,6 +68,7 @@ describe('a withdrawal whose run an operator', () => {
       await sleep(1_000);
       return (await run.describe()).status.name === 'RUNNING';
     });
+    clock.run();
     await use.chain.heal();
     const paid = await use.sluice.waitForFinal('terminated');
     expect(paid.status).toBe('finalized');

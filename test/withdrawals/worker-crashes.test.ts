@@ -7,7 +7,7 @@ import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, takenOver, until } from './outcomes-support.ts';
+import { ChainHand, reaches, takenOver, until } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal fall, one after the other: together both sides of every call that a withdrawal makes on the
@@ -119,6 +119,7 @@ describe('a landing', () => {
     const terms = newTerms('unseconded');
     await sluice.withdraw(terms);
     await until(async () => (await hand.lamports(terms.destination)) > 0);
+    await reaches(sluice, terms.id, 'confirmed');
     await sleep(SEVERAL_POLLS_MS);
     expect(await sluice.get(terms.id)).toMatchObject({
       status: 'confirmed',

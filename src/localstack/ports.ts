@@ -19,12 +19,12 @@ export async function freePort(): Promise<number> {
   throw new Error(`127.0.0.1 has no free port from ${LOWEST} to ${HIGHEST}`);
 }
 
-/** Whether nobody listens on `port` of 127.0.0.1 at this moment. */
+/** Whether `port` of 127.0.0.1 can be listened on at this moment: nobody does, and the system keeps it for nobody. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+      error.code === 'EADDRINUSE' || error.code === 'EACCES' ? resolve(false) : reject(error),
     );
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import { getBlock, getSignaturesForAddress, getTransactionAccounts } from '../../src/solana/rpc/methods.ts';
-import { type Asked, type Reply, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
+import { resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 
 const MIB = 1_024 * 1_024;
 const scripted = useScriptedNode();

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
-import { type Asked, type Reply, resultOf, useScriptedNode } from '../rpc-scripted-node.ts';
+import { resultOf, useScriptedNode } from '../rpc-scripted-node.ts';
 import { shortBlock } from './short-block.ts';
 
 const scripted = useScriptedNode();

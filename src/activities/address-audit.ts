@@ -41,7 +41,7 @@ export function createAddressAudit(deps: AuditDeps) {
       if (order.cause === 'gap') await closeGapAudit(deps, order);
       if (order.cause !== 'import') return;
       const { address, record } = order;
-      if (unread === 0) await importAudits.markAudited(address, slotsOf(order).from, record);
+      if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
       else await importAudits.putOff(address, record);
     },
   };

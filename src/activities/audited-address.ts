@@ -106,10 +106,18 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const differences = differencesBetween(shown, before, now).filter(
     ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
   );
-  if (order.cause !== 'import')
-    for (const one of differences) await ledger.alerts.raise(differenceAlarm(one));
+  const scannedAfter = await scannedAfterIn(deps, order);
+  for (const one of differences)
+    if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
   const transactions = found.length + unread.length;
   return { kind: 'read', transactions, differences, unread, isShown: isWhole };
+}
+
+/** The slot behind which the scan should have found all: what came to an import before it was watched surprises nobody. */
+async function scannedAfterIn({ ledger }: AuditDeps, order: AuditOrder): Promise<bigint> {
+  if (order.cause !== 'import') return -1n;
+  const row = await ledger.addresses.byAddress(order.address);
+  return row?.watchedAfter ?? slotsOf(order).to;
 }
 
 /**

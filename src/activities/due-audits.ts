@@ -73,14 +73,13 @@ function auditOfGap(
   return { address: null, ...rangeOf({ from: fromSlot, to: toSlot }), repair: true, cause: 'gap', record };
 }
 
-/** Null where it has no past. */
+/** Up to where the chain was at its import: what the scan has read of that it read by the word of one node. Null where it has no past. */
 function auditOfImport(
-  { address, since, watchedAfter }: DepositAddressRow,
+  { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,
   record: string,
 ): AuditOrder | null {
   if (since === null) return null;
-  // What came later is scanned, which may be all.
-  const to = highest([watchedAfter ?? cursor, since]);
+  const to = highest([watchedAfter ?? cursor, since, importedAfter ?? since]);
   return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record };
 }

@@ -5,11 +5,11 @@ import { DEPOSIT_ADDRESS_STATES } from '../domain/deposit.ts';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../ledger/address-pool.ts';
 import type { DepositAddressRow } from '../ledger/deposit-address-row.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { checkManifest, MANIFEST_ENTRIES, type ManifestTrust } from '../solana/address-manifest.ts';
-import { finalizedTip } from '../solana/scan/frontier.ts';
+import { confirmedTip, finalizedTip } from '../solana/scan/frontier.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
+import { noChain } from './no-chain.ts';
 import { assertPast } from './scanned.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
@@ -88,9 +88,12 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
     const { lowWater, manifestKey } = addresses;
     const pool = new AddressPool(ledger, lowWater);
-    const tip = tipOf(deps);
-    assignRoute(app, pool, tip === null ? null : shared(tip));
-    importRoute(app, { ledger, pool, tip, trust: { manifestKey, cluster: explorer.cluster } });
+    assignRoute(app, pool, finalTipOf(deps));
+    importRoute(app, {
+      pool,
+      confirmed: confirmedTipOf(deps),
+      trust: { manifestKey, cluster: explorer.cluster },
+    });
     releaseRoute(app, pool);
     readRoutes(app, deps);
   };
@@ -98,20 +101,22 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
 
 type App = Parameters<FastifyPluginAsyncZod>[0];
 
-type Tip = (() => Promise<bigint>) | null;
+/** The newest slot that a quorum has come to. */
+type Tip = () => Promise<bigint>;
 
-/** The newest slot that a quorum has finalized; null where this API knows no nodes. */
-function tipOf({ chain }: BalanceDeps): Tip {
-  return chain === undefined ? null : async () => finalizedTip((await chain()).pool);
-}
-
-/** The same for all who ask within a second: many users may come at once. */
-function shared(tip: NonNullable<Tip>): Tip {
+/** What is final, the same for all who ask within a second: many users may come at once. Null where this API knows no nodes. */
+function finalTipOf({ chain }: BalanceDeps): Tip | null {
+  if (chain === undefined) return null;
   const cache = new TtlCache<bigint>(TIP_SHARED_MS);
-  return () => cache.get('', tip);
+  return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
-function assignRoute(app: App, pool: AddressPool, tip: Tip): void {
+/** What is confirmed; Unavailable where this API knows no nodes: no record tells how far the chain went on without the scan. */
+function confirmedTipOf({ chain = noChain }: BalanceDeps): Tip {
+  return async () => confirmedTip((await chain()).pool);
+}
+
+function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses',
@@ -127,13 +132,13 @@ function assignRoute(app: App, pool: AddressPool, tip: Tip): void {
 }
 
 interface ImportDeps {
-  readonly ledger: Ledger;
   readonly pool: AddressPool;
-  readonly tip: Tip;
+  /** What is confirmed at an import may have been paid before it, though it is not final yet. */
+  readonly confirmed: Tip;
   readonly trust: ManifestTrust;
 }
 
-function importRoute(app: App, { ledger, pool, tip, trust }: ImportDeps): void {
+function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
   app.route({
     method: 'POST',
     url: '/v1/deposit-addresses/import',
@@ -156,8 +161,9 @@ function importRoute(app: App, { ledger, pool, tip, trust }: ImportDeps): void {
     },
     handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
-      const newest = since === null ? null : await assertPast(ledger, since, tip);
-      const { low, ...counts } = await pool.import(manifest.entries, since, { tip: newest, keptBack });
+      const tip = since === null ? null : await confirmed();
+      if (since !== null && tip !== null) assertPast(since, tip);
+      const { low, ...counts } = await pool.import(manifest.entries, since, { tip, keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
   });

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { IMPORTS_SUBJECT } from '../domain/audit.ts';
 import type { DepositAddressState } from '../domain/deposit.ts';
+import type { Slots } from '../domain/slots.ts';
 import { closeAlerts } from './alerts.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
@@ -16,7 +17,7 @@ const SUBJECT = sql.lit(IMPORTS_SUBJECT);
 const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
   select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
 
-/** Audit and scan together have looked, or are about to look, at all that came to a `deposit_address` up to its import. */
+/** The scan has come to where the chain was at the import of a `deposit_address`: all that is to be audited is final. */
 const IS_PASSED = sql<boolean>`coalesce(deposit_address.imported_after, 0) <= (select slot from scan_cursor)`;
 
 /**
@@ -71,19 +72,19 @@ export class ImportAudits {
   }
 
   /**
-   * What came from `since` on is on record: the address is free, unless something came, or it is to be audited from earlier, or up to
+   * What came in these slots is on record: the address is free, unless something came, or it is to be audited from earlier, or up to
    * later, by now.
    */
-  async markAudited(address: string, since: bigint, record: string): Promise<void> {
+  async markAudited(address: string, { from, to }: Slots, record: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) return;
       await trx
         .updateTable('depositAddress')
         .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })
         .where('address', '=', address)
-        .where('since', '=', since)
+        .where('since', '=', from)
         .where('auditDue', '=', true)
-        .where(IS_PASSED)
+        .where(sql<boolean>`coalesce(imported_after, 0) <= ${to}`)
         .execute();
       await closeAlerts(trx, (row) => row.and([row('kind', '=', 'audit_incomplete'), IS_OF_NO_IMPORT]));
     });

@@ -23,6 +23,10 @@ it('tells that few addresses are left, whatever used them up, until there are en
   await confirmAll(use.ledger);
   await use.ledger.addresses.import([{ address: BEN, path: 'm' }], 40n);
   expect(await toldBy(pool)).toEqual(['addresses_low 0']);
-  await use.ledger.importAudits.markAudited(BEN, 40n, await use.ledger.continuity.record());
+  await use.ledger.importAudits.markAudited(
+    BEN,
+    { from: 40n, to: 200n },
+    await use.ledger.continuity.record(),
+  );
   expect(await toldBy(pool)).toEqual([]);
 });

@@ -138,7 +138,11 @@ describe('a deposit address', () => {
       { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
     ]);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
-    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(
+      ANN,
+      { from: 40n, to: 200n },
+      await use.ledger.continuity.record(),
+    );
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     expect(await use.ledger.importAudits.due(10)).toEqual([]);
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 30n);
@@ -149,7 +153,11 @@ describe('a deposit address', () => {
     };
     const watchVersion = await use.ledger.watched.version();
     await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
-    await use.ledger.importAudits.markAudited(ANN, 30n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(
+      ANN,
+      { from: 30n, to: 200n },
+      await use.ledger.continuity.record(),
+    );
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
     await confirmAll(use.ledger);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
@@ -159,9 +167,17 @@ describe('a deposit address', () => {
     for (const since of [40n, 30n, 35n])
       await use.ledger.addresses.import([{ address: ANN, path: 'm' }], since);
     expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
-    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(
+      ANN,
+      { from: 40n, to: 200n },
+      await use.ledger.continuity.record(),
+    );
     expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
-    await use.ledger.importAudits.markAudited(ANN, 30n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(
+      ANN,
+      { from: 30n, to: 200n },
+      await use.ledger.continuity.record(),
+    );
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
@@ -179,9 +195,9 @@ describe('a deposit address', () => {
       [ANN, 'assigned', 40n],
       [BEN, 'used', 40n],
     ]);
-    await importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
     expect(await due()).toEqual([[BEN, 'used', 40n]]);
-    await importAudits.markAudited(BEN, 40n, await use.ledger.continuity.record());
+    await importAudits.markAudited(BEN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
     await addresses.import(entries, 50n);
     expect(await due()).toEqual([]);
     expect(await addresses.byUser('user-1')).toMatchObject({ address: ANN, state: 'assigned' });
@@ -192,7 +208,11 @@ describe('a deposit address', () => {
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
     expect(await use.ledger.importAudits.due(10)).toMatchObject([{ address: ANN, state: 'used' }]);
-    await use.ledger.importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await use.ledger.importAudits.markAudited(
+      ANN,
+      { from: 40n, to: 200n },
+      await use.ledger.continuity.record(),
+    );
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 

@@ -51,7 +51,11 @@ it('none goes that a gap without its audit, or an address with a past, needs', a
     .execute();
   await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
   expect(await prune()).toBe(104n);
-  await use.ledger.importAudits.markAudited(address('past'), 104n, await use.ledger.continuity.record());
+  await use.ledger.importAudits.markAudited(
+    address('past'),
+    { from: 104n, to: 200n },
+    await use.ledger.continuity.record(),
+  );
   expect(await prune()).toBe(106n);
   await use.ledger.gapAudits.end({ from: 106n, to: 108n }, await use.ledger.continuity.record());
   expect(await prune()).toBe(115n);

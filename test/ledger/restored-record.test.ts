@@ -76,7 +76,7 @@ describe('in a record that was restored', () => {
     await addresses.import([{ address: ANN, path: 'm' }], 40n, { keptBack: true });
     expect(await watched.among([ANN])).toEqual(new Map([[ANN, 'deposit']]));
     expect(await importAudits.due(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
-    await importAudits.markAudited(ANN, 40n, await use.ledger.continuity.record());
+    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
     expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
   });
 

@@ -1,5 +1,6 @@
 import { checkClusterName } from './domain/cluster.ts';
 import { buildApp } from './http/app.ts';
+import { ScanSilence } from './http/scan-silence.ts';
 import { AddressPool } from './ledger/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { meterAlerts } from './platform/alert-metrics.ts';
@@ -16,8 +17,7 @@ import { openNodePool } from './solana/rpc/pool.ts';
 import { TtlCache } from './solana/ttl-cache.ts';
 
 const ALERTS_SHOWN_EVERY_MS = 15_000;
-const POOL_LOOKED_AT_EVERY_MS = 60_000;
-const DELIVERIES_LOOKED_AT_EVERY_MS = 60_000;
+const LOOKED_EVERY_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -57,16 +57,16 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
   const pool = new AddressPool(ledger, addressLowWater);
-  const unlooked = (err: unknown) => log.warn({ err }, 'the free deposit addresses cannot be counted now');
-  open.add(
-    'address pool',
-    keepDoing(POOL_LOOKED_AT_EVERY_MS, () => pool.look(), unlooked),
-  );
-  const unheard = (err: unknown) => log.warn({ err }, 'what webhooks have not heard cannot be looked at now');
-  open.add(
-    'late webhooks',
-    keepDoing(DELIVERIES_LOOKED_AT_EVERY_MS, () => ledger.deliveries.tellOfLate(), unheard),
-  );
+  const silence = new ScanSilence({ ledger, temporal: temporal.client, cluster });
+  const looks = {
+    'free deposit addresses': () => pool.look(),
+    'late webhooks': () => ledger.deliveries.tellOfLate(),
+    'silence of the scan': () => silence.look(),
+  };
+  for (const [what, look] of Object.entries(looks)) {
+    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be looked at now`);
+    open.add(what, keepDoing(LOOKED_EVERY_MS, look, unlooked));
+  }
   const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({
     ledger,

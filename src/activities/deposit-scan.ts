@@ -33,6 +33,7 @@ const OUTFLOWS_EVERY_MS = 2_000;
 
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
+  const paces: Paces = { last: NO_PACE };
   const confirmer = new DepositConfirmer(deps);
   const outflows = new OutflowWitness(deps);
   return {
@@ -47,7 +48,7 @@ export function createDepositScan(deps: DepositScanDeps) {
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<ScanStatus> => {
         const beside = new BesideScan(deps, turnEnd);
         const announcer = new DepositAnnouncer(deps);
-        const scanning: Scanning = { deps, beside, turnEnd, abandoned };
+        const scanning: Scanning = { deps, beside, turnEnd, abandoned, paces };
         const [status] = await Promise.all([
           follow(scanning, reporter, since),
           beside.keepLooking('confirming deposits', () => confirmer.confirm(turnEnd)),
@@ -69,12 +70,18 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
+/** A turn goes on at the pace of the one before: it would begin with none. */
+interface Paces {
+  last: Pace;
+}
+
 interface Scanning {
   readonly deps: DepositScanDeps;
   readonly beside: BesideScan;
   readonly turnEnd: AbortSignal;
   /** Aborted when nobody waits for blocks any more. At the end of a turn the block that is read is still read, however long it is. */
   readonly abandoned: AbortSignal;
+  readonly paces: Paces;
 }
 
 async function follow(
@@ -82,20 +89,19 @@ async function follow(
   reporter: ScanReporter,
   stoodSince: string | null,
 ): Promise<ScanStatus> {
-  const { deps, beside, turnEnd, abandoned } = scanning;
+  const { deps, beside, turnEnd, abandoned, paces } = scanning;
   const scanner = new DepositScanner(deps, abandoned);
   const alarms = new ScanAlarms(deps.ledger, deps.slowMs);
   let last: Stand = { state: 'starting', cursor: await cursorOr(deps, null), tip: null };
-  let pace: Pace = NO_PACE;
   let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
-  let status = statusOf(last, pace, since, new Date());
+  let status = statusOf(last, paces.last, since, new Date());
   const alarm = async (stand: Stand): Promise<void> => {
     const now = new Date();
     since = standsSince(stand, since, now);
     await beside.attend('keeping alerts', () => alarms.note(stand, since, now));
   };
   const show = (stand: Stand): void => {
-    status = statusOf(stand, pace, since, new Date());
+    status = statusOf(stand, paces.last, since, new Date());
     reporter.show(status);
     deps.onStatus?.(status);
   };
@@ -114,7 +120,7 @@ async function follow(
     const stand = withDefects(reached, beside.defects);
     await alarm(stand);
     if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, turnEnd);
-    pace = paceAfter(pace, blocks, (performance.now() - began) / 1_000);
+    paces.last = paceAfter(paces.last, blocks, (performance.now() - began) / 1_000);
     show(stand);
     last = stand;
   }

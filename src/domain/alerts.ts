@@ -21,6 +21,8 @@ export const ALERT_KINDS = [
   'scan_gap',
   /** The scan stands still until people act, or nodes have not helped it on for a minute. Subject: `sluice`. */
   'scan_stopped',
+  /** Nobody tells how the scan stands: Temporal or the chain workers are away. Subject: `sluice`. */
+  'scan_silent',
   /** The scan is far behind what the nodes have finalized: deposits are credited late. Subject: `sluice`. */
   'scan_behind',
   /** A finalized deposit that no quorum of nodes shows by itself. Subject: the deposit's id. */

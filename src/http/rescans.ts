@@ -2,14 +2,13 @@ import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RescanPage } from '../client/scan.ts';
-import { DomainError } from '../domain/errors.ts';
 import { RESCAN_STATES, type Rescan, type RescanOrder } from '../domain/rescan.ts';
 import { rangeOf, slotsOf } from '../domain/slots.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
 import { startRescan } from '../platform/start-rescan.ts';
 import { inOrder, nextCursor, outOfOrder, pageQuery, position, problems, time, u64, why } from './schemas.ts';
-import { temporalFault } from './temporal-faults.ts';
+import { refuseAsRecorded } from './temporal-faults.ts';
 
 interface RescanDeps {
   readonly ledger: Ledger;
@@ -97,15 +96,8 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
 /** @throws DomainError InvalidRequest for slots of which the record has not all headers; Unavailable */
 async function beginRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
   const begun = await ledger.rescans.begin({ ...order, ...slotsOf(order) });
-  await startRescan(temporal, order).catch(refuseAsBegun);
+  await startRescan(temporal, order).catch(refuseAsRecorded('the rescan'));
   return presentRescan(begun);
-}
-
-/** Who looks for rescans that have no run finds it: nobody need ask again. */
-function refuseAsBegun(error: unknown): never {
-  if (temporalFault(error) === null) throw error;
-  const message = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
-  throw new DomainError('Unavailable', message, {}, error);
 }
 
 export function presentRescan(row: RescanRow): Rescan {

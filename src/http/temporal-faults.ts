@@ -17,6 +17,18 @@ export function temporalFault(error: unknown): DomainError | null {
   return error instanceof WorkflowUpdateFailedError ? domainFailure(error) : null;
 }
 
+/**
+ * For a start that failed, of what is on record and begins by itself once Temporal answers: told as Unavailable, so that nobody takes it
+ * for refused. `hint` ends the sentence.
+ */
+export function refuseAsRecorded(what: string, hint = ''): (error: unknown) => never {
+  return (error) => {
+    if (temporalFault(error) === null) throw error;
+    const message = `Temporal does not answer; ${what} is on record, and begins by itself once it does${hint}`;
+    throw new DomainError('Unavailable', message, {}, error);
+  };
+}
+
 /** Looks through the causes for an ApplicationFailure whose type is one of our codes. */
 function domainFailure(error: Error): DomainError | null {
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {

@@ -9,6 +9,7 @@ import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
 import { ProblemBody, why } from './schemas.ts';
+import { refuseAsRecorded } from './temporal-faults.ts';
 import { IdParams, ListQuery, PageBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
 export interface WithdrawalRouteDeps extends CustomerWordDeps {
@@ -136,7 +137,9 @@ async function ask(
 ): Promise<{ created: boolean; withdrawal: Withdrawal }> {
   const terms = checkTerms(body);
   const { row, created } = await deps.ledger.withdrawals.reserve(terms);
-  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row));
+  // Whoever took it for refused, and paid by another way, would pay twice.
+  const told = refuseAsRecorded(`withdrawal ${row.id}`, ': ask for this payment under no other id');
+  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(told);
   return { created, withdrawal: await show(deps, row.id) };
 }
 

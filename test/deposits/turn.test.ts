@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
@@ -83,6 +84,19 @@ it('the witness of what came asks about the last one among the first, though a c
   expect(asked.size).toBeGreaterThan(PAGE);
   expect(asked.size).toBeLessThan(MANY);
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
+});
+
+it('a turn goes on at the pace of the one before', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize(20);
+  const told: ScanStatus[] = [];
+  const onStatus = (status: ScanStatus) => void told.push(status);
+  const scan = createDepositScan({ ...room.deps(), onStatus });
+  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
+  await turn();
+  await turn();
+  expect(told.length).toBeGreaterThan(1);
+  expect(told.map(({ blocksPerSecond }) => blocksPerSecond)).not.toContain(0);
 });
 
 it('a scan that is to end waits for no block, and says what it knew before', async () => {

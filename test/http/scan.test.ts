@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
-import { buildApp } from '../../src/http/app.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { ScanSilence } from '../../src/http/scan-silence.ts';
 import { childOf, START } from '../ledger/chain-of-blocks.ts';
-import { authorization, EXPLORER, openService, type Service } from './service.ts';
+import { authorization, EXPLORER, openService, type Service, withoutTemporal } from './service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -56,15 +55,29 @@ test('a pause is on record by name and reason, whether a run is there or not, un
   expect(rows).toMatchObject([{ who: 'tests', endedBy: 'tests', endedWhy: 'seen' }]);
 });
 
-test('a run that no worker answers for is silent, and the record is shown', async () => {
+test('a run that no worker answers for is silent, and the record is shown; after a minute the API raises an alert', async () => {
   const run = await service.temporal.workflow.start('depositScan', {
     workflowId: depositScanWorkflowId(EXPLORER.cluster),
     taskQueue: WORKFLOW_TASK_QUEUE,
   });
   const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
   expect(await scan()).toMatchObject({ state: 'silent', ...record });
+  const { ledger, temporal } = service;
+  const silence = new ScanSilence({ ledger, temporal, cluster: EXPLORER.cluster });
+  const alerts = async () =>
+    (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
+  const now = Date.now();
+  for (const [seconds, told] of [
+    [0, []],
+    [59, []],
+    [60, ['scan_silent']],
+  ] as const) {
+    await silence.look(new Date(now + 1_000 * seconds));
+    expect(await alerts()).toEqual(told);
+  }
   await run.terminate();
   await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
+  await expect.poll(() => silence.look().then(alerts), PATIENCE).toEqual([]);
 });
 
 test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
@@ -161,20 +174,9 @@ test.each([
 );
 
 test('a rescan that Temporal does not begin now is on record, and says so', async () => {
-  const { address, namespace, ledger } = service;
-  const { connection, client: temporal } = await connectTemporal({ address, namespace });
-  const app = await buildApp({ ledger, temporal, explorer: EXPLORER });
-  await connection.close();
-  const payload = { from: '100', to: '103', why: 'x' };
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/v1/scan/rescan',
-    headers: { authorization },
-    payload,
-  });
-  await app.close();
+  const answer = await withoutTemporal(service, '/v1/scan/rescan', { from: '100', to: '103', why: 'x' });
   const detail = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
-  expect(answer.json()).toMatchObject({ status: 503, code: 'Unavailable', detail });
+  expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
   expect((await scan()).rescans).toMatchObject([{ from: '100', to: '103', state: 'reading' }]);
 });
 

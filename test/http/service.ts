@@ -53,6 +53,20 @@ export async function openService({ database: own, ...settings }: ServiceSetting
   };
 }
 
+/** What the same API answers to a call while Temporal does not. */
+export async function withoutTemporal(
+  { address, namespace, ledger }: Service,
+  url: string,
+  payload: object,
+): Promise<unknown> {
+  const { connection, client: temporal } = await connectTemporal({ address, namespace });
+  const app = await buildApp({ ledger, temporal, explorer: EXPLORER });
+  await connection.close();
+  const answer = await app.inject({ method: 'POST', url, headers: { authorization }, payload });
+  await app.close();
+  return answer.json();
+}
+
 /** Registers the namespace and waits until the server, which learns of it by polling itself, can start workflows there. */
 async function openNamespace(connection: Connection, namespace: string): Promise<void> {
   await connection.workflowService.registerNamespace({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { authorization, openService, type Service } from './service.ts';
+import { authorization, openService, type Service, withoutTemporal } from './service.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 const terms = { asset: 'SOL', amount: '1500000000', destination: WALLET };
@@ -32,6 +32,16 @@ test('a new withdrawal is on record and started before it is accepted', async ()
   expect((await service.ledger.withdrawals.get('new')).amount).toBe(1_500_000_000n);
   const run = await service.temporal.workflow.getHandle(withdrawalWorkflowId('new')).describe();
   expect(run).toMatchObject({ type: 'withdrawal', taskQueue: 'sluice', status: { name: 'RUNNING' } });
+});
+
+test('one that Temporal does not begin now is not refused: it is on record, and the answer says so', async () => {
+  expect(await withoutTemporal(service, '/v1/withdrawals', { id: 'late', ...terms })).toMatchObject({
+    status: 503,
+    code: 'Unavailable',
+    detail:
+      'Temporal does not answer; withdrawal late is on record, and begins by itself once it does: ask for this payment under no other id',
+  });
+  expect((await get('/v1/withdrawals/late')).json()).toMatchObject({ status: 'requested' });
 });
 
 test('the same id and terms again answer 200 and start nothing more', async () => {

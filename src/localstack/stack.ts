@@ -43,6 +43,8 @@ export interface Stack {
   readonly logDir: string;
   /** Null where the server is not of this stack. */
   readonly temporalServer: ManagedProcess | null;
+  /** What Temporal has on disk; null where it has all in memory, or is not of this stack. */
+  readonly dbFile: string | null;
   /** Null where the server is not of this stack. */
   readonly postgres: ManagedProcess | null;
   readonly chain: ManagedProcess | null;
@@ -184,6 +186,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   return {
     temporal: base.temporal,
     temporalServer: base.temporal.process,
+    dbFile: base.temporal.process === null ? null : (options.dbFile ?? null),
     postgres: base.postgres.process,
     databaseUrl: base.postgres.url,
     rpcUrls,

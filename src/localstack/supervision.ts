@@ -11,11 +11,11 @@ export interface Supervised {
 
 const PAUSE_MS = 2_000;
 
-/** Every process that `stack` started. Its Temporal and its chain must live in memory only, as they do by default. */
+/** Every process that `stack` started. Its chain lives in memory only, and so does its Temporal where it has no `dbFile`. */
 export function processesOf(stack: Stack): readonly Supervised[] {
-  const { temporalServer, chain, postgres, signer, worker, api } = stack;
+  const { temporalServer, dbFile, chain, postgres, signer, worker, api } = stack;
   const all = [
-    { process: temporalServer, loss: 'all workflows were in its memory' },
+    { process: temporalServer, loss: dbFile === null ? 'all workflows were in its memory' : null },
     { process: chain, loss: 'all blocks were in its memory' },
     ...[postgres, signer, worker, api].map((process) => ({ process, loss: null })),
   ];
@@ -46,7 +46,7 @@ async function keepUp(
     const next = loss === null ? 'it is started again; ' : '';
     say(`${process.name} ended (${process.ending}); ${next}its log is ${process.logFile}`);
     if (loss !== null) {
-      say(`${process.name} is not started again, for ${loss}: stop everything and start anew`);
+      say(`${process.name} is not started again, for ${loss}: Ctrl-C, and run this again`);
       return;
     }
     await revive(process, say, signal);

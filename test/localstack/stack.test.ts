@@ -22,6 +22,7 @@ beforeAll(async () => {
     slotMs: 50,
     finalityLag: 4,
     ui: false,
+    dbFile: join(stateDir, 'temporal.sqlite'),
     env: { PATH, HOME },
   });
 });
@@ -126,7 +127,7 @@ test('a supervised process that dies is told of and started again, and nothing i
   const said: string[] = [];
   const stop = new AbortController();
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
-  for (const process of [stack.api, stack.postgres]) {
+  for (const process of [stack.api, stack.postgres, stack.temporalServer]) {
     await process?.kill('SIGKILL');
     await expect.poll(() => said, { timeout: 60_000 }).toContain(`${process?.name} is up again`);
     expect(said).toContain(

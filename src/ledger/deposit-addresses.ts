@@ -75,15 +75,34 @@ export class DepositAddresses {
   /** Undefined where none is free, or another call has just given one to this user. */
   async #take(userRef: string): Promise<string | undefined> {
     try {
-      return await this.#db.transaction().execute(async (trx) => {
-        await refuseUnscanned(trx);
-        await refuseInDoubt(trx);
-        return await takeFree(trx, userRef);
-      });
+      for (;;) {
+        // Those that others are about to get are waited for where there is none besides: they may not get them.
+        const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
+        if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
+      }
     } catch (error) {
       if (violates(error, 'deposit_address_user_unique')) return undefined;
       throw error;
     }
+  }
+
+  /** Undefined where none is chosen, or that one is no longer free. Its row is held no longer than that takes. */
+  async #give(userRef: string, choose: Choice): Promise<string | undefined> {
+    return this.#db.transaction().execute(async (trx) => {
+      await refuseUnscanned(trx);
+      await refuseInDoubt(trx);
+      const address = await choose(trx);
+      if (address === undefined) return undefined;
+      // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
+      const taken = await trx
+        .updateTable('depositAddress')
+        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL })
+        .where('address', '=', address)
+        .where(ASSIGNABLE)
+        .returning('address')
+        .executeTakeFirst();
+      return taken?.address;
+    });
   }
 
   async byAddress(address: string): Promise<DepositAddressRow | undefined> {
@@ -124,32 +143,33 @@ async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   throw new DomainError('Unavailable', message);
 }
 
-async function takeFree(trx: Transaction<Tables>, userRef: string): Promise<string | undefined> {
-  for (;;) {
-    // Those that others are about to get are waited for where there is none besides: they may not get them.
-    const free =
-      (await chosen(trx).skipLocked().executeTakeFirst()) ?? (await chosen(trx).executeTakeFirst());
-    if (free === undefined) return undefined;
-    // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
-    const taken = await trx
-      .updateTable('depositAddress')
-      .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL })
-      .where('address', '=', free.address)
-      .where(ASSIGNABLE)
-      .returning('address')
-      .executeTakeFirst();
-    if (taken !== undefined) return taken.address;
-  }
-}
+/** Locks the row of an address that looks free. */
+type Choice = (trx: Transaction<Tables>) => Promise<string | undefined>;
 
-function chosen(trx: Transaction<Tables>) {
-  return trx
+const unheld: Choice = async (trx) => {
+  const free = await firstFree(trx).forUpdate().skipLocked().executeTakeFirst();
+  return free?.address;
+};
+
+/**
+ * Waits for this one alone, and holds no other meanwhile: whoever records what came holds many, in another order. One statement that
+ * chooses and waits would go on to the next, and keep those that it could not use.
+ */
+const awaited: Choice = async (trx) => {
+  const free = await firstFree(trx).executeTakeFirst();
+  if (free === undefined) return undefined;
+  const { address } = free;
+  await trx
     .selectFrom('depositAddress')
     .select('address')
-    .where(ASSIGNABLE)
-    .orderBy('position')
-    .limit(1)
-    .forUpdate();
+    .where('address', '=', address)
+    .forUpdate()
+    .execute();
+  return address;
+};
+
+function firstFree(trx: Transaction<Tables>) {
+  return trx.selectFrom('depositAddress').select('address').where(ASSIGNABLE).orderBy('position').limit(1);
 }
 
 /**

@@ -30,7 +30,10 @@ import { importsSince } from './migrations/0033-imports-since.ts';
 import { unreadRescans } from './migrations/0034-unread-rescans.ts';
 import { importedAfter } from './migrations/0035-imported-after.ts';
 
-/** Every migration by its name; the names order them. Never change one that has shipped. */
+/**
+ * Every migration by its name; the names order them. Never change one that has shipped. From 0029 on, one changes no more
+ * than one table that older processes use, and begins with what takes the strongest lock: while it waits for that it holds none.
+ */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-withdrawals': withdrawals,
   '0002-watch': watch,
@@ -63,15 +66,25 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0035-imported-after': importedAfter,
 };
 
-/** Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. */
+/**
+ * Brings the database to the newest schema. Many processes may call it at once: the migrator holds an advisory lock. Each migration has
+ * a transaction of its own: the locks of one, held while the next waits for others, would deadlock with older processes.
+ */
 export async function migrate(databaseUrl: string): Promise<void> {
   const db = connect(databaseUrl, { unlimited: true });
   try {
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
-    const { error } = await migrator.migrateToLatest();
-    if (error === undefined) return;
-    throw error instanceof Error ? error : new Error('a migration failed', { cause: error });
+    const provider = { getMigrations: async () => MIGRATIONS };
+    // What the migrator takes for their order is the clocks of the processes that ran them, which do it in turns.
+    const migrator = new Migrator({ db, provider, allowUnorderedMigrations: true });
+    while (await isOneMore(migrator));
   } finally {
     await db.destroy();
   }
+}
+
+/** Runs the next migration; false where there is none. */
+async function isOneMore(migrator: Migrator): Promise<boolean> {
+  const { error, results = [] } = await migrator.migrateUp();
+  if (error === undefined) return results.length > 0;
+  throw error instanceof Error ? error : new Error('a migration failed', { cause: error });
 }

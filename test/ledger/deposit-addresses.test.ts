@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { DepositAddresses } from '../../src/ledger/deposit-addresses.ts';
+import { DepositAddresses, holdUnassigned } from '../../src/ledger/deposit-addresses.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
@@ -34,14 +34,29 @@ const slowChoice: KyselyPlugin = {
   transformResult: async ({ result }) => result,
 };
 
+/** What somebody else has begun, who holds these addresses. */
+async function holding(...addresses: readonly string[]) {
+  const slow = await use.other.db.startTransaction().execute();
+  await holdUnassigned(slow, addresses).catch(async (error) => {
+    await slow.rollback().execute();
+    throw error;
+  });
+  return slow;
+}
+
 /** A user asks for an address while somebody else holds ANN, and waits for it or has got another one. */
 async function assigningWhileHeld() {
-  const slow = await use.other.db.startTransaction().execute();
-  await slow.selectFrom('depositAddress').selectAll().where('address', '=', ANN).forUpdate().execute();
+  const slow = await holding(ANN);
   const assigning = use.ledger.addresses.assign('user-1');
   await Promise.race([lockWaits(use.ledger.db), assigning]);
   return { slow, assigning };
 }
+
+const paid = (wallet: string) => sql`insert into deposit
+  (signature, slot, blockhash, account, wallet, asset, amount, state, finalized_at)
+  values ('s', 101, 'b101', ${wallet}, ${wallet}, 'SOL', 5, 'pending', now())`;
+const givenAway = (wallet: string) => sql`update deposit_address
+  set state = 'assigned', user_ref = 'user-2', assigned_at = now() where address = ${wallet}`;
 
 describe('a deposit address', () => {
   it('is given to one user for ever, the first imported first', async () => {
@@ -90,6 +105,30 @@ describe('a deposit address', () => {
     await slow.rollback().execute();
     expect(await assigning).toMatchObject({ address: ANN });
   });
+
+  it.each([
+    ['was paid', paid],
+    ['became somebody else’s', givenAway],
+  ])(
+    'that %s while it was waited for is not held while the next one is waited for',
+    async (_what, change) => {
+      // Whoever records what came holds addresses in their own order, not in that of the import.
+      const [next = '', first = ''] = [ANN, BEN].toSorted();
+      await imported(use.ledger, first, next);
+      const changing = await holding(first);
+      const slow = await holding(next);
+      const assigning = use.ledger.addresses.assign('user-1');
+      await lockWaits(use.ledger.db);
+      await slow.rollback().execute();
+      const recording = holding(first, next);
+      await lockWaits(use.ledger.db, 2);
+      await change(first).execute(changing);
+      await changing.commit().execute();
+      const recorded = recording.then((trx) => trx.rollback().execute());
+      const [given] = await Promise.all([assigning, recorded]);
+      expect(given).toMatchObject({ address: next });
+    },
+  );
 
   it('is not given out where something came to it between its choice and its lock', async () => {
     const { ledger, other } = use;

@@ -29,7 +29,8 @@ export class DepositAnnouncer {
 
   /**
    * Announces what came since the last look. A block that is not listed or shown now is looked for again, until the cursor passes it.
-   * Throws as `NodePool.read` does, and once `end` is aborted; and what is no node's fault, once all that could be read is announced.
+   * Once `end` is aborted no block is waited for any more. Throws as `NodePool.read` does; and what is no node's fault, once all that
+   * could be read is announced.
    */
   async announce(end?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
@@ -50,7 +51,7 @@ export class DepositAnnouncer {
       pool
         .read((node, over) => showLinked(node, slot, set, over), end)
         .catch((error: unknown) => {
-          if (!isOperational(error)) defects.push(error);
+          if (!isOperational(error) && end?.aborted !== true) defects.push(error);
           return [];
         }),
     );

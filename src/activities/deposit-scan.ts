@@ -55,7 +55,7 @@ export function createDepositScan(deps: DepositScanDeps) {
           beside.keepLooking('witnessing what left', () => outflows.witness(turnEnd), OUTFLOWS_EVERY_MS),
           beside.look('pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
-            ? [beside.keepLooking('announcing deposits', () => announcer.announce(abandoned))]
+            ? [beside.keepLooking('announcing deposits', () => announcer.announce(turnEnd))]
             : []),
         ]);
         return status;

@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/extremes.ts';
 import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { firstListed, LOOKED_AHEAD } from './frontier.ts';
+import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderBook, isSameListed, type ListedHeader } from './header-book.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
@@ -83,32 +83,46 @@ export class ChainReader<Block extends ShownBlock> {
     if (to <= cursor.slot) return { kind: 'idle' };
     const from = cursor.slot + 1n;
     const end = lowest([to, cursor.slot + LOOKED_AHEAD]);
-    const { slots: listed } = await firstListed(this.#pool, from, end, 'most');
-    const batch = this.#ahead.want(listed).slice(0, this.#batch);
-    await Promise.all([this.#headers.learn(batch), ...batch.map((slot) => this.#ahead.take(slot))]);
+    const listed = await firstListed(this.#pool, from, end, 'most');
+    const batch = await this.#look(listed);
     const anchor = await this.#anchor(batch, listed, to);
     if (anchor === undefined) return { kind: 'idle' };
     const links = await this.#walk(cursor, anchor);
     if (links.kind === 'contradicted') return links;
-    if (links.kind === 'linked') this.#headers.assertWhole(links.headers);
+    if (links.kind === 'linked') await this.#headers.assertWhole(links.headers);
     const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
     if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
     return links.kind === 'linked' ? { kind: 'idle' } : { kind: 'gap', child: links.child };
   }
 
+  /**
+   * Asks for the headers of the next slots. Whole blocks are on their way meanwhile, and nobody waits for them here: those that a quorum
+   * lists. What fewer list may be made up, and dripped for an hour; where a chain names it, it is fetched then.
+   */
+  async #look({ slots, shared }: Listed): Promise<readonly bigint[]> {
+    const batch = slots.slice(0, this.#batch);
+    const last = batch.at(-1);
+    const near = shared.filter((slot) => last !== undefined && slot <= last);
+    // What lies behind the batch would take the room of what is fetched for it later.
+    this.#ahead.want(near.length === batch.length ? shared : near);
+    await this.#headers.lookFor(batch);
+    for (const slot of batch) if (this.#headers.agreed(slot) === undefined) this.#ahead.drop(slot);
+    return batch;
+  }
+
   /** The highest block of the batch that a quorum agrees on. Where one of two nodes has a hole, that is only one above the hole. */
   async #anchor(
     batch: readonly bigint[],
-    listed: readonly bigint[],
+    { slots, shared }: Listed,
     to: bigint,
   ): Promise<ListedHeader | undefined> {
     const near = batch.findLast((slot) => this.#headers.agreed(slot) !== undefined);
     if (near !== undefined) return this.#headers.agreed(near);
-    for (const far of new Set([listed.at(-1) ?? to, to])) {
-      await this.#headers.learn([far]);
+    for (const far of new Set([shared.at(-1) ?? to, slots.at(-1) ?? to, to])) {
+      await this.#headers.lookFor([far]);
       const agreed = this.#headers.agreed(far);
       if (agreed === undefined) continue;
-      await this.#headers.learn(listed.filter((slot) => slot < far));
+      await this.#headers.lookFor(slots.filter((slot) => slot < far));
       return agreed;
     }
     return undefined;
@@ -122,7 +136,7 @@ export class ChainReader<Block extends ShownBlock> {
       const { name, child } = walk;
       if (asked.has(name.slot) && (await this.#headers.isLost(name))) return { kind: 'missing', child };
       asked.add(name.slot);
-      await this.#headers.learn([name.slot]);
+      await this.#headers.learnParent(name);
     }
   }
 
@@ -138,7 +152,9 @@ export class ChainReader<Block extends ShownBlock> {
   /** The whole blocks of the lowest of these headers, as many as one reading gives; the first must be had. */
   async #whole(headers: readonly ListedHeader[]): Promise<readonly Block[]> {
     const blocks: Block[] = [];
-    for (const header of headers.slice(0, this.#batch)) {
+    const next = headers.slice(0, this.#batch);
+    this.#ahead.want(next.map(({ slot }) => slot));
+    for (const header of next) {
       const ahead = await this.#ahead.take(header.slot);
       if (ahead !== null && isShown(ahead, header)) {
         blocks.push(timed(ahead, header));

@@ -38,6 +38,8 @@ const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
 export class HeaderBook {
   readonly #pool: NodePool;
   readonly #pages = new Map<bigint, Testimony>();
+  /** Slots in which a quorum has no block; what the others have was not waited for. */
+  readonly #absent = new Set<bigint>();
 
   constructor(pool: NodePool) {
     this.#pool = pool;
@@ -45,8 +47,23 @@ export class HeaderBook {
 
   /** Asks for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
   async learn(slots: readonly bigint[]): Promise<void> {
-    const open = slots.filter((slot) => this.agreed(slot) === undefined);
-    await pLimit(AT_ONCE).map(open, async (slot) => this.#pages.set(slot, await this.#ask(slot)));
+    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#ask(slot)));
+  }
+
+  /**
+   * As {@link learn}, for slots that somebody lists: where a quorum answers that it has no block, nobody waits for what another node says
+   * of it, and that counts as nothing. Never throws.
+   */
+  async lookFor(slots: readonly bigint[]): Promise<void> {
+    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#lookAt(slot)));
+  }
+
+  /**
+   * Asks for a block that its child names. Where a quorum has lost it, others may have: all nodes are heard about it, and at once about
+   * the slots before it in which a quorum has none either. Never throws.
+   */
+  async learnParent({ slot }: BlockName): Promise<void> {
+    await this.learn(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
   }
 
   /** The block of a slot as a quorum shows it. */
@@ -69,13 +86,14 @@ export class HeaderBook {
 
   /**
    * Throws NodeFault where a chain, ascending from the cursor, holds blocks by the word of fewer nodes than a quorum, and as many show
-   * one that it leaves out.
+   * one that it leaves out: of such a chain, every node is heard about each slot that was looked for.
    */
-  assertWhole(chain: readonly ListedHeader[]): void {
+  async assertWhole(chain: readonly ListedHeader[]): Promise<void> {
     const fewest = Math.min(...chain.map((header) => this.#nodesWith(header)));
     const last = chain.at(-1);
     if (last === undefined || fewest >= this.#pool.quorum) return;
     const slots = new Set(chain.map(({ slot }) => slot));
+    await this.learn([...this.#absent].filter((slot) => slot < last.slot));
     for (const [slot, { versions }] of this.#pages) {
       const other = versions.find(({ nodes }) => nodes >= fewest);
       if (other === undefined || slots.has(slot) || slot > last.slot) continue;
@@ -103,10 +121,23 @@ export class HeaderBook {
 
   dropTo(slot: bigint): void {
     for (const known of this.#pages.keys()) if (known <= slot) this.#pages.delete(known);
+    for (const known of this.#absent) if (known <= slot) this.#absent.delete(known);
   }
 
   clear(): void {
     this.#pages.clear();
+    this.#absent.clear();
+  }
+
+  #open(slots: readonly bigint[]): readonly bigint[] {
+    return slots.filter((slot) => this.agreed(slot) === undefined);
+  }
+
+  #note(slot: bigint, told: Testimony | 'absent'): void {
+    if (told !== 'absent') {
+      this.#pages.set(slot, told);
+      this.#absent.delete(slot);
+    } else if (!this.#pages.has(slot)) this.#absent.add(slot);
   }
 
   #nodesWith(header: ListedHeader): number {
@@ -117,10 +148,20 @@ export class HeaderBook {
   async #ask(slot: bigint): Promise<Testimony> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over),
-      (one, other) => one !== null && other !== null && isSameListed(one, other) && one.time === other.time,
+      (one, other) => one !== null && other !== null && isSameTimed(one, other),
     );
     const { answer: header = null, nodes = [] } = agreed ?? {};
     return header === null ? this.#askAll(slot) : { versions: [{ header, nodes: nodes.length }], silent: [] };
+  }
+
+  async #lookAt(slot: bigint): Promise<Testimony | 'absent'> {
+    const agreed = await this.#pool.agreed(
+      (node, over) => readHeader(node, slot, over).catch(nullIfAbsent),
+      (one, other) => (one === null || other === null ? one === other : isSameTimed(one, other)),
+    );
+    if (agreed === null) return this.#askAll(slot);
+    const { answer: header, nodes } = agreed;
+    return header === null ? 'absent' : { versions: [{ header, nodes: nodes.length }], silent: [] };
   }
 
   async #askAll(slot: bigint): Promise<Testimony> {
@@ -151,6 +192,10 @@ export function isSameHeader(one: BlockHeader, other: BlockHeader): boolean {
 /** {@link isSameHeader}, with the same transactions. */
 export function isSameListed(one: ListedHeader, other: ListedHeader): boolean {
   return isSameHeader(one, other) && one.listed === other.listed;
+}
+
+function isSameTimed(one: ListedHeader, other: ListedHeader): boolean {
+  return isSameListed(one, other) && one.time === other.time;
 }
 
 /** Some nodes do not know the time of a block that they have: that keeps no block from being agreed on. */
@@ -191,4 +236,9 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
 /** True for the answer by which one node says that it does not have a block, which never means that there is none. */
 export function tellsOfAbsence(error: unknown): boolean {
   return error instanceof RpcError && ABSENT.has(error.code);
+}
+
+function nullIfAbsent(error: unknown): null {
+  if (tellsOfAbsence(error)) return null;
+  throw error;
 }

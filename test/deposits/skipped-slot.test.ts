@@ -1,0 +1,162 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+import { rangeOf } from '../../src/domain/slots.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { askFirst, isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
+import { runOf } from './runs.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const LAMPORTS = 7_000_000n;
+/** Longer than any test here: what the liar leaves open is given up by whoever asked for it, or never. */
+const NEVER_MS = 600_000;
+const NODES = [0, 1, 2];
+
+let liar: LyingProxy;
+let pool: NodePool;
+
+beforeAll(async () => {
+  const [first = '', ...others] = room.localnet.rpcUrls;
+  liar = new LyingProxy(first);
+  pool = await openNodePool([await liar.start(), ...others], { timeoutMs: NEVER_MS });
+  await askFirst(room, pool);
+});
+afterEach(() => liar.beHonest());
+afterAll(async () => {
+  await pool.close();
+  await liar.close();
+});
+
+type IsOpen = (method: string, params: Json) => boolean;
+
+const isHeader: IsOpen = (method, params) => method === 'getBlock' && !isWholeBlock(method, params);
+
+/** The node that is asked first lists these slots, in which the chain has no block, and answers for none of them what is left open. */
+function lieAbout(skipped: readonly number[], isOpen: IsOpen): void {
+  liar.edit = (method, params, answer) => {
+    if (method === 'getBlocks') {
+      const [from, to] = params;
+      const made = skipped.filter((slot) => slot >= from && slot <= to);
+      answer.result = [...answer.result, ...made].toSorted((a: number, b: number) => a - b);
+    }
+    return skipped.includes(params[0]) && isOpen(method, params) ? new Promise(() => undefined) : answer;
+  };
+}
+
+/** Leaves these next slots without a block. */
+function skip(count: number): readonly number[] {
+  const { chain } = room.localnet.controls;
+  const { slot } = chain.ledger.tip;
+  room.localnet.controls.skipSlots(count);
+  return Array.from({ length: count }, (_, index) => Number(slot) + 1 + index);
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+}
+
+/** A payment behind some skipped slots. */
+async function paidBehind(count: number) {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  room.localnet.controls.produceSlots(2);
+  const skipped = skip(count);
+  await room.localnet.airdrop(wallet, LAMPORTS);
+  room.finalize();
+  return { wallet, skipped };
+}
+
+// The first test, as the liar is asked last later on.
+it('a slot that one node alone has confirmed, and whose block it never ends to show, ends with the turn', async () => {
+  await room.scanAll(room.scanner());
+  const skipped = skip(1);
+  room.localnet.controls.produceSlots(2);
+  let asked = 0;
+  lieAbout(skipped, (method, params) => {
+    if (isWholeBlock(method, params)) asked += 1;
+    return isWholeBlock(method, params);
+  });
+  const statuses: ScanStatus[] = [];
+  const scan = createDepositScan({
+    ...room.deps(pool),
+    announces: true,
+    onStatus: (status) => void statuses.push(status),
+  });
+  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 3, since: null }));
+  expect(asked).toBeGreaterThan(0);
+  expect(statuses.at(-1)).not.toHaveProperty('why');
+}, 20_000);
+
+describe.each([
+  ['block', isWholeBlock],
+  ['header', isHeader],
+] as const)(
+  'a skipped slot that one node of three lists, and whose %s it never ends to show',
+  (_what, isOpen) => {
+    it('does not hold the scan up', async () => {
+      const { wallet, skipped } = await paidBehind(12);
+      lieAbout(skipped, isOpen);
+      await room.scanAll(new DepositScanner(room.deps(pool)));
+      expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
+    });
+
+    it('does not hold it up where more are listed than one reading takes', async () => {
+      const { wallet, skipped } = await paidBehind(40);
+      lieAbout(skipped, isOpen);
+      await room.scanAll(new DepositScanner(room.deps(pool)));
+      expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
+    });
+
+    it('does not hold up a catch-up', async () => {
+      const { wallet, skipped } = await paidBehind(12);
+      room.finalize(16);
+      lieAbout(skipped, isOpen);
+      const activities = createDepositRanges({ ...room.deps(pool), catchUpSlots: 10n, rangeBlocks: 8 });
+      const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+      const { ranges } = await run(() => activities.planCatchUp());
+      expect(ranges.length).toBeGreaterThan(1);
+      const ends = await Promise.all(ranges.map((range) => run(() => activities.scanRange(range))));
+      expect(ends.map(({ complete }) => complete)).toEqual(ranges.map(() => true));
+      await run(() => activities.joinRanges());
+      expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
+    });
+
+    it('does not hold up who reads a closed gap again', async () => {
+      await room.scanAll(room.scanner());
+      const wallet = await room.newDepositAddress();
+      const from = room.localnet.controls.produceSlot();
+      const skipped = skip(12);
+      await room.localnet.airdrop(wallet, LAMPORTS);
+      const to = room.localnet.controls.produceSlot();
+      room.finalize();
+      for (const node of NODES) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+      await room.scanAll(room.scanner());
+      const gap = await room.closeGap();
+      room.localnet.controls.clearFaults();
+      await room.scanAll(room.scanner());
+      lieAbout(skipped, isOpen);
+      const activities = createDepositRescan(room.deps(pool));
+      const order = { ...rangeOf(gap), who: 'ops', why: 'to see' };
+      expect(await runOf().run(() => activities.rescan(order))).toMatchObject({ found: 1, unread: [] });
+    });
+  },
+);
+
+it('a skipped slot that one node lists and drips keeps no block from being read that this node alone shows', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  const from = room.localnet.controls.produceSlot();
+  await room.localnet.airdrop(wallet, LAMPORTS);
+  const to = room.localnet.controls.produceSlot();
+  const skipped = skip(12);
+  room.finalize();
+  for (const node of [1, 2]) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+  lieAbout(skipped, isWholeBlock);
+  await room.scanAll(new DepositScanner(room.deps(pool)));
+  expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
+});

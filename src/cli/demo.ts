@@ -4,7 +4,8 @@ import { shutdownSignal } from '../platform/shutdown.ts';
 import { loadScenario } from './demo/load.ts';
 import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
-import { EXIT, Interrupted } from './exit.ts';
+import { EXIT } from './exit.ts';
+import { stoppedBy } from './interruption.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 
 const STATE_DIR = '.sluice/demo';
@@ -36,7 +37,10 @@ async function demonstrate(output: Output): Promise<number> {
   const stack = await startStack({
     stateDir: STATE_DIR,
     env: { ...process.env, SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey },
+    signal,
     say: (line) => say(`  ${line}`),
+  }).catch((error: unknown) => {
+    throw stoppedBy(signal, error);
   });
   try {
     const { uiNote } = stack.temporal;
@@ -53,7 +57,7 @@ async function demonstrate(output: Output): Promise<number> {
     const report = await runScenario({ stack, sluice, pool, node: stack.rpcUrls[0] ?? '', say, signal });
     return show(report, output);
   } catch (error) {
-    throw signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+    throw stoppedBy(signal, error);
   } finally {
     await stack.close();
   }

@@ -5,6 +5,7 @@ import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { inColumns } from './columns.ts';
 import { DEV_FILE } from './dev-file.ts';
+import { holdFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { stoppedBy } from './interruption.ts';
@@ -24,12 +25,15 @@ export function registerDev(program: Command): void {
 }
 
 async function keepStack(output: Output): Promise<number> {
+  const leaveFolder = holdFolder();
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
     await runStack(output, signal);
   } catch (error) {
     throw stoppedBy(signal, error);
+  } finally {
+    leaveFolder();
   }
   output.progress('stopped');
   return EXIT.ok;

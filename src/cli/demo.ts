@@ -1,9 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
 import { shutdownSignal } from '../platform/shutdown.ts';
+import { loadScenario } from './demo/load.ts';
 import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
-import { EXIT, Interrupted } from './exit.ts';
+import { EXIT } from './exit.ts';
+import { stoppedBy } from './interruption.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 
 const STATE_DIR = '.sluice/demo';
@@ -24,7 +26,7 @@ async function demonstrate(output: Output): Promise<number> {
   const [{ startStack }, { withdrawalsInUi }, { runScenario }, { developmentPool }] = await Promise.all([
     import('../localstack/stack.ts'),
     import('../localstack/temporal.ts'),
-    import('./demo/scenario.ts'),
+    loadScenario(),
     import('./development-pool.ts'),
   ]);
   const say = (line: string): void => output.progress(line);
@@ -35,7 +37,10 @@ async function demonstrate(output: Output): Promise<number> {
   const stack = await startStack({
     stateDir: STATE_DIR,
     env: { ...process.env, SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey },
+    signal,
     say: (line) => say(`  ${line}`),
+  }).catch((error: unknown) => {
+    throw stoppedBy(signal, error);
   });
   try {
     const { uiNote } = stack.temporal;
@@ -52,7 +57,7 @@ async function demonstrate(output: Output): Promise<number> {
     const report = await runScenario({ stack, sluice, pool, node: stack.rpcUrls[0] ?? '', say, signal });
     return show(report, output);
   } catch (error) {
-    throw signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+    throw stoppedBy(signal, error);
   } finally {
     await stack.close();
   }

@@ -5,8 +5,10 @@ import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { inColumns } from './columns.ts';
 import { DEV_FILE } from './dev-file.ts';
+import { holdFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { stoppedBy } from './interruption.ts';
 import { type Output, run } from './output.ts';
 
 const HTTP_PORT = '3402';
@@ -23,6 +25,22 @@ export function registerDev(program: Command): void {
 }
 
 async function keepStack(output: Output): Promise<number> {
+  const leaveFolder = holdFolder();
+  const { signal } = shutdownSignal();
+  signal.addEventListener('abort', () => output.progress('stopping'));
+  try {
+    await runStack(output, signal);
+  } catch (error) {
+    throw stoppedBy(signal, error);
+  } finally {
+    leaveFolder();
+  }
+  output.progress('stopped');
+  return EXIT.ok;
+}
+
+/** Until `signal` is aborted. Throws where that comes before all is up. */
+async function runStack(output: Output, signal: AbortSignal): Promise<void> {
   const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
   // Loaded here, so that the other commands start without the whole stack.
   const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
@@ -32,29 +50,26 @@ async function keepStack(output: Output): Promise<number> {
       import('../localstack/supervision.ts'),
       import('./development-pool.ts'),
     ]);
-  const { signal } = shutdownSignal();
   const say = (line: string): void => output.progress(line);
   // Somebody's own Temporal may have the usual port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
   const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
   const env = settingsWith(deposits, process.env);
-  const stack = await startStack({ httpPort, ...uiPort, env, say });
+  const stack = await startStack({ httpPort, ...uiPort, env, signal, say });
   let removeDevFile = (): void => undefined;
   try {
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
-    if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo);
+    if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo, signal);
+    signal.throwIfAborted();
     const webhooksToPrivate = env.SLUICE_WEBHOOK_ALLOW_PRIVATE === 'true';
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
     output.result(facts, describe(facts));
     await Promise.all([aborted(signal), supervise(processesOf(stack), timed(say), signal)]);
-    say('stopping');
   } finally {
     removeDevFile();
     await stack.close();
   }
-  say('stopped');
-  return EXIT.ok;
 }
 
 /** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */

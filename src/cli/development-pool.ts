@@ -41,14 +41,16 @@ export async function developmentPool(
   return { manifest, manifestFile, mnemonicFile };
 }
 
-/** Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given out. */
+/** Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given out. `signal` ends it early. */
 export async function openDeposits(
   sluice: SluiceClient,
   pool: DevelopmentPool,
   chain: ChainInfo | null,
+  signal: AbortSignal,
 ): Promise<void> {
-  await sluice.depositAddresses.import(pool.manifest);
-  for (const mint of Object.values(mintsOf(chain))) await sluice.assets.put(mint);
+  await sluice.depositAddresses.import(pool.manifest, { signal });
+  for (const mint of Object.values(mintsOf(chain))) await sluice.assets.put(mint, {}, { signal });
   const end = Date.now() + SCAN_BEGINS_MS;
-  while ((await sluice.scan.status()).cursor === null && Date.now() < end) await sleep(LOOK_EVERY_MS);
+  while ((await sluice.scan.status({ signal })).cursor === null && Date.now() < end)
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
 }

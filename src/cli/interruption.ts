@@ -14,3 +14,8 @@ export async function untilInterrupted<T>(
     process.off('SIGINT', interrupt);
   }
 }
+
+/** What to throw for an `error` that came after `signal` of `shutdownSignal` was aborted, or came of it: that a person stopped it. */
+export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
+  return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+}

@@ -52,6 +52,7 @@ export async function startChain(
     readonly hotWallet: string;
     readonly stateDir: string;
     readonly env: NodeJS.ProcessEnv;
+    readonly signal?: AbortSignal;
   },
 ): Promise<LocalChain> {
   const readyFile = join(options.stateDir, 'localnet.json');
@@ -75,7 +76,7 @@ export async function startChain(
     logFile: join(options.stateDir, 'logs', 'localnet.log'),
     ready: async () => readInfo(readyFile) !== null,
   });
-  await chain.start();
+  await chain.start(options.signal);
   const info = readInfo(readyFile);
   if (info === null) throw new Error('localnet took its ready file back');
   // It tells of this chain alone.

@@ -23,6 +23,8 @@ export interface PostgresOptions {
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** Ends the start of the server early. */
+  readonly signal?: AbortSignal;
 }
 
 const USER = 'sluice';
@@ -115,7 +117,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
       ready: () => answers(url('postgres')),
       ...binaries.owner,
     });
-    await server.start();
+    await server.start(options.signal);
     await createDatabase(url('postgres'), DATABASE);
     return {
       url: url(DATABASE),

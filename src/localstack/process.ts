@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { orAborted } from '../platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
 /** What to run, and how to tell that it is up. */
@@ -31,6 +32,7 @@ export class ManagedProcess {
   readonly #spec: ProcessSpec;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
   #ending = '';
 
   constructor(spec: ProcessSpec) {
@@ -61,10 +63,19 @@ export class ManagedProcess {
     return this.#exited;
   }
 
-  /** Starts it and waits until it is ready. Does nothing while it runs. Throws, with the end of the log, when it ends or stays silent. */
-  async start(): Promise<void> {
+  /**
+   * Starts it and waits until it is ready. Does nothing while it runs. Throws, with the end of the log, when it ends or stays silent;
+   * where `signal` is aborted first, it is stopped, and the reason thrown.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
-    await this.waitReady();
+    try {
+      await orAborted(this.waitReady(), signal);
+    } catch (error) {
+      if (signal?.aborted) await this.stop();
+      throw error;
+    }
   }
 
   /** Waits for readiness of the present run. */
@@ -87,8 +98,15 @@ export class ManagedProcess {
     await this.#exited;
   }
 
-  /** Asks politely, then kills. Does nothing when it does not run. */
-  async stop(): Promise<void> {
+  /** Asks politely, once however many wait for it, then kills. Does nothing when it does not run. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop().finally(() => {
+      this.#stopping = undefined;
+    });
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     if (this.#child === undefined) return;
     this.#signal(this.#spec.stopSignal ?? 'SIGTERM');
     const patience = new AbortController();

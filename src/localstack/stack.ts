@@ -23,6 +23,8 @@ export interface StackOptions extends ChainOptions {
   /** Lets Temporal survive a restart; the SQLite file of its server. */
   readonly dbFile?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** Aborted before all is up, it ends the start: what has started is stopped, and the reason thrown. */
+  readonly signal?: AbortSignal;
   /** Gets one line a step. */
   readonly say?: (line: string) => void;
 }
@@ -71,6 +73,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   const started = <T extends { stop(): Promise<void> }>(name: string) => {
     return (service: T): T => {
       closers.add(name, () => service.stop());
+      options.signal?.throwIfAborted();
       say(`${name} is up`);
       return service;
     };
@@ -84,7 +87,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
       });
   const results = await Promise.allSettled([
     startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),
-    startPostgres({ env, logDir }).then(started('PostgreSQL')),
+    startPostgres({ ...options, env, logDir }).then(started('PostgreSQL')),
     chainStart,
   ]);
   const failed = results.find((result) => result.status === 'rejected');
@@ -156,7 +159,8 @@ function starter(
 ): (service: ManagedProcess) => Promise<ManagedProcess> {
   return async (service) => {
     closers.add(service.name, () => service.stop());
-    await service.start();
+    await service.start(options.signal);
+    options.signal?.throwIfAborted();
     options.say?.(`${service.name} is up`);
     return service;
   };

@@ -60,7 +60,7 @@ async function revive(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await process.start();
+      await process.start(signal);
       say(`${process.name} is up again`);
       return;
     } catch (error) {

@@ -31,6 +31,8 @@ export interface TemporalOptions {
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** Ends the start of the server early. */
+  readonly signal?: AbortSignal;
   /** Gets one line a step of finding or making the CLI. */
   readonly say?: (line: string) => void;
 }
@@ -128,7 +130,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
     stopTimeoutMs: 3_000,
     ready: () => serves(address, namespace),
   });
-  await server.start();
+  await server.start(options.signal);
   return {
     address,
     namespace,

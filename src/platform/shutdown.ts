@@ -48,3 +48,19 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
+
+/** Settles as `work` does; throws the reason of `signal` where that is aborted first. What the work has begun is the caller's to end. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const settled = new AbortController();
+  const interruption = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true, signal: settled.signal });
+    if (signal.aborted) giveUp();
+  });
+  try {
+    return await Promise.race([work, interruption]);
+  } finally {
+    settled.abort();
+  }
+}

@@ -39,6 +39,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
   expect(line(b)).toMatch(/joined +3\.0\.0 +0 +\d+ +off +\d+ ms +\d+$/);
   expect(line(c)).toMatch(/silent .*HTTP 503$/);
   expect(text.stdout).toContain(`warning: ${b} keeps no transaction history`);
+  expect(text.stdout).toMatch(new RegExp(`^warning: ${c} does not answer: .*HTTP 503$`, 'm'));
   expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');
 
   expect(json).toMatchObject({ code: 0, stderr: '' });
@@ -52,7 +53,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
     ],
     warnings: [
       { rule: 'history-off', node: b },
-      { rule: 'silent', node: c },
+      { rule: 'silent', node: c, message: expect.stringMatching(/^\S+ does not answer: .*HTTP 503$/) },
     ],
   });
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   live = await testStack();
   directory = mkdtempSync(join(tmpdir(), 'sluice-readme-'));
   const pool = await developmentPool(join(directory, '.sluice/keys'), () => undefined);
-  await openDeposits(live.sluice, pool, live.stack.chainInfo);
+  await openDeposits(live.sluice, pool, live.stack.chainInfo, new AbortController().signal);
   const facts = devFacts(live.stack, { deposits: pool, webhooksToPrivate: false });
   writeDevFile(facts, join(directory, '.sluice/dev.json'));
 });

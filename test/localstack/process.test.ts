@@ -49,6 +49,18 @@ test('a process that is never ready is killed', async () => {
   expect(slow.running).toBe(false);
 });
 
+test('a start that is aborted stops what it has started, and throws the reason; a later one starts nothing', async () => {
+  const stop = new AbortController();
+  const slow = node('aborted', 'setInterval(() => {}, 1000)', () => new Promise(() => undefined));
+  const starting = slow.start(stop.signal);
+  expect(alive(slow.pid ?? 0)).toBe(true);
+  stop.abort('SIGINT');
+  await expect(starting).rejects.toBe('SIGINT');
+  expect(slow.running).toBe(false);
+  await expect(slow.start(stop.signal)).rejects.toBe('SIGINT');
+  expect(slow.running).toBe(false);
+});
+
 test('one that ignores the polite signal is killed, and can be started again', async () => {
   const stubborn = node(
     'stubborn',

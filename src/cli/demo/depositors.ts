@@ -50,7 +50,7 @@ export async function meetDepositors(stage: Stage): Promise<Depositors> {
   const feeToken: Token = { mint: feeMint, program: TOKEN_2022_PROGRAM };
   const [payer, thief] = [new Payer(node), new Payer(node)];
   await Promise.all([
-    openDeposits(sluice, stage.pool, stack.chainInfo),
+    openDeposits(sluice, stage.pool, stack.chainInfo, stage.signal),
     payer.fund(LAMPORTS, [token, feeToken], UNITS),
     thief.fund(LAMPORTS, [token], UNITS),
   ]);

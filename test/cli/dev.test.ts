@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../src/localstack/ports.ts';
+import { type Running, startSluice } from '../support/cli.ts';
+import { testEnvironment } from '../support/stack.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A folder of its own, without any stack. */
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-dev-'));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  mkdirSync(join(path, '.sluice'));
+  return path;
+}
+
+/** `sluice dev` there, beside whatever else runs on this machine. */
+async function dev(cwd: string, ...args: string[]): Promise<Running> {
+  const env = { ...testEnvironment(), SLUICE_HTTP_PORT: String(await freePort()) };
+  const running = startSluice(['dev', ...args], { cwd, env });
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
+test('Ctrl-C while it starts is heard at once: what has started is stopped, and no table of it is shown', async () => {
+  const cwd = folder();
+  const running = await dev(cwd);
+  await expect.poll(() => running.stdout(), { timeout: 60_000, interval: 20 }).toContain('is up\n');
+  running.child.kill('SIGINT');
+  const { code, stdout: said, stderr } = await running.ended;
+  expect(said).toMatch(/\nstopping\n$/);
+  expect(stderr).toBe('sluice: stopped by SIGINT\n');
+  expect(code).toBe(130);
+  expect(existsSync(join(cwd, '.sluice/dev.json'))).toBe(false);
+  expect(existsSync(join(cwd, '.sluice/dev.pid'))).toBe(false);
+});
+
+test('a second one in a folder is turned away, and leaves alone what the first one wrote', async () => {
+  const cwd = folder();
+  const facts = JSON.stringify({ apiUrl: 'http://127.0.0.1:3402' });
+  writeFileSync(join(cwd, '.sluice/dev.json'), facts);
+  writeFileSync(join(cwd, '.sluice/dev.pid'), `${process.pid}\n`);
+  const { code, stderr } = await (await dev(cwd)).ended;
+  expect(stderr).toContain(
+    `"npm run dev" runs in this folder already (process ${process.pid}, API http://127.0.0.1:3402)`,
+  );
+  expect(code).toBe(2);
+  expect(readFileSync(join(cwd, '.sluice/dev.json'), 'utf8')).toBe(facts);
+});
+
+test('two that begin at once: one is turned away', async () => {
+  const cwd = folder();
+  const both = [await dev(cwd), await dev(cwd)];
+  const { code, stderr } = await Promise.race(both.map(({ ended }) => ended));
+  expect(code).toBe(2);
+  expect(stderr).toContain('runs in this folder already');
+  for (const { child } of both) child.kill('SIGINT');
+  const codes = await Promise.all(both.map(async ({ ended }) => (await ended).code));
+  expect(new Set(codes)).toEqual(new Set([130, 2]));
+});
+
+test('what one that was killed has left is taken over, and its addresses are forgotten at once', async () => {
+  const cwd = folder();
+  const gone = startSluice(['--version']);
+  await gone.ended;
+  writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ apiUrl: 'http://127.0.0.1:9' }));
+  writeFileSync(join(cwd, '.sluice/dev.pid'), `${gone.child.pid}\n`);
+  const running = await dev(cwd);
+  await expect.poll(() => running.stdout(), { timeout: 60_000, interval: 20 }).toContain('words are in');
+  expect(existsSync(join(cwd, '.sluice/dev.json'))).toBe(false);
+  running.child.kill('SIGINT');
+  expect(await running.ended).toMatchObject({ code: 130 });
+});

@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
@@ -14,6 +16,8 @@ import { type Output, run } from './output.ts';
 const HTTP_PORT = '3402';
 const UI_PORT = 8233;
 const KEYS = '.sluice/keys';
+/** What Temporal is started again with where it dies; gone with the stack. */
+const TEMPORAL_DATA = '.sluice/temporal';
 
 /** `sluice dev`: the whole stack, until Ctrl-C. */
 export function registerDev(program: Command): void {
@@ -26,6 +30,7 @@ export function registerDev(program: Command): void {
 
 async function keepStack(output: Output): Promise<number> {
   const leaveFolder = holdFolder();
+  forgetTemporal();
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
@@ -33,6 +38,7 @@ async function keepStack(output: Output): Promise<number> {
   } catch (error) {
     throw stoppedBy(signal, error);
   } finally {
+    forgetTemporal();
     leaveFolder();
   }
   output.progress('stopped');
@@ -55,7 +61,9 @@ async function runStack(output: Output, signal: AbortSignal): Promise<void> {
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
   const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
   const env = settingsWith(deposits, process.env);
-  const stack = await startStack({ httpPort, ...uiPort, env, signal, say });
+  mkdirSync(TEMPORAL_DATA, { recursive: true });
+  const dbFile = join(TEMPORAL_DATA, 'temporal.sqlite');
+  const stack = await startStack({ httpPort, ...uiPort, dbFile, env, signal, say });
   let removeDevFile = (): void => undefined;
   try {
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
@@ -70,6 +78,10 @@ async function runStack(output: Output, signal: AbortSignal): Promise<void> {
     removeDevFile();
     await stack.close();
   }
+}
+
+function forgetTemporal(): void {
+  rmSync(TEMPORAL_DATA, { recursive: true, force: true });
 }
 
 /** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */

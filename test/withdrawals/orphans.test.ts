@@ -1,24 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
-import { ChainClock } from '../support/chain-clock.ts';
 import { newWallet } from '../support/stack.ts';
 import { query, reaches, until } from './outcomes-support.ts';
-import { useStack } from './use-stack.ts';
-
-const STANDING_STILL = 0;
-const SLOT_MS = 100;
+import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
 
 const use = useStack(STANDING_STILL);
-let clock: ChainClock;
-
-beforeAll(() => {
-  clock = new ChainClock(use.chain.url, SLOT_MS);
-});
-beforeEach(() => clock.run());
-afterAll(() => clock?.pause());
+const clock = useClock(use);
 
 /** Starts the round of the schedule that would come within a minute. */
 async function nextRound(): Promise<void> {

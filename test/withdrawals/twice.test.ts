@@ -1,30 +1,21 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { readBooks } from '../../src/localstack/books.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { apiProcess } from '../../src/localstack/services.ts';
-import { ChainClock } from '../support/chain-clock.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { reaches, takenOver, until } from './outcomes-support.ts';
-import { useStack } from './use-stack.ts';
+import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 360_000;
 const AMOUNT = 3_000_000n;
-const STANDING_STILL = 0;
-const SLOT_MS = 100;
 
 const use = useStack(STANDING_STILL);
-let clock: ChainClock;
-
-beforeAll(() => {
-  clock = new ChainClock(use.chain.url, SLOT_MS);
-});
-beforeEach(() => clock.run());
-afterAll(() => clock?.pause());
+const clock = useClock(use);
 
 function newTerms(id: string): WithdrawalTerms {
   return {

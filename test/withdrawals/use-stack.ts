@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { ChainClock } from '../support/chain-clock.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { ChainHand } from './outcomes-support.ts';
 
@@ -9,10 +10,11 @@ export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
   readonly temporal: Client;
 }
 
-/**
- * A running stack for the tests of one file; with `slotMs` 0 its chain stands still until a {@link ChainClock} runs. `settings` are
- * those of all processes.
- */
+/** For {@link useStack}: its chain stands still but for what a {@link useClock} makes. */
+export const STANDING_STILL = 0;
+const SLOT_MS = 100;
+
+/** A running stack for the tests of one file. `settings` are those of all processes. */
 export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv): UsedStack {
   let running: TestStack | undefined;
   let connection: Connection | undefined;
@@ -38,6 +40,17 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv): UsedSta
       return new Client({ connection: up(connection) });
     },
   };
+}
+
+/** The time of a chain that stands still by itself: it goes on at the beginning of each test, until it is paused. */
+export function useClock(use: UsedStack): Pick<ChainClock, 'run' | 'pause'> {
+  let clock: ChainClock | undefined;
+  beforeAll(() => {
+    clock = new ChainClock(use.chain.url, SLOT_MS);
+  });
+  beforeEach(() => up(clock).run());
+  afterAll(() => clock?.pause());
+  return { run: () => up(clock).run(), pause: () => up(clock).pause() };
 }
 
 function up<T>(part: T | undefined): T {

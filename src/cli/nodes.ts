@@ -22,7 +22,7 @@ export function registerNodes(program: Command): void {
         // Loaded here, so that the other commands start without a client of Solana nodes.
         const { surveyNodes } = await import('../solana/rpc/pool.ts');
         const { cluster, ledgers } = await recorded();
-        const survey = { ...asked(await surveyNodes(urls, { ledgers })), record: cluster };
+        const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
         output.result(toJson(survey), renderNodes(survey));
         return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
       }),
@@ -31,20 +31,6 @@ export function registerNodes(program: Command): void {
 
 /** What the nodes show, and the cluster of the record; null where there is no record, or no worker has used it. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
-
-/** This command asks each node for the first time, and cannot know whether a silent one has ever answered somebody else. */
-function asked(report: PoolReport): PoolReport {
-  const why = new Map(report.nodes.map(({ node, demoted }) => [node, demoted?.why]));
-  const warnings = report.warnings.map((warning) =>
-    warning.rule === 'silent' && warning.node !== null
-      ? {
-          ...warning,
-          message: `${warning.node} does not answer: ${why.get(warning.node) ?? 'asked only now'}`,
-        }
-      : warning,
-  );
-  return { ...report, warnings };
-}
 
 interface Recorded {
   readonly cluster: ClusterRow | null;

@@ -53,7 +53,7 @@ describe('a node that is down when the pool opens', () => {
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
     expect(await askedNames(nodes)).toEqual(names(nodes));
     expect(notices).toEqual([
-      expect.stringContaining(`${names(nodes)[2]} has not answered since this process began: `),
+      expect.stringContaining(`${names(nodes)[2]} does not answer: `),
       `${names(nodes)[2]} answers now, and joins`,
     ]);
   });

@@ -45,7 +45,7 @@ describe('the rules of node operation', () => {
     expect(said({ demoted: lag })).toEqual([['lagging', 'c lags 200 slots behind']]);
     expect(said({ demoted: { cause: 'fault', why: 'HTTP 503' } })).toEqual([]);
     const silent = { membership: 'silent', demoted: { cause: 'silent', why: 'HTTP 503' } } as const;
-    expect(said(silent)).toEqual([['silent', 'c has not answered since this process began: HTTP 503']]);
+    expect(said(silent)).toEqual([['silent', 'c does not answer: HTTP 503']]);
     const why = 'belongs to cluster x, not g: refused for good';
     const refused = { membership: 'refused', demoted: { cause: 'refused', why } } as const;
     expect(said(refused)).toEqual([['other-cluster', `c ${why}`]]);

@@ -129,7 +129,7 @@ function absent({ node, membership, demoted }: NodeReport): NodeWarning[] {
   const why = demoted?.why ?? '';
   return membership === 'refused'
     ? [{ rule: 'other-cluster', node, message: `${node} ${why}` }]
-    : [{ rule: 'silent', node, message: `${node} has not answered since this process began: ${why}` }];
+    : [{ rule: 'silent', node, message: `${node} does not answer: ${why}` }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];

@@ -13,6 +13,7 @@ import { HeaderBook } from '../solana/scan/header-book.ts';
 import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
+import { tipOrNull } from './scan-stand.ts';
 import { meanwhile, type SlowLook, slowStand } from './slow-look.ts';
 
 export interface RangeDeps extends ScannerDeps, SlowLook {
@@ -178,7 +179,7 @@ async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Pr
   try {
     const cursor = await ledger.scan.cursor();
     if (cursor?.slot !== begin) return;
-    const stand = slowStand({ cursor, tip: await finalizedTip(pool).catch(() => null) }, waitedMs);
+    const stand = slowStand({ cursor, tip: await tipOrNull(pool) }, waitedMs);
     const now = new Date();
     await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
   } catch (error) {

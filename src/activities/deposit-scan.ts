@@ -3,7 +3,6 @@ import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { givingUp } from '../solana/rpc/giving-up.ts';
-import { finalizedTip } from '../solana/scan/frontier.ts';
 import { BesideScan, POLL_MS, rest } from './beside-scan.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
@@ -11,7 +10,7 @@ import { DepositScanner, type ScannerDeps } from './deposit-scanner.ts';
 import { OutflowWitness } from './outflow-witness.ts';
 import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 import { ScanReporter } from './scan-reporter.ts';
-import { standOf, withDefects } from './scan-stand.ts';
+import { standOf, tipOrNull, withDefects } from './scan-stand.ts';
 import { meanwhile, type SlowLook, slowStand } from './slow-look.ts';
 
 export interface DepositScanDeps extends ScannerDeps, SlowLook {
@@ -139,18 +138,13 @@ async function attempt(
     if (abandoned.aborted) return { stand: last, blocks: 0 };
     if (!isOperational(error)) log.error('a step of the scan failed', { error });
     const cursor = await cursorOr(deps, last.cursor);
-    return { stand: { cursor, tip: await tipOrNull(deps), ...haltAfter(error) }, blocks: 0 };
+    return { stand: { cursor, tip: await tipOrNull(deps.pool), ...haltAfter(error) }, blocks: 0 };
   }
 }
 
 /** The cursor on record, or the one that was known where the record cannot be read. */
 function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<Stand['cursor']> {
   return ledger.scan.cursor().catch(() => known);
-}
-
-/** What a quorum has finalized; null where none answers: what was known before says nothing of how far the scan is behind. */
-function tipOrNull({ pool }: DepositScanDeps): Promise<bigint | null> {
-  return finalizedTip(pool).catch(() => null);
 }
 
 function dateOf(time: string | null): Date | null {

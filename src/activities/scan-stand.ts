@@ -1,4 +1,6 @@
 import type { Stand } from '../domain/scan-view.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { finalizedTip } from '../solana/scan/frontier.ts';
 import type { Step } from './deposit-scanner.ts';
 
 /** How the scan stands after a step. */
@@ -40,4 +42,9 @@ export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>):
   if (first === undefined || 'why' in stand) return stand;
   const { cursor, tip } = stand;
   return { cursor, tip, state: 'waiting', why: first.join(': ') };
+}
+
+/** What a quorum has finalized; null where none answers: what was known before says nothing of how far the scan is behind. */
+export function tipOrNull(pool: NodePool): Promise<bigint | null> {
+  return finalizedTip(pool).catch(() => null);
 }

@@ -161,8 +161,7 @@ function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
     },
     handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
       await checkManifest(manifest, trust);
-      const tip = since === null ? null : await confirmed();
-      if (since !== null && tip !== null) assertPast(since, tip);
+      const tip = since === null ? null : assertPast(since, await confirmed());
       const { low, ...counts } = await pool.import(manifest.entries, since, { tip, keptBack });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },

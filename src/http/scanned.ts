@@ -8,11 +8,12 @@ export async function assertScanned({ scan }: Pick<Ledger, 'scan'>, to: bigint):
 }
 
 /**
- * Nothing can have been paid in a slot that is not yet: an audit from there on would look at nothing. `newest`: how far the chain is.
+ * Nothing can have been paid in a slot that is not yet: an audit from there on would look at nothing. Answers `newest`, how far the
+ * chain is.
  *
  * @throws DomainError InvalidRequest for a slot of the future, `since`
  */
-export function assertPast(since: bigint, newest: bigint): void {
-  if (since <= newest) return;
+export function assertPast(since: bigint, newest: bigint): bigint {
+  if (since <= newest) return newest;
   throw new DomainError('InvalidRequest', `since: the newest slot is ${newest}`, { field: 'since' });
 }

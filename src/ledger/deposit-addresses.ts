@@ -158,14 +158,8 @@ const unheld: Choice = async (trx) => {
 const awaited: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
   if (free === undefined) return undefined;
-  const { address } = free;
-  await trx
-    .selectFrom('depositAddress')
-    .select('address')
-    .where('address', '=', address)
-    .forUpdate()
-    .execute();
-  return address;
+  await holdUnassigned(trx, [free.address]);
+  return free.address;
 };
 
 function firstFree(trx: Transaction<Tables>) {

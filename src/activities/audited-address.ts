@@ -106,18 +106,21 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const differences = differencesBetween(shown, before, now).filter(
     ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
   );
-  const scannedAfter = await scannedAfterIn(deps, order);
-  for (const one of differences)
-    if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
+  if (differences.length > 0) await tell(deps, order, differences);
   const transactions = found.length + unread.length;
   return { kind: 'read', transactions, differences, unread, isShown: isWhole };
 }
 
-/** The slot behind which the scan should have found all: what came to an import before it was watched surprises nobody. */
-async function scannedAfterIn({ ledger }: AuditDeps, order: AuditOrder): Promise<bigint> {
-  if (order.cause !== 'import') return -1n;
-  const row = await ledger.addresses.byAddress(order.address);
-  return row?.watchedAfter ?? slotsOf(order).to;
+/** Raises an alert for each that the scan should have found: what came to an import before it was watched surprises nobody. */
+async function tell(
+  { ledger }: AuditDeps,
+  order: AuditOrder,
+  differences: readonly AuditDifference[],
+): Promise<void> {
+  const row = order.cause === 'import' ? await ledger.addresses.byAddress(order.address) : null;
+  const scannedAfter = row === null ? -1n : (row?.watchedAfter ?? slotsOf(order).to);
+  for (const one of differences)
+    if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
 }
 
 /**

@@ -41,7 +41,10 @@ export async function developmentPool(
   return { manifest, manifestFile, mnemonicFile };
 }
 
-/** Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given out. `signal` ends it early. */
+/**
+ * Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given
+ * out. `signal` ends it early.
+ */
 export async function openDeposits(
   sluice: SluiceClient,
   pool: DevelopmentPool,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from './logging.ts';
 
 /** What a process holds, closed in reverse order of opening, each even if another fails. */
@@ -29,6 +30,8 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
  */
 export function shutdownSignal(): { readonly signal: AbortSignal; readonly release: () => void } {
   const controller = new AbortController();
+  // Every process of a stack waits for it, and so does each that is being started again.
+  setMaxListeners(0, controller.signal);
   const onSignal = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) process.exit(SIGNALS[name as keyof typeof SIGNALS]);
     controller.abort(name);

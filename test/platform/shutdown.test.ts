@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { aborted, Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
 
 test('closes in reverse order, each once, even when one fails', async () => {
@@ -24,4 +24,17 @@ test('the first SIGTERM aborts and names itself', async () => {
   expect(signal.reason).toBe('SIGTERM');
   release();
   expect(process.listenerCount('SIGTERM')).toBe(0);
+});
+
+test('any number may wait for it, and Node.js warns nobody of a leak', async () => {
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const { signal, release } = shutdownSignal();
+  const waiting = Array.from({ length: 20 }, () => aborted(signal));
+  process.kill(process.pid, 'SIGTERM');
+  await Promise.all(waiting);
+  await new Promise(setImmediate);
+  process.off('warning', warned);
+  release();
+  expect(warned).not.toHaveBeenCalled();
 });

@@ -1,12 +1,10 @@
 import { Context } from '@temporalio/activity';
-
-/** Well within every heartbeat timeout of `workflows/options.ts`. */
-const BEAT_MS = 2_000;
+import { TIMEOUTS } from '../domain/timeouts.ts';
 
 /** Heartbeats until `work` ends: as long as this process lives, nobody else is asked. */
 export async function beating<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();
-  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  const beat = setInterval(() => context.heartbeat(), TIMEOUTS.heartbeatEveryMs);
   try {
     return await work();
   } finally {

@@ -7,7 +7,6 @@ interface Beat extends LandingReport {
   readonly runShowsHeld: boolean;
 }
 
-const HEARTBEAT_EVERY_MS = 3_000;
 /** A signal costs the run about five history events, and evidence may come and go for days. */
 const SIGNAL_EVERY_MS = 30_000;
 
@@ -28,7 +27,7 @@ export class LandingReporter {
     this.#report = { n, status: 'sending', reason: null };
     const last = this.#context.info.heartbeatDetails as Partial<Beat> | undefined;
     this.#runShowsHeld = last?.runShowsHeld ?? false;
-    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_EVERY_MS);
+    this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
   }
 
   show(report: LandingReport): void {

@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-report.ts';
 
-const HEARTBEAT_EVERY_MS = 2_000;
 /** A signal costs the run about five history events. */
 const SIGNAL_EVERY_MS = 10_000;
 
@@ -22,7 +21,7 @@ export class ScanReporter {
   constructor() {
     this.resumed = parseScanStatus(this.#context.info.heartbeatDetails);
     this.#status = this.resumed;
-    this.#timer = setInterval(() => this.#context.heartbeat(this.#status), HEARTBEAT_EVERY_MS);
+    this.#timer = setInterval(() => this.#context.heartbeat(this.#status), TIMEOUTS.heartbeatEveryMs);
   }
 
   show(status: ScanStatus): void {

@@ -1,6 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { describeAmount } from '../domain/amount.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../domain/ids.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../workflows/search-attributes.ts';
 
@@ -24,6 +25,7 @@ export async function startWithdrawal(
         workflowId: withdrawalWorkflowId(terms.id),
         taskQueue: WORKFLOW_TASK_QUEUE,
         args: [terms],
+        workflowTaskTimeout: TIMEOUTS.workflowTaskMs,
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
         staticSummary: summaryOf(terms),

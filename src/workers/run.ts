@@ -1,5 +1,6 @@
 import { NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { failureInterceptor } from '../activities/failures.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
 import { aborted, Closers } from '../platform/shutdown.ts';
@@ -35,6 +36,7 @@ export function workerOptions(
     namespace: config.temporalNamespace,
     taskQueue,
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+    stickyQueueScheduleToStartTimeout: TIMEOUTS.stickyQueueMs,
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '20 seconds',
     dataConverter: dataConverter(config.payloadKeys),

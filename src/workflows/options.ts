@@ -8,19 +8,20 @@ import {
   WATCH_TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
 } from '../domain/ids.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Patience } from '../domain/webhook.ts';
 
 /** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
 const retry = {
   initialInterval: '500 milliseconds',
   backoffCoefficient: 2,
-  maximumInterval: '15 seconds',
+  maximumInterval: TIMEOUTS.longestRetryMs,
   nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
 } satisfies RetryPolicy;
 
 /** One short Postgres transaction, run in the worker that has the workflow task: one history event instead of six. */
 export const RECORD: LocalActivityOptions = {
-  startToCloseTimeout: '10 seconds',
+  startToCloseTimeout: TIMEOUTS.recordMs,
   localRetryThreshold: '5 seconds',
   retry,
 };
@@ -28,7 +29,7 @@ export const RECORD: LocalActivityOptions = {
 /** Reads the chain, then commits one Postgres transaction. */
 export const PREPARE: ActivityOptions = {
   summary: 'check, compose, reserve',
-  startToCloseTimeout: '30 seconds',
+  startToCloseTimeout: TIMEOUTS.prepareMs,
   retry,
 };
 
@@ -37,7 +38,7 @@ export const SIGN: ActivityOptions = {
   summary: 'sign',
   taskQueue: SIGNER_TASK_QUEUE,
   startToCloseTimeout: '1 day',
-  heartbeatTimeout: '10 seconds',
+  heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
 
@@ -46,7 +47,7 @@ export const LAND: ActivityOptions = {
   summary: 'send until it has landed or is proved dead',
   taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
-  heartbeatTimeout: '10 seconds',
+  heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
 
@@ -54,7 +55,7 @@ export const LAND: ActivityOptions = {
 export const SCAN: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
-  heartbeatTimeout: '10 seconds',
+  heartbeatTimeout: TIMEOUTS.heartbeatMs,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   retry,
 };

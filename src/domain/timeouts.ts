@@ -1,0 +1,22 @@
+/**
+ * How long Temporal waits for a worker before it gives the work to another one, in milliseconds. The programs that tests start are built
+ * with shorter times, so that a killed worker is replaced sooner: `test/support/short-timeouts.ts`.
+ */
+export const TIMEOUTS = {
+  /** For one workflow task. */
+  workflowTaskMs: 10_000,
+  /** For the worker that has the workflow in memory to take its next task. */
+  stickyQueueMs: 10_000,
+  /** For one local activity: a short PostgreSQL transaction. */
+  recordMs: 10_000,
+  /** For the preparation of an attempt: reads of the chain and one PostgreSQL transaction. */
+  prepareMs: 30_000,
+  /** For the next heartbeat of an activity. */
+  heartbeatMs: 10_000,
+  /** Between two heartbeats. */
+  heartbeatEveryMs: 3_000,
+  /** Between two signals of a landing to its run, at least: each costs history events. */
+  landingSignalMs: 30_000,
+  /** Between two tries of a step, at most. */
+  longestRetryMs: 15_000,
+} as const;

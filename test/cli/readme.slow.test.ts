@@ -1,8 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { developmentPool, openDeposits } from '../../src/cli/development-pool.ts';
@@ -10,19 +9,12 @@ import type { Deposit } from '../../src/client/client.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
+import { blocksOf, ROOT } from './readme-blocks.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const TSX = import.meta.resolve('tsx');
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0;
 const run = promisify(execFile);
-
-/** The code blocks of a section of README, as a reader would copy them. */
-function blocksOf(heading: string): readonly string[] {
-  const [, after = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split(`\n## ${heading}\n`);
-  const [section = ''] = after.split('\n## ');
-  return [...section.matchAll(/```\w+\n(.*?)```/gs)].map(([, code = '']) => code);
-}
 
 const [curl = '', typescript = '', commandLine = ''] = blocksOf('The first withdrawal');
 const [depositCurl = '', tokenCurl = '', depositTypescript = '', depositCommandLine = ''] =

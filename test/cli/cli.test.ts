@@ -47,7 +47,7 @@ test('withdraw asks, and prints one JSON object', async () => {
 
 test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
   const waiting = sluiceProcess(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
-  await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 120_000 }).toBeDefined();
   await service.ledger.withdrawals.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
   const ended = await waiting;
   expect(ended.code).toBe(4);
@@ -193,7 +193,7 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
     cwd: directory,
     env: { SLUICE_API_URL: `http://127.0.0.1:${port}` },
   });
-  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain('asking on');
+  await expect.poll(() => running.stderr(), { timeout: 120_000 }).toContain('asking on');
   running.child.kill('SIGINT');
   const ended = await running.ended;
   proxy.close();

@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { Ended, Surroundings } from './cli.ts';
 
 /** Settles when the commands before have ended. */
@@ -44,16 +45,10 @@ async function run(args: readonly string[]): Promise<void> {
 
 /** Keeps what is written to a stream of this process, instead of writing it. */
 function capture(stream: NodeJS.WriteStream) {
-  const { write } = stream;
   let text = '';
-  stream.write = (chunk: string | Uint8Array) => {
+  const write = vi.spyOn(stream, 'write').mockImplementation((chunk) => {
     text += chunk.toString();
     return true;
-  };
-  return {
-    text: () => text,
-    release: () => {
-      stream.write = write;
-    },
-  };
+  });
+  return { text: () => text, release: () => write.mockRestore() };
 }

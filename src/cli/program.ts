@@ -11,8 +11,13 @@ export function createProgram(name: string, description: string): Command {
 }
 
 /** Parses the arguments and runs the command. Wrong ones are exit code 2 and, with `--json`, one JSON object on stdout. */
-export async function runProgram(program: Command, args = process.argv.slice(2)): Promise<void> {
+export async function runProgram(program: Command): Promise<void> {
   process.stdout.on('error', endUnheard);
+  await runCommand(program, process.argv.slice(2));
+}
+
+/** {@link runProgram} for a process that goes on afterwards: it leaves the exit code in `process.exitCode` and ends nothing. */
+export async function runCommand(program: Command, args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

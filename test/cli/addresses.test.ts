@@ -1,15 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AddressManifest, checkManifest } from '../../src/solana/address-manifest.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 
 const PHANTOM_WORDS = 'crush desk brain index action subject tackle idea trim unveil lawn live';
 const PHANTOM_FIRST = '7EWwMxKQa5Gru7oTcS1Wi3AaEgTfA6MU3z7MaLUT6hnD';
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 let directory: string;
 beforeAll(() => {
@@ -19,7 +17,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const generate = (...args: readonly string[]) =>
-  runSluice(['addresses', 'generate', ...args], { cwd: directory });
+  callSluice(['addresses', 'generate', ...args], { cwd: directory });
 const text = (name: string): string => readFileSync(join(directory, name), 'utf8');
 const manifest = (name: string): AddressManifest => JSON.parse(text(name)) as AddressManifest;
 
@@ -99,11 +97,11 @@ describe('sluice addresses generate, with no service anywhere', () => {
 test('a file that is no manifest is not sent, and a command that knows no stack says where it looked', async () => {
   writeFileSync(join(directory, 'package.json'), '{ "name": "app", "version": "1.0.0" }');
   const [notOne, nowhere] = await Promise.all([
-    runSluice(['addresses', 'import', 'package.json'], {
+    callSluice(['addresses', 'import', 'package.json'], {
       cwd: directory,
       env: { SLUICE_API_URL: 'http://127.0.0.1:9', SLUICE_API_KEY: 'none' },
     }),
-    runSluice(['assets'], { cwd: directory }),
+    callSluice(['assets'], { cwd: directory }),
   ]);
   expect(notOne).toMatchObject({ code: 2, stderr: 'sluice: package.json is no manifest of addresses\n' });
   expect(nowhere.code).toBe(2);

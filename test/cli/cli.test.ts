@@ -7,6 +7,7 @@ import { freePort } from '../../src/localstack/ports.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { attempt, PLENTY } from '../ledger/support.ts';
+import { callSluice } from '../support/call-sluice.ts';
 import { lastWord, runSluice, startSluice } from '../support/cli.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
@@ -23,26 +24,30 @@ beforeAll(async () => {
   mkdirSync(join(directory, '.sluice'));
   writeFileSync(join(directory, '.sluice/dev.json'), JSON.stringify({ apiUrl, apiKey: API_KEY }));
 });
-// Every command is a process of its own, which takes seconds on a busy machine.
+// A process takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 afterAll(async () => {
   await service?.close();
   if (directory !== undefined) rmSync(directory, { recursive: true });
 });
 
-/** Runs the real command in a directory with a `.sluice/dev.json`. */
+/** Runs the command inside this process, in a directory with a `.sluice/dev.json`. */
 const sluice = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  callSluice(args, { cwd: directory, env });
+
+/** Runs the same command as a process of its own. */
+const sluiceProcess = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   runSluice(args, { cwd: directory, env });
 
 test('withdraw asks, and prints one JSON object', async () => {
-  const asked = await sluice(['withdraw', '--id', 'cli-1', ...terms, '--memo', 'hello', '--json']);
+  const asked = await sluiceProcess(['withdraw', '--id', 'cli-1', ...terms, '--memo', 'hello', '--json']);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
   expect(lastWord(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
 });
 
 test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
-  const waiting = sluice(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
-  await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 30_000 }).toBeDefined();
+  const waiting = sluiceProcess(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
+  await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 120_000 }).toBeDefined();
   await service.ledger.withdrawals.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
   const ended = await waiting;
   expect(ended.code).toBe(4);
@@ -124,17 +129,17 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
 
 test('a pipe gets no colours, the pipe of a CI neither', async () => {
   const env = { CI: 'true', NO_COLOR: undefined };
-  expect((await sluice(['status', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
+  expect((await sluiceProcess(['status', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
 });
 
 test('exit codes tell usage, refusal and absence apart', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
-    sluice(['withdraw', '--id', 'x', '--json']),
+    sluiceProcess(['withdraw', '--id', 'x', '--json']),
     sluice(['withdraw', '--id', 'x', '--asset', 'SOL', '--amount', '1.5', '--to', WALLET]),
-    sluice(['status', 'nobody']),
+    sluiceProcess(['status', 'nobody']),
     sluice(['status', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
     sluice(['keys', 'create', 'bot']),
-    sluice(['--help']),
+    sluiceProcess(['--help']),
   ]);
   expect([wrongOption.code, badAmount.code, unknown.code, wrongKey.code, away.code, help.code]).toEqual([
     2, 2, 3, 3, 2, 0,
@@ -170,7 +175,7 @@ test('the help says of every command what it needs', async () => {
 
 test('an API that is away is exit code 5', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
-  const ended = await sluice(['status', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
+  const ended = await sluiceProcess(['status', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
   expect(ended.code).toBe(5);
   expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
 });
@@ -188,7 +193,7 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
     cwd: directory,
     env: { SLUICE_API_URL: `http://127.0.0.1:${port}` },
   });
-  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain('asking on');
+  await expect.poll(() => running.stderr(), { timeout: 120_000 }).toContain('asking on');
   running.child.kill('SIGINT');
   const ended = await running.ended;
   proxy.close();

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let ledger: Ledger;
 let localnet: Localnet;
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -25,7 +23,7 @@ afterAll(async () => {
 
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { DATABASE_URL: database.url, SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
-  const ended = await runSluice([...args, '--json'], { env });
+  const ended = await callSluice([...args, '--json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 

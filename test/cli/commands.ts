@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { API_KEY, openService, type Service } from '../http/service.ts';
-import { runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
 
-/** An API for the tests of one file, made ready by `prepare`, and the command line that asks it. */
+/** An API for the tests of one file, made ready by `prepare`, and the command that asks it, inside the process of the test. */
 export function useCommands(prepare: (service: Service) => Promise<unknown> = async () => undefined) {
-  // Every command is a process of its own, which takes seconds on a busy machine.
-  vi.setConfig({ testTimeout: 180_000 });
   let service: Service | undefined;
   let apiUrl = '';
   beforeAll(async () => {
@@ -20,6 +18,6 @@ export function useCommands(prepare: (service: Service) => Promise<unknown> = as
       return service;
     },
     sluice: (...args: readonly string[]) =>
-      runSluice(args, { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } }),
+      callSluice(args, { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } }),
   };
 }

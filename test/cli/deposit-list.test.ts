@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
@@ -7,6 +7,9 @@ import { lastWord, startSluice } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
+
+// A process takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000 });
 
 const use = useCommands();
 
@@ -56,7 +59,7 @@ test('the feed is told below headings', async () => {
   if (typeof at !== 'object') throw new Error('it listens');
   const env = { SLUICE_API_URL: `http://127.0.0.1:${at.port}`, SLUICE_API_KEY: API_KEY };
   const following = startSluice(['deposits', '--follow'], { env });
-  await expect.poll(() => following.stdout().split('\n').length, { timeout: 60_000 }).toBeGreaterThan(2);
+  await expect.poll(() => following.stdout().split('\n').length, { timeout: 120_000 }).toBeGreaterThan(2);
   following.child.kill('SIGINT');
   const [headings = '', first = ''] = (await following.ended).stdout.split('\n');
   expect(headings).toMatch(/^event +told at +slot +block time +state +base units +asset +to +id +signature/);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
 import { newSignature } from '../deposits/audit-support.ts';
@@ -6,12 +6,10 @@ import { DepositDesk } from '../http/deposit-desk.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
 import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 let desk: DepositDesk;
 let apiUrl: string;
@@ -23,7 +21,7 @@ afterAll(() => desk?.close());
 
 async function reject({ id }: { readonly id: string }, why = 'in no explorer') {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-  const ended = await runSluice(['deposits', 'reject', id, why, '--json'], { env });
+  const ended = await callSluice(['deposits', 'reject', id, why, '--json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 

@@ -1,12 +1,25 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { SluiceClient } from '../../src/client/client.ts';
+import type { DevFacts } from '../../src/localstack/dev-file.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import { type Running, startSluice } from '../support/cli.ts';
-import { testEnvironment } from '../support/stack.ts';
+import { freshNamespace } from '../support/namespace.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newWallet, testEnvironment } from '../support/stack.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** A folder of its own, without any stack. */
 function folder(): string {
@@ -16,9 +29,16 @@ function folder(): string {
   return path;
 }
 
+/** A database and a namespace on the servers that all tests share: `sluice dev` then starts neither PostgreSQL nor Temporal. */
+async function shared(): Promise<NodeJS.ProcessEnv> {
+  const [database, { env }] = await Promise.all([freshDatabase(), freshNamespace('dev')]);
+  onTestFinished(() => database.drop());
+  return { DATABASE_URL: database.url, ...env };
+}
+
 /** `sluice dev` there, beside whatever else runs on this machine. */
-async function dev(cwd: string, ...args: string[]): Promise<Running> {
-  const env = { ...testEnvironment(), SLUICE_HTTP_PORT: String(await freePort()) };
+async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
+  const env = { ...testEnvironment(), ...servers, SLUICE_HTTP_PORT: String(await freePort()) };
   const running = startSluice(['dev', ...args], { cwd, env });
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
@@ -26,8 +46,8 @@ async function dev(cwd: string, ...args: string[]): Promise<Running> {
 
 test('Ctrl-C while it starts is heard at once: what has started is stopped, and no table of it is shown', async () => {
   const cwd = folder();
-  const running = await dev(cwd);
-  await expect.poll(() => running.stdout(), { timeout: 60_000, interval: 20 }).toContain('is up\n');
+  const running = await dev(cwd, {});
+  await expect.poll(() => running.stdout(), { timeout: 120_000, interval: 20 }).toContain('is up\n');
   running.child.kill('SIGINT');
   const { code, stdout: said, stderr } = await running.ended;
   expect(said).toMatch(/\nstopping\n$/);
@@ -42,7 +62,7 @@ test('a second one in a folder is turned away, and leaves alone what the first o
   const facts = JSON.stringify({ apiUrl: 'http://127.0.0.1:3402' });
   writeFileSync(join(cwd, '.sluice/dev.json'), facts);
   writeFileSync(join(cwd, '.sluice/dev.pid'), `${process.pid}\n`);
-  const { code, stderr } = await (await dev(cwd)).ended;
+  const { code, stderr } = await (await dev(cwd, {})).ended;
   expect(stderr).toContain(
     `"npm run dev" runs in this folder already (process ${process.pid}, API http://127.0.0.1:3402)`,
   );
@@ -52,7 +72,8 @@ test('a second one in a folder is turned away, and leaves alone what the first o
 
 test('two that begin at once: one is turned away', async () => {
   const cwd = folder();
-  const both = [await dev(cwd), await dev(cwd)];
+  const servers = await shared();
+  const both = [await dev(cwd, servers), await dev(cwd, servers)];
   const { code, stderr } = await Promise.race(both.map(({ ended }) => ended));
   expect(code).toBe(2);
   expect(stderr).toContain('runs in this folder already');
@@ -67,9 +88,33 @@ test('what one that was killed has left is taken over, and its addresses are for
   await gone.ended;
   writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ apiUrl: 'http://127.0.0.1:9' }));
   writeFileSync(join(cwd, '.sluice/dev.pid'), `${gone.child.pid}\n`);
-  const running = await dev(cwd);
-  await expect.poll(() => running.stdout(), { timeout: 60_000, interval: 20 }).toContain('words are in');
+  const running = await dev(cwd, await shared());
+  await expect.poll(() => running.stdout(), { timeout: 120_000, interval: 20 }).toContain('words are in');
   expect(existsSync(join(cwd, '.sluice/dev.json'))).toBe(false);
   running.child.kill('SIGINT');
   expect(await running.ended).toMatchObject({ code: 130 });
+});
+
+test('it runs the whole stack: it pays, gives out addresses and takes a local webhook', async () => {
+  const cwd = folder();
+  const running = await dev(cwd, await shared(), '--json');
+  await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('\n');
+  const facts = JSON.parse(running.stdout()) as DevFacts;
+  const sluice = new SluiceClient({ baseUrl: facts.apiUrl, apiKey: facts.apiKey });
+  const terms = { id: 'dev', asset: 'SOL', amount: '20000000', destination: newWallet() };
+  await sluice.withdraw({ ...terms, acceptEmptyWallet: true });
+  const { address } = await sluice.depositAddresses.assign('somebody');
+  expect(readFileSync(facts.deposits?.manifestFile ?? '', 'utf8')).toContain(address);
+  expect(statSync(facts.deposits?.mnemonicFile ?? '').mode & 0o777).toBe(0o600);
+  const listed = (await sluice.assets.list()).map(({ asset }) => asset);
+  expect(listed).toEqual(expect.arrayContaining(['SOL', ...Object.values(facts.mints)]));
+  expect(facts.webhooksToPrivate).toBe(true);
+  const { url } = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
+  expect(url).toContain('127.0.0.1');
+  expect((await sluice.waitForFinal('dev')).status).toBe('finalized');
+  running.child.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  expect(code, stderr).toBe(0);
+  expect(stderr).toMatch(/\nstopping\nstopped\n$/);
+  expect(readdirSync(join(cwd, '.sluice/keys'))).toContain('api-key');
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runSluice } from '../support/cli.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 test('the demo begins with what it does, also where npm compiled no bindings', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-first-words-'));

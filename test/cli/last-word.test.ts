@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
+import { lastWord, runSluice } from '../support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'sluice-last-word-'));
@@ -36,11 +37,10 @@ test.each(['demo', 'dev'])('%s --json ends with one object when the bootstrap fa
 });
 
 test('demo --json ends with one object when a service cannot start', async () => {
-  const ended = await runScript(['--no-temporal', 'src/cli.ts', 'demo', '--json'], {
-    TEMPORAL_CLI_PATH: process.execPath,
-  });
+  const env = { HOME: process.env.HOME, TEMPORAL_CLI_PATH: process.execPath };
+  const ended = await runSluice(['demo', '--json'], { cwd: directory, env });
   expect(ended.code).toBe(1);
-  expect(ended.last).toMatchObject({
+  expect(lastWord(ended)).toMatchObject({
     ok: false,
     error: { code: 'Error', message: expect.stringMatching(/^temporal ended before it was ready/) },
   });

@@ -1,12 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 
 let localnet: Localnet;
 let directory: string;
@@ -20,9 +18,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Runs the real command, away from any `.sluice/dev.json` but that of the test. */
+/** Runs the command, away from any `.sluice/dev.json` but that of the test. */
 const nodes = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  runSluice(['nodes', ...args], { cwd: directory, env });
+  callSluice(['nodes', ...args], { cwd: directory, env });
 
 test('shows each node with what is wrong; a quorum is exit code 0', async () => {
   localnet.controls.produceSlots(20);

@@ -1,14 +1,12 @@
 import { userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let ledger: Ledger;
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -21,7 +19,7 @@ afterAll(async () => {
 
 /** What a command prints last on stdout, and its exit code; no API is there. */
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
-  const ended = await runSluice([...args, '--json'], { env: { DATABASE_URL: database.url } });
+  const ended = await callSluice([...args, '--json'], { env: { DATABASE_URL: database.url } });
   return { json: lastWord(ended), code: ended.code };
 }
 
@@ -41,7 +39,7 @@ describe('the commands for operations, without an API', () => {
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
       await ledger.alerts.raise({ kind, subject: 'it', message: 'so it is' });
-    const { stdout } = await runSluice(['alerts'], { env: { DATABASE_URL: database.url } });
+    const { stdout } = await callSluice(['alerts'], { env: { DATABASE_URL: database.url } });
     expect(stdout).toMatch(/^position {2}last seen {2}kind {2}subject {2}message\n/);
     expect(stdout).toContain('so it is; `sluice webhooks replay it` tries again\n');
     expect(stdout).toMatch(/^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`$/m);

@@ -32,4 +32,4 @@ test('a program that npm started ends politely when npm is gone without a word',
     if (line === 'up') npm.kill('SIGKILL');
   }
   expect(said).toEqual(['up', 'stopped']);
-}, 60_000);
+}, 180_000);

@@ -1,10 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ScanGap, ScanOverview } from '../../src/client/client.ts';
 import { playServer } from '../client/scripted-server.ts';
-import { runSluice } from '../support/cli.ts';
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
+import { callSluice } from '../support/call-sluice.ts';
 
 const closed: ScanGap = {
   from: '101',
@@ -31,7 +28,7 @@ const overview: ScanOverview = {
 test('the status says in words of which closed gaps the audit is not settled, and what helps', async () => {
   const server = await playServer([{ status: 200, body: overview }]);
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
-  const { stdout, code } = await runSluice(['scan', 'status'], { env });
+  const { stdout, code } = await callSluice(['scan', 'status'], { env });
   await server.close();
   expect(code).toBe(0);
   expect(stdout).toMatch(/^tail: following the chain\n/);

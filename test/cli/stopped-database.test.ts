@@ -28,10 +28,12 @@ function get(url: string) {
 }
 
 const PATHS = ['/v1/deposits', '/v1/scan', '/v1/webhooks', '/v1/withdrawals/none', '/v1/reconciliation'];
+const COMMANDS = [['deposits'], ['scan', 'status'], ['webhooks'], ['status', 'none'], ['pause', 'why']];
 
-it('is a 503 of every route that says so, on connections that were open and on new ones', async () => {
+it('is a 503 of every route that says so, on connections that were open and on new ones; a command ends with exit code 5 and what to look at', async () => {
   await Promise.all(PATHS.map(get));
   const goOn = standStill(postgres);
+  const commands = COMMANDS.map((args) => runSluice([...args, '--json'], { env }));
   const answers = await Promise.all([...PATHS, ...PATHS].map(get));
   const order = await service.app.inject({
     method: 'POST',
@@ -39,6 +41,7 @@ it('is a 503 of every route that says so, on connections that were open and on n
     headers: { authorization },
     payload: { userRef: 'user-1' },
   });
+  const ended = await Promise.all(commands);
   goOn();
   for (const answer of answers) {
     expect(answer.statusCode).toBe(503);
@@ -46,14 +49,6 @@ it('is a 503 of every route that says so, on connections that were open and on n
   }
   expect(order.json()).toMatchObject({ status: 503, code: 'Unavailable', detail: SAYS_OF_ORDER });
   expect((await get('/v1/deposits')).statusCode).toBe(200);
-});
-
-it('ends a command with exit code 5 and what to look at', async () => {
-  await get('/v1/deposits');
-  const goOn = standStill(postgres);
-  const asked = [['deposits'], ['scan', 'status'], ['webhooks'], ['status', 'none'], ['pause', 'why']];
-  const ended = await Promise.all(asked.map((args) => runSluice([...args, '--json'], { env })));
-  goOn();
   for (const { code, stdout, stderr } of ended) {
     expect(stderr).toMatch(/PostgreSQL|database/);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'Unavailable' } });

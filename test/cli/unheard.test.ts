@@ -1,9 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { playServer } from '../client/scripted-server.ts';
-import { runSluice, startSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { startSluice } from '../support/cli.ts';
 
-// Every command is a process of its own, which takes seconds on a busy machine.
+// A process takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
+
+const STEP_MS = 100;
 
 test('a command whose reader has gone, as `head` does, ends without a word', async () => {
   const { child, ended } = startSluice(['--help']);
@@ -18,7 +21,27 @@ test('who waits long for an audit hears that it is not done, and what that can b
   const server = await playServer([...Array.from({ length: 13 }, () => running), failed]);
   onTestFinished(() => server.close());
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
-  const ended = await runSluice(['audit', 'a', '--from', '1', '--to', '2'], { env });
+  // Only these two: HTTP answers in real time, and the seconds between two requests pass at once.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asking = callSluice(['audit', 'a', '--from', '1', '--to', '2'], { env });
+  const ended = await passingTime(asking, server.seen);
   expect(ended).toMatchObject({ code: 1, stdout: 'the audit failed: of a test\n' });
   expect(ended.stderr).toMatch(/^sluice: the audit is not done yet: .* no worker .*; still waiting\n$/);
 });
+
+/** Lets the time of fake timers pass until `work` has ended: for each request far less than the time-out of a request. */
+async function passingTime<T>(work: Promise<T>, seen: readonly unknown[]): Promise<T> {
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+  };
+  work.then(end, end);
+  for (let requests = 0, passedMs = 0; !ended; ) {
+    if (seen.length !== requests) [requests, passedMs] = [seen.length, 0];
+    if (passedMs < 5_000) await vi.advanceTimersByTimeAsync(STEP_MS);
+    passedMs += STEP_MS;
+    await new Promise(setImmediate);
+  }
+  return work;
+}

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeEvent } from '../../src/ledger/outbox.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { lastWord } from '../support/cli.ts';
 
 let service: Service;
 let apiUrl: string;
-
-// Every command is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 beforeAll(async () => {
   service = await openService();
@@ -17,7 +15,7 @@ afterAll(async () => service?.close());
 
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-  const ended = await runSluice(['webhooks', ...args, '--json'], { env });
+  const ended = await callSluice(['webhooks', ...args, '--json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 
@@ -55,9 +53,9 @@ describe('sluice webhooks', () => {
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 1 }, code: 0 });
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
     const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-    const nothing = await runSluice(['webhooks', 'replay', row.id], { env });
+    const nothing = await callSluice(['webhooks', 'replay', row.id], { env });
     expect(nothing.stdout).toBe('there are no dead letters\n');
-    const other = await runSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
+    const other = await callSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
     expect(other).toMatchObject({ stdout: 'no dead letter is the event evt_nothere\n', code: 3 });
     expect((await sluice()).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
     const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };

@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { connectTemporal, registerSearchAttributes } from '../../src/platform/temporal.ts';
+import { connectTemporal } from '../../src/platform/temporal.ts';
+import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
-import { testTemporal } from '../support/temporal.ts';
 
 export const API_KEY = 'key-of-the-http-tests';
 export const authorization = `Bearer ${API_KEY}`;
@@ -30,11 +28,9 @@ export interface Service {
 
 export async function openService({ database: own, ...settings }: ServiceSettings = {}): Promise<Service> {
   const database = own ?? (await freshDatabase());
-  const { address } = await testTemporal();
+  const { address, namespace } = await freshNamespace('http');
   const ledger = await openLedger(database.url);
-  const namespace = `http-${randomBytes(6).toString('hex')}`;
   const { connection, client: temporal } = await connectTemporal({ address, namespace });
-  await openNamespace(connection, namespace);
   await ledger.apiKeys.add('tests', API_KEY);
   const app = await buildApp({ ledger, temporal, explorer: EXPLORER, ...settings });
   return {
@@ -65,23 +61,4 @@ export async function withoutTemporal(
   const answer = await app.inject({ method: 'POST', url, headers: { authorization }, payload });
   await app.close();
   return answer.json();
-}
-
-/** Registers the namespace and waits until the server, which learns of it by polling itself, can start workflows there. */
-async function openNamespace(connection: Connection, namespace: string): Promise<void> {
-  await connection.workflowService.registerNamespace({
-    namespace,
-    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
-  });
-  const until = Date.now() + 60_000;
-  for (;;) {
-    try {
-      await registerSearchAttributes(connection, namespace);
-      await connection.workflowService.countWorkflowExecutions({ namespace, query: "sluiceStatus = 'none'" });
-      return;
-    } catch (error) {
-      if (Date.now() > until) throw error;
-      await sleep(200);
-    }
-  }
 }

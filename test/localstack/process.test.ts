@@ -44,7 +44,7 @@ test('a process that ends before it is ready fails with the end of its log', asy
 });
 
 test('a process that is never ready is killed', async () => {
-  const slow = node('slow', 'setInterval(() => {}, 1000)', async () => false, 2_000);
+  const slow = node('slow', 'setInterval(() => {}, 1000)', async () => false, 200);
   await expect(slow.start()).rejects.toThrow(/slow was not ready in time/);
   expect(slow.running).toBe(false);
 });
@@ -93,6 +93,5 @@ test('children end when their parent is killed', async () => {
   );
   expect(alive(pid)).toBe(true);
   parent.kill('SIGKILL');
-  for (let waited = 0; alive(pid) && waited < 50; waited += 1) await sleep(100);
-  expect(alive(pid)).toBe(false);
+  await expect.poll(() => alive(pid), { timeout: 50_000 }).toBe(false);
 });

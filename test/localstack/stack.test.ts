@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { writeEvent } from '../../src/ledger/outbox.ts';
 import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
@@ -13,6 +13,8 @@ import { COMPILED } from '../support/compiled.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
 let stack: Stack;
+
+vi.setConfig({ testTimeout: 240_000 });
 
 beforeAll(async () => {
   const { PATH, HOME } = process.env;
@@ -117,7 +119,7 @@ test('an API looks at what webhooks have not heard, and tells people', async () 
     await stack.api.start();
     const open = async () => (await ledger.alerts.list({ open: true, limit: 99 })).rows;
     const told = expect.objectContaining({ kind: 'webhook_behind', subject: row.id });
-    await expect.poll(open, { timeout: 30_000 }).toContainEqual(told);
+    await expect.poll(open, { timeout: 50_000 }).toContainEqual(told);
   } finally {
     await ledger.close();
   }
@@ -129,14 +131,14 @@ test('a supervised process that dies is told of and started again, and nothing i
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
   for (const process of [stack.api, stack.postgres, stack.temporalServer]) {
     await process?.kill('SIGKILL');
-    await expect.poll(() => said, { timeout: 60_000 }).toContain(`${process?.name} is up again`);
+    await expect.poll(() => said, { timeout: 120_000 }).toContain(`${process?.name} is up again`);
     expect(said).toContain(
       `${process?.name} ended (SIGKILL); it is started again; its log is ${process?.logFile}`,
     );
   }
   const list = () =>
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${stack.apiKey}` } });
-  await expect.poll(async () => (await list()).status, { timeout: 30_000 }).toBe(200);
+  await expect.poll(async () => (await list()).status, { timeout: 60_000 }).toBe(200);
   stop.abort();
   await supervising;
   await stack.api.kill('SIGKILL');
@@ -148,7 +150,7 @@ test('of a process that comes back empty supervision only tells', async () => {
   const stop = new AbortController();
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
   await stack.chain?.kill('SIGKILL');
-  await expect.poll(() => said.join(' ')).toContain('all blocks were in its memory');
+  await expect.poll(() => said.join(' '), { timeout: 50_000 }).toContain('all blocks were in its memory');
   stop.abort();
   await supervising;
   expect(stack.chain?.running).toBe(false);

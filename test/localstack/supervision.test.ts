@@ -24,7 +24,7 @@ test('what is being started again when all is to stop holds up nothing', async (
   const supervising = supervise([{ process: once, loss: null }], (line) => said.push(line), stop.signal);
   comesUp = false;
   await once.kill();
-  await expect.poll(() => once.pid ?? pid).not.toBe(pid);
+  await expect.poll(() => once.pid ?? pid, { timeout: 50_000 }).not.toBe(pid);
   stop.abort();
   await supervising;
   expect(once.running).toBe(false);

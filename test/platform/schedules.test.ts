@@ -25,10 +25,14 @@ test('schedules of before get the words of today, and stay as operators left the
     action: { ...action, staticSummary: 'of an older version' },
   }));
   await schedule.getHandle('reconciliation').pause('by an operator');
+  // Temporal shows a change of a schedule some time after it has taken it.
+  const isPaused = async () => (await found('reconciliation')).state.paused;
+  await expect.poll(isPaused, { timeout: 50_000 }).toBe(true);
   await ensureSchedules(service.temporal);
-  const { action, spec, state, policies } = await found('reconciliation');
   const { priority: _, ...words } = made.at(-1)?.action ?? {};
-  expect(action).toMatchObject(words);
+  const doneNow = async () => (await found('reconciliation')).action;
+  await expect.poll(doneNow, { timeout: 50_000 }).toMatchObject(words);
+  const { spec, state, policies } = await found('reconciliation');
   expect(spec.intervals).toMatchObject([{ every: 7_200_000 }]);
   expect(state).toMatchObject({ paused: true, note: 'by an operator' });
   expect(policies.overlap).toBe(ScheduleOverlapPolicy.BUFFER_ONE);

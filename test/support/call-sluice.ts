@@ -1,0 +1,54 @@
+import { vi } from 'vitest';
+import type { Ended, Surroundings } from './cli.ts';
+
+/** Settles when the commands before have ended. */
+let before: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs the command `sluice` inside this process: for tests of what it does and prints. Calls run one after another, because a command
+ * reads the environment and the working directory of its process. A test of signals, pipes or the end of a process starts a real one.
+ */
+export function callSluice(args: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
+  const ended = before.then(() => call(args, surroundings));
+  before = ended.catch(() => undefined);
+  return ended;
+}
+
+async function call(args: readonly string[], { cwd, env }: Surroundings): Promise<Ended> {
+  const { exitCode, env: own } = process;
+  const directory = process.cwd();
+  const stdout = capture(process.stdout);
+  const stderr = capture(process.stderr);
+  try {
+    process.env = { PATH: own.PATH, NO_COLOR: '1', ...env };
+    process.exitCode = undefined;
+    if (cwd !== undefined) process.chdir(cwd);
+    await run(args);
+    return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
+  } finally {
+    process.env = own;
+    process.exitCode = exitCode;
+    process.chdir(directory);
+    stdout.release();
+    stderr.release();
+  }
+}
+
+/** Loads the command when its environment is set: whether there are colours is decided at the first load. */
+async function run(args: readonly string[]): Promise<void> {
+  const [{ runCommand }, { sluiceProgram }] = await Promise.all([
+    import('../../src/cli/program.ts'),
+    import('../../src/cli/sluice.ts'),
+  ]);
+  await runCommand(sluiceProgram(), args);
+}
+
+/** Keeps what is written to a stream of this process, instead of writing it. */
+function capture(stream: NodeJS.WriteStream) {
+  let text = '';
+  const write = vi.spyOn(stream, 'write').mockImplementation((chunk) => {
+    text += chunk.toString();
+    return true;
+  });
+  return { text: () => text, release: () => write.mockRestore() };
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { registerSearchAttributes } from '../../src/platform/temporal.ts';
+import { testTemporal } from './temporal.ts';
+
+/** Where one test, or the tests of one file, have all workflows and schedules. */
+export interface TestNamespace {
+  readonly address: string;
+  readonly namespace: string;
+  /** The settings of a process that works there. */
+  readonly env: { readonly TEMPORAL_ADDRESS: string; readonly TEMPORAL_NAMESPACE: string };
+}
+
+/** A new namespace, with our search attributes, on the Temporal that all test files share. */
+export async function freshNamespace(name = 'test'): Promise<TestNamespace> {
+  return connected(name, async (connection, namespace) => {
+    await untilDone(() => registerSearchAttributes(connection, namespace));
+    await untilDone(() => count(connection, namespace, "sluiceStatus = 'none'"));
+  });
+}
+
+/** {@link freshNamespace} that knows no search attribute of ours. */
+export async function bareNamespace(name = 'bare'): Promise<TestNamespace> {
+  return connected(name, (connection, namespace) => untilDone(() => count(connection, namespace, '')));
+}
+
+async function connected(
+  name: string,
+  open: (connection: Connection, namespace: string) => Promise<unknown>,
+): Promise<TestNamespace> {
+  const { address } = await testTemporal();
+  const namespace = `${name}-${randomBytes(6).toString('hex')}`;
+  const connection = await Connection.connect({ address });
+  try {
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+    });
+    await open(connection, namespace);
+  } finally {
+    await connection.close();
+  }
+  return { address, namespace, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } };
+}
+
+function count(connection: Connection, namespace: string, query: string): Promise<unknown> {
+  return connection.workflowService.countWorkflowExecutions({ namespace, query });
+}
+
+/** The server learns of a new namespace by polling its own database, and answers with errors before that. */
+async function untilDone(work: () => Promise<unknown>): Promise<void> {
+  const until = performance.now() + 60_000;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await sleep(200);
+    }
+  }
+}

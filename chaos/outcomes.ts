@@ -5,6 +5,7 @@ import type { AlertKind } from '../src/domain/alerts.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
 import { type Ledger, openLedger } from '../src/ledger/ledger.ts';
 import type { Stack } from '../src/localstack/stack.ts';
+import { Closers } from '../src/platform/shutdown.ts';
 import { connectTemporal } from '../src/platform/temporal.ts';
 import type { withdrawal } from '../src/workflows/withdrawal.ts';
 import type { Outcome } from './audit.ts';
@@ -30,10 +31,9 @@ export async function readOutcomes(
   all: readonly WithdrawalTerms[],
 ): Promise<{ readonly outcomes: readonly Outcome[]; readonly alarms: readonly string[] }> {
   const { address, namespace } = stack.temporal;
-  const [ledger, { connection, client }] = await Promise.all([
-    openLedger(stack.databaseUrl),
-    connectTemporal({ address, namespace }),
-  ]);
+  const { connection, client } = await connectTemporal({ address, namespace });
+  const opened = new Closers();
+  opened.add('Temporal connection', () => connection.close());
   const workflow = async (id: string): Promise<string> => {
     const handle = client.workflow.getHandle<typeof withdrawal>(withdrawalWorkflowId(id));
     try {
@@ -45,6 +45,8 @@ export async function readOutcomes(
     }
   };
   try {
+    const ledger = await openLedger(stack.databaseUrl);
+    opened.add('ledger', () => ledger.close());
     const outcomes = await pLimit(AT_ONCE).map(all, async (terms) => ({
       ...(await onRecord(ledger, terms)),
       workflow: await workflow(terms.id),
@@ -54,7 +56,7 @@ export async function readOutcomes(
     );
     return { outcomes, alarms: raised.map(({ kind, message }) => `${kind}: ${message}`) };
   } finally {
-    await Promise.all([ledger.close(), connection.close()]);
+    await opened.close();
   }
 }
 

@@ -22,6 +22,7 @@ import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
 import { Supervisor } from './supervisor.ts';
+import { retryWhileUnavailable } from './unavailable.ts';
 
 export interface ChaosPlan {
   readonly seed: number;
@@ -113,7 +114,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
   const schedule = drawSchedule({ ...plan, nodes: NODES });
   const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
   const orders = drawDemand(demand, await marketOf(stack));
-  const supervising = field.supervisor.run();
+  const supervising = field.supervisor.run(limit.signal);
   const startMs = performance.now();
   const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
   const paying = payAll(stack, orders, startMs, limit.signal);
@@ -129,9 +130,9 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
   clearTimeout(timer);
-  const report = { ...(await judge(stack, orders, wrong)), faults, met };
+  const report = { ...(await retryWhileUnavailable(() => judge(stack, orders, wrong))), faults, met };
   if (deposits === null) return report;
-  const judged = await deposits.judge();
+  const judged = await retryWhileUnavailable(() => deposits.judge());
   return {
     ...report,
     findings: [...report.findings, ...judged.findings],
@@ -195,16 +196,21 @@ async function inject(
   const names = faultNames(field.exchange !== null);
   const none = () => Object.fromEntries(names.map((name) => [name, 0])) as Record<FaultName, number>;
   const [faults, met] = [none(), none()];
-  await Promise.all(
-    schedule.map(async (injection) => {
-      await until(startMs + injection.atMs);
-      const heal = await strike(field, injection);
-      faults[injection.kind] += 1;
-      say(describe(injection));
-      await until(startMs + injection.untilMs);
-      met[injection.kind] += await heal();
-    }),
-  );
+  const failed = new AbortController();
+  setMaxListeners(0, failed.signal);
+  const injectOne = async (injection: Injection): Promise<void> => {
+    await until(startMs + injection.atMs, failed.signal);
+    const heal = await retryWhileUnavailable(() => strike(field, injection));
+    faults[injection.kind] += 1;
+    say(describe(injection));
+    await until(startMs + injection.untilMs, failed.signal);
+    met[injection.kind] += await retryWhileUnavailable(heal);
+  };
+  try {
+    await Promise.all(schedule.map(injectOne));
+  } finally {
+    failed.abort();
+  }
   return { faults, met };
 }
 
@@ -275,6 +281,6 @@ function memoryOrDisk(): string {
   }
 }
 
-async function until(momentMs: number): Promise<void> {
-  await sleep(Math.max(0, momentMs - performance.now()));
+async function until(momentMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, momentMs - performance.now()), undefined, { signal });
 }

@@ -30,8 +30,9 @@ export class Supervisor {
     };
   }
 
-  async run(): Promise<void> {
-    while (!this.#ended) {
+  /** Settles after {@link end}, or at `end`. */
+  async run(end: AbortSignal): Promise<void> {
+    while (!this.#ended && !end.aborted) {
       for (const process of this.#processes) this.#look(process);
       await sleep(LOOK_EVERY_MS);
     }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DepositEvent, SluiceClient, SluiceError } from '../../src/client/client.ts';
+import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
+import { isUnavailable } from '../unavailable.ts';
 import type { DepositAudit } from './audit.ts';
 import { auditDeposits } from './audit.ts';
 import { type Made, readEvidence } from './evidence.ts';
@@ -67,9 +68,9 @@ export class DepositRun {
   async run(payments: readonly Payment[], startMs: number): Promise<readonly string[]> {
     const following = this.#follow();
     const failures = await Promise.all(payments.map((payment) => this.#payOne(payment, startMs)));
-    await this.#settled();
+    const unsettled = await this.#settled();
     this.#enough.abort();
-    return [...failures, await following].flatMap((one) => (one === null ? [] : [one]));
+    return [...failures, unsettled, await following].flatMap((one) => (one === null ? [] : [one]));
   }
 
   /** Holds the blocks against the record. */
@@ -114,10 +115,18 @@ export class DepositRun {
     }
   }
 
-  /** Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. */
-  async #settled(): Promise<void> {
-    const tip = await healthy<number>(this.#stack.rpcUrls[0] ?? '', 'getSlot', { commitment: 'finalized' });
-    while (!this.#end.aborted && !(await this.#isSettled(tip))) await sleep(LOOK_EVERY_MS);
+  /**
+   * Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. Null, or
+   * why the API refuses to tell.
+   */
+  async #settled(): Promise<string | null> {
+    try {
+      const tip = await healthy<number>(this.#stack.rpcUrls[0] ?? '', 'getSlot', { commitment: 'finalized' });
+      while (!this.#end.aborted && !(await this.#isSettled(tip))) await sleep(LOOK_EVERY_MS);
+      return null;
+    } catch (error) {
+      return `the deposits cannot be read: ${String(error)}`;
+    }
   }
 
   async #isSettled(tip: number): Promise<boolean> {
@@ -129,7 +138,7 @@ export class DepositRun {
       for await (const _event of this.#sluice.deposits.events({ after, follow: false })) return false;
       return true;
     } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return false;
+      if (isUnavailable(error)) return false;
       throw error;
     }
   }

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../src/client/client.ts';
+import type { Alarm } from '../src/domain/alerts.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
 import { readBooks } from '../src/localstack/books.ts';
 import { mintsOf } from '../src/localstack/chain.ts';
-import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
+import { type ChainPayment, paymentsOnChain } from '../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../src/localstack/stack.ts';
+import { alertFindings } from './alerts.ts';
 import { type Audit, audit } from './audit.ts';
 import { drawDemand, type Market, type Order, place } from './demand.ts';
 import type { DepositAudit } from './deposits/audit.ts';
@@ -130,13 +132,15 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
   clearTimeout(timer);
-  const report = { ...(await retryWhileUnavailable(() => judge(stack, orders, wrong))), faults, met };
-  if (deposits === null) return report;
-  const judged = await retryWhileUnavailable(() => deposits.judge());
+  const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, wrong));
+  const judged = deposits === null ? null : await retryWhileUnavailable(() => deposits.judge());
+  const alarms = alertFindings(alerts, { arrivals: judged?.arrivals ?? [], payments });
   return {
     ...report,
-    findings: [...report.findings, ...judged.findings],
-    deposits: judged.deposits,
+    faults,
+    met,
+    findings: [...report.findings, ...alarms, ...(judged?.findings ?? [])],
+    ...(judged === null ? {} : { deposits: judged.deposits }),
   };
 }
 
@@ -221,14 +225,22 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
 }
 
 /** Once nothing can land any more: then the blocks have the last word. */
-async function judge(stack: Stack, orders: readonly Order[], wrong: readonly string[]): Promise<Audit> {
+async function judge(
+  stack: Stack,
+  orders: readonly Order[],
+  wrong: readonly string[],
+): Promise<{
+  readonly report: Audit;
+  readonly alerts: readonly Alarm[];
+  readonly payments: readonly ChainPayment[];
+}> {
   const books = await readBooks(stack);
   const terms = orders.map((order) => order.terms);
-  const [{ outcomes, alarms }, payments] = await Promise.all([
+  const [{ outcomes, alerts }, payments] = await Promise.all([
     readOutcomes(stack, terms),
     paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet),
   ]);
-  return audit({ outcomes, payments, books, alarms: [...wrong, ...alarms] });
+  return { report: audit({ outcomes, payments, books, alarms: wrong }), alerts, payments };
 }
 
 async function fieldOf(

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
@@ -73,17 +74,20 @@ export class DepositRun {
     return [...failures, unsettled, await following].flatMap((one) => (one === null ? [] : [one]));
   }
 
-  /** Holds the blocks against the record. */
-  async judge(): Promise<{ readonly deposits: DepositAudit; readonly findings: readonly string[] }> {
-    return auditDeposits(
-      await readEvidence({
-        stack: this.#stack,
-        sluice: this.#sluice,
-        coins: this.#coins,
-        made: this.#made,
-        followed: this.#followed,
-      }),
-    );
+  /** Holds the blocks against the record; `arrivals` are what the blocks brought to the users. */
+  async judge(): Promise<{
+    readonly deposits: DepositAudit;
+    readonly findings: readonly string[];
+    readonly arrivals: readonly ChainArrival[];
+  }> {
+    const evidence = await readEvidence({
+      stack: this.#stack,
+      sluice: this.#sluice,
+      coins: this.#coins,
+      made: this.#made,
+      followed: this.#followed,
+    });
+    return { ...auditDeposits(evidence), arrivals: evidence.arrivals };
   }
 
   async close(): Promise<void> {

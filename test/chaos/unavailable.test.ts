@@ -72,7 +72,6 @@ describe('the driver does not ask again', () => {
     ['an unexpected failure of the API', new SluiceError('Internal', 500, 'the log has more')],
     ['an error of SQL', Object.assign(new Error('relation "x" does not exist'), { code: '42P01' })],
     ['a chain without a block', new Error('a finalized block before 7 is missing')],
-    ['what is no error', 'ECONNREFUSED'],
   ])('after %s', async (_, failure) => {
     let asked = 0;
     const answer = retryWhileUnavailable(() => {

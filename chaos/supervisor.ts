@@ -56,7 +56,12 @@ export class Supervisor {
     process
       .start()
       // A service that needs another one which is down ends again: the next look starts it anew.
-      .catch((error: Error) => this.#say(`${process.name} did not start: ${error.message.split('\n')[0]}`))
+      .catch((error: Error) => this.#say(`${firstSentence(error.message)}; its log is ${process.logFile}`))
       .finally(() => this.#starting.delete(process));
   }
+}
+
+/** Without the end of the log, which a message about a start has in its next lines. */
+function firstSentence(message: string): string {
+  return message.split(/\. Its log |\n/, 1)[0] ?? message;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type SluiceClient, SluiceError, type WithdrawalTerms } from '../src/client/client.ts';
+import type { SluiceClient, WithdrawalTerms } from '../src/client/client.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
+import { retryWhileUnavailable } from './unavailable.ts';
 
 /** One withdrawal to ask for, `atMs` after the start. */
 export interface Order {
@@ -81,13 +82,5 @@ export async function place(
   end: AbortSignal,
 ): Promise<void> {
   await sleep(Math.max(0, startMs + order.atMs - performance.now()), undefined, { signal: end });
-  for (;;) {
-    try {
-      await sluice.withdraw(order.terms, { signal: end });
-      return;
-    } catch (error) {
-      if (!(error instanceof SluiceError) || !error.retryable) throw error;
-      await sleep(500, undefined, { signal: end });
-    }
-  }
+  await retryWhileUnavailable(() => sluice.withdraw(order.terms, { signal: end }), end);
 }

@@ -1,39 +1,27 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import type { WithdrawalTerms } from '../src/client/client.ts';
-import type { AlertKind } from '../src/domain/alerts.ts';
+import type { Alarm } from '../src/domain/alerts.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
 import { type Ledger, openLedger } from '../src/ledger/ledger.ts';
 import type { Stack } from '../src/localstack/stack.ts';
+import { Closers } from '../src/platform/shutdown.ts';
 import { connectTemporal } from '../src/platform/temporal.ts';
 import type { withdrawal } from '../src/workflows/withdrawal.ts';
+import { readMoneyAlerts } from './alerts.ts';
 import type { Outcome } from './audit.ts';
 
 const AT_ONCE = 20;
-
-/** Alerts that no run may raise, whatever faults it meets: each says that money or the record is not what it should be. */
-const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
-  'unknown_spend',
-  'maybe_paid',
-  'dead_attempt_landed',
-  'record_lost',
-  'record_restored',
-  'workflow_failed',
-  'deposit_mismatch',
-  'deposit_missed',
-  'balance_difference',
-]);
 
 /** What Postgres and Temporal say of each withdrawal, and the alerts about money that were ever raised. */
 export async function readOutcomes(
   stack: Stack,
   all: readonly WithdrawalTerms[],
-): Promise<{ readonly outcomes: readonly Outcome[]; readonly alarms: readonly string[] }> {
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly alerts: readonly Alarm[] }> {
   const { address, namespace } = stack.temporal;
-  const [ledger, { connection, client }] = await Promise.all([
-    openLedger(stack.databaseUrl),
-    connectTemporal({ address, namespace }),
-  ]);
+  const { connection, client } = await connectTemporal({ address, namespace });
+  const opened = new Closers();
+  opened.add('Temporal connection', () => connection.close());
   const workflow = async (id: string): Promise<string> => {
     const handle = client.workflow.getHandle<typeof withdrawal>(withdrawalWorkflowId(id));
     try {
@@ -45,16 +33,15 @@ export async function readOutcomes(
     }
   };
   try {
+    const ledger = await openLedger(stack.databaseUrl);
+    opened.add('ledger', () => ledger.close());
     const outcomes = await pLimit(AT_ONCE).map(all, async (terms) => ({
       ...(await onRecord(ledger, terms)),
       workflow: await workflow(terms.id),
     }));
-    const raised = (await ledger.alerts.list({ limit: 200 })).rows.filter(({ kind }) =>
-      MONEY_ALERTS.has(kind),
-    );
-    return { outcomes, alarms: raised.map(({ kind, message }) => `${kind}: ${message}`) };
+    return { outcomes, alerts: await readMoneyAlerts(ledger) };
   } finally {
-    await Promise.all([ledger.close(), connection.close()]);
+    await opened.close();
   }
 }
 

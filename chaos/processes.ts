@@ -1,5 +1,7 @@
 /** Under this name the sessions of the chain workers stand in PostgreSQL. */
 export const WORKER_APPLICATION = 'chaos-chain-worker';
+/** Under this name the sessions of the driver stand in PostgreSQL: no fault cuts them. */
+export const DRIVER_APPLICATION = 'chaos-driver';
 
 /** What is laid over the settings of every process, so that faults can reach into it. */
 export function chaosEnvironment(clockFile: string): NodeJS.ProcessEnv {

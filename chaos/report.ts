@@ -2,7 +2,7 @@ import type { DepositAudit } from './deposits/audit.ts';
 import { FAULT_KINDS, faultNames } from './kinds.ts';
 import type { ChaosReport } from './run.ts';
 
-/** The report for people: what was injected, then what is true after it. */
+/** The report for people: what was injected, then what is true after it; the last line says whether the run passed. */
 export function renderReport(report: ChaosReport): string {
   const names = faultNames(report.deposits !== undefined);
   const width = Math.max(...names.map((name) => name.length));
@@ -12,12 +12,19 @@ export function renderReport(report: ChaosReport): string {
   );
   const { withdrawals, finalized, transfersOnChain, duplicates, lost, deadAttempts } = report;
   return [
-    `faults survived${' '.repeat(Math.max(0, width - 13))}  injected  met`,
+    `  ${'fault'.padEnd(width)}  injected       met`,
     ...faults,
     '',
     `${withdrawals} withdrawals, ${finalized} finalized, ${transfersOnChain} transfers on chain, ${duplicates} duplicates, ${lost} lost, ${deadAttempts} attempts proved dead`,
     ...(report.deposits === undefined ? [] : [depositsLine(report.deposits)]),
+    verdict(report.findings.length),
   ].join('\n');
+}
+
+function verdict(findings: number): string {
+  return findings === 0
+    ? 'passed: the blocks and the record agree'
+    : `failed: ${findings} findings, one in each line above that begins with "wrong:"`;
 }
 
 function depositsLine({ made, credited, duplicates, missed }: DepositAudit): string {

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../src/client/client.ts';
+import type { Alarm } from '../src/domain/alerts.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
 import { readBooks } from '../src/localstack/books.ts';
 import { mintsOf } from '../src/localstack/chain.ts';
-import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
+import { type ChainPayment, paymentsOnChain } from '../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../src/localstack/stack.ts';
+import { alertFindings } from './alerts.ts';
 import { type Audit, audit } from './audit.ts';
 import { drawDemand, type Market, type Order, place } from './demand.ts';
 import type { DepositAudit } from './deposits/audit.ts';
@@ -22,6 +24,7 @@ import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
 import { Supervisor } from './supervisor.ts';
+import { retryWhileUnavailable } from './unavailable.ts';
 
 export interface ChaosPlan {
   readonly seed: number;
@@ -113,7 +116,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
   const schedule = drawSchedule({ ...plan, nodes: NODES });
   const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
   const orders = drawDemand(demand, await marketOf(stack));
-  const supervising = field.supervisor.run();
+  const supervising = field.supervisor.run(limit.signal);
   const startMs = performance.now();
   const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
   const paying = payAll(stack, orders, startMs, limit.signal);
@@ -129,13 +132,15 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
   clearTimeout(timer);
-  const report = { ...(await judge(stack, orders, wrong)), faults, met };
-  if (deposits === null) return report;
-  const judged = await deposits.judge();
+  const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, wrong));
+  const judged = deposits === null ? null : await retryWhileUnavailable(() => deposits.judge());
+  const alarms = alertFindings(alerts, { arrivals: judged?.arrivals ?? [], payments });
   return {
     ...report,
-    findings: [...report.findings, ...judged.findings],
-    deposits: judged.deposits,
+    faults,
+    met,
+    findings: [...report.findings, ...alarms, ...(judged?.findings ?? [])],
+    ...(judged === null ? {} : { deposits: judged.deposits }),
   };
 }
 
@@ -195,16 +200,21 @@ async function inject(
   const names = faultNames(field.exchange !== null);
   const none = () => Object.fromEntries(names.map((name) => [name, 0])) as Record<FaultName, number>;
   const [faults, met] = [none(), none()];
-  await Promise.all(
-    schedule.map(async (injection) => {
-      await until(startMs + injection.atMs);
-      const heal = await strike(field, injection);
-      faults[injection.kind] += 1;
-      say(describe(injection));
-      await until(startMs + injection.untilMs);
-      met[injection.kind] += await heal();
-    }),
-  );
+  const failed = new AbortController();
+  setMaxListeners(0, failed.signal);
+  const injectOne = async (injection: Injection): Promise<void> => {
+    await until(startMs + injection.atMs, failed.signal);
+    const heal = await retryWhileUnavailable(() => strike(field, injection));
+    faults[injection.kind] += 1;
+    say(describe(injection));
+    await until(startMs + injection.untilMs, failed.signal);
+    met[injection.kind] += await retryWhileUnavailable(heal);
+  };
+  try {
+    await Promise.all(schedule.map(injectOne));
+  } finally {
+    failed.abort();
+  }
   return { faults, met };
 }
 
@@ -215,14 +225,22 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
 }
 
 /** Once nothing can land any more: then the blocks have the last word. */
-async function judge(stack: Stack, orders: readonly Order[], wrong: readonly string[]): Promise<Audit> {
+async function judge(
+  stack: Stack,
+  orders: readonly Order[],
+  wrong: readonly string[],
+): Promise<{
+  readonly report: Audit;
+  readonly alerts: readonly Alarm[];
+  readonly payments: readonly ChainPayment[];
+}> {
   const books = await readBooks(stack);
   const terms = orders.map((order) => order.terms);
-  const [{ outcomes, alarms }, payments] = await Promise.all([
+  const [{ outcomes, alerts }, payments] = await Promise.all([
     readOutcomes(stack, terms),
     paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet),
   ]);
-  return audit({ outcomes, payments, books, alarms: [...wrong, ...alarms] });
+  return { report: audit({ outcomes, payments, books, alarms: wrong }), alerts, payments };
 }
 
 async function fieldOf(
@@ -275,6 +293,6 @@ function memoryOrDisk(): string {
   }
 }
 
-async function until(momentMs: number): Promise<void> {
-  await sleep(Math.max(0, momentMs - performance.now()));
+async function until(momentMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, momentMs - performance.now()), undefined, { signal });
 }

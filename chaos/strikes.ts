@@ -6,7 +6,7 @@ import { rpc } from '../src/localstack/rpc.ts';
 import type { Exchange } from './deposits/exchange.ts';
 import { FAULT_KINDS, type FaultName, isNodeLane, SEND_FAULTS } from './kinds.ts';
 import { NODE_FAULTS, type NodeFaultName } from './node-faults.ts';
-import { WORKER_APPLICATION } from './processes.ts';
+import { DRIVER_APPLICATION, WORKER_APPLICATION } from './processes.ts';
 import type { Injection } from './schedule.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -31,7 +31,7 @@ export type Heal = () => Promise<number> | number;
 
 type Strike = (field: Field, injection: Injection) => Promise<Heal>;
 
-/** Carries out a fault; the answer heals it. */
+/** Carries out a fault; the answer heals it. Throws without an effect where a service that it needs is unavailable. */
 export function strike(field: Field, injection: Injection): Promise<Heal> {
   const { kind } = injection;
   return isOneNodeFault(kind) ? strikeNode(field, kind, injection) : STRIKES[kind](field, injection);
@@ -78,25 +78,29 @@ const LOOK_EVERY_MS = 40;
 const ASK_EVERY_MS = 300;
 const MOVE_EVERY_MS = 1_500;
 
-/** Ends, again and again, the sessions of which `condition` is true, and goes on for a while where there was none yet. */
+/**
+ * Ends, again and again, the sessions of which `condition` is true, and goes on for a while where there was none yet. PostgreSQL may
+ * restart meanwhile.
+ */
 async function cutSessions({ databaseUrl }: Field, condition: string): Promise<Heal> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  client.on('error', () => undefined);
-  await client.connect();
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: DRIVER_APPLICATION });
+  // The pool opens another connection for the next query.
+  pool.on('error', () => undefined);
+  await pool.query('select 1');
   const heal = repeatedly(
     CUT_EVERY_MS,
-    async () => (await client.query(`${CUT} ${condition}`)).rowCount ?? 0,
+    async () => (await pool.query(`${CUT} ${condition}`)).rowCount ?? 0,
     CUT_PATIENCE_MS,
   );
   return async () => {
     const met = await heal();
-    await client.end();
+    await pool.end();
     return met;
   };
 }
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid() and`;
+  where datname = current_database() and application_name <> '${DRIVER_APPLICATION}' and`;
 const IN_TRANSACTION = 'xact_start is not null';
 const OF_WORKERS = `application_name = '${WORKER_APPLICATION}'`;
 

@@ -30,8 +30,9 @@ export class Supervisor {
     };
   }
 
-  async run(): Promise<void> {
-    while (!this.#ended) {
+  /** Settles after {@link end}, or at `end`. */
+  async run(end: AbortSignal): Promise<void> {
+    while (!this.#ended && !end.aborted) {
       for (const process of this.#processes) this.#look(process);
       await sleep(LOOK_EVERY_MS);
     }
@@ -55,7 +56,12 @@ export class Supervisor {
     process
       .start()
       // A service that needs another one which is down ends again: the next look starts it anew.
-      .catch((error: Error) => this.#say(`${process.name} did not start: ${error.message.split('\n')[0]}`))
+      .catch((error: Error) => this.#say(`${firstSentence(error.message)}; its log is ${process.logFile}`))
       .finally(() => this.#starting.delete(process));
   }
+}
+
+/** Without the end of the log, which a message about a start has in its next lines. */
+function firstSentence(message: string): string {
+  return message.split(/\. Its log |\n/, 1)[0] ?? message;
 }

@@ -41,7 +41,9 @@ let finalized = 0;
 
 const servers = Array.from({ length: NODES }, () =>
   // A connection that rests while others are measured must not be cut when its owner asks again.
-  createServer({ keepAliveTimeout: 0 }, (request, response) => void serve(request, response)),
+  createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  }),
 );
 await Promise.all(servers.map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
 const rpcUrls = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -1,16 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { generateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import type { Client } from '@temporalio/client';
-import { type SluiceClient, SluiceError } from '../../src/client/client.ts';
+import type { SluiceClient } from '../../src/client/client.ts';
 import { lowest } from '../../src/domain/extremes.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { Slots } from '../../src/domain/slots.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { DepositKeys, seedOf } from '../../src/signing/hd-keys.ts';
+import { retryWhileUnavailable } from '../unavailable.ts';
 
 const SCAN = depositScanWorkflowId('localnet');
-const TRY_EVERY_MS = 500;
 
 /** An exchange as its operators and its users see it: over the API, and where work stands in Temporal. */
 export class Exchange {
@@ -87,15 +86,8 @@ export class Exchange {
     return address;
   }
 
-  async #insist<T>(call: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!(error instanceof SluiceError) || !error.retryable) throw error;
-        await sleep(TRY_EVERY_MS, undefined, { signal: this.#end });
-      }
-    }
+  #insist<T>(call: () => Promise<T>): Promise<T> {
+    return retryWhileUnavailable(call, this.#end);
   }
 }
 

@@ -1,3 +1,4 @@
+import { Keypair, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import {
   ACCOUNT_SIZE,
   createAssociatedTokenAccountIdempotentInstruction,
@@ -6,8 +7,7 @@ import {
   getAssociatedTokenAddressSync,
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
-} from '@solana/spl-token';
-import { Keypair, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
+} from '../../src/packages/spl-token.ts';
 import type { Leg, Payment } from './plan.ts';
 
 /** A mint of the chain with its token program. */

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, Keypair, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { rpc } from '../../src/localstack/rpc.ts';
+import { retryWhileUnavailable } from '../unavailable.ts';
 import { type Coins, instructionsOf } from './instructions.ts';
 import type { Payment } from './plan.ts';
 
 /** Asks the chain past all faults: what a healthy node would answer. */
 export async function healthy<T>(url: string, method: string, ...params: readonly unknown[]): Promise<T> {
-  return rpc<T>(url, 'localnet_healthy', [method, ...params]);
+  return retryWhileUnavailable(() => rpc<T>(url, 'localnet_healthy', [method, ...params]));
 }
 
 interface Status {

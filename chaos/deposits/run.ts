@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DepositEvent, SluiceClient, SluiceError } from '../../src/client/client.ts';
+import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
+import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
+import { isUnavailable } from '../unavailable.ts';
 import type { DepositAudit } from './audit.ts';
 import { auditDeposits } from './audit.ts';
 import { type Made, readEvidence } from './evidence.ts';
@@ -67,22 +69,25 @@ export class DepositRun {
   async run(payments: readonly Payment[], startMs: number): Promise<readonly string[]> {
     const following = this.#follow();
     const failures = await Promise.all(payments.map((payment) => this.#payOne(payment, startMs)));
-    await this.#settled();
+    const unsettled = await this.#settled();
     this.#enough.abort();
-    return [...failures, await following].flatMap((one) => (one === null ? [] : [one]));
+    return [...failures, unsettled, await following].flatMap((one) => (one === null ? [] : [one]));
   }
 
-  /** Holds the blocks against the record. */
-  async judge(): Promise<{ readonly deposits: DepositAudit; readonly findings: readonly string[] }> {
-    return auditDeposits(
-      await readEvidence({
-        stack: this.#stack,
-        sluice: this.#sluice,
-        coins: this.#coins,
-        made: this.#made,
-        followed: this.#followed,
-      }),
-    );
+  /** Holds the blocks against the record; `arrivals` are what the blocks brought to the users. */
+  async judge(): Promise<{
+    readonly deposits: DepositAudit;
+    readonly findings: readonly string[];
+    readonly arrivals: readonly ChainArrival[];
+  }> {
+    const evidence = await readEvidence({
+      stack: this.#stack,
+      sluice: this.#sluice,
+      coins: this.#coins,
+      made: this.#made,
+      followed: this.#followed,
+    });
+    return { ...auditDeposits(evidence), arrivals: evidence.arrivals };
   }
 
   async close(): Promise<void> {
@@ -114,10 +119,18 @@ export class DepositRun {
     }
   }
 
-  /** Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. */
-  async #settled(): Promise<void> {
-    const tip = await healthy<number>(this.#stack.rpcUrls[0] ?? '', 'getSlot', { commitment: 'finalized' });
-    while (!this.#end.aborted && !(await this.#isSettled(tip))) await sleep(LOOK_EVERY_MS);
+  /**
+   * Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. Null, or
+   * why the API refuses to tell.
+   */
+  async #settled(): Promise<string | null> {
+    try {
+      const tip = await healthy<number>(this.#stack.rpcUrls[0] ?? '', 'getSlot', { commitment: 'finalized' });
+      while (!this.#end.aborted && !(await this.#isSettled(tip))) await sleep(LOOK_EVERY_MS);
+      return null;
+    } catch (error) {
+      return `the deposits cannot be read: ${String(error)}`;
+    }
   }
 
   async #isSettled(tip: number): Promise<boolean> {
@@ -129,7 +142,7 @@ export class DepositRun {
       for await (const _event of this.#sluice.deposits.events({ after, follow: false })) return false;
       return true;
     } catch (error) {
-      if (error instanceof SluiceError && error.retryable) return false;
+      if (isUnavailable(error)) return false;
       throw error;
     }
   }

@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
 import { shutdownSignal } from '../platform/shutdown.ts';
-import { loadScenario } from './demo/load.ts';
 import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
 import { EXIT } from './exit.ts';
@@ -26,7 +25,7 @@ async function demonstrate(output: Output): Promise<number> {
   const [{ startStack }, { withdrawalsInUi }, { runScenario }, { developmentPool }] = await Promise.all([
     import('../localstack/stack.ts'),
     import('../localstack/temporal.ts'),
-    loadScenario(),
+    import('./demo/scenario.ts'),
     import('./development-pool.ts'),
   ]);
   const say = (line: string): void => output.progress(line);

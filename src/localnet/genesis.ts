@@ -1,3 +1,4 @@
+import { PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import {
   createAssociatedTokenAccountIdempotentInstruction,
   createInitializeMint2Instruction,
@@ -9,8 +10,7 @@ import {
   MINT_SIZE,
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
-} from '@solana/spl-token';
-import { PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
+} from '../packages/spl-token.ts';
 import type { Chain } from './chain/chain.ts';
 import { SYSTEM_PROGRAM } from './chain/programs.ts';
 import { newWallet, submitSigned, type Wallet } from './wallet.ts';

@@ -25,6 +25,8 @@ export interface Books {
 export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | 'hotWallet'>): Promise<Books> {
   const [url = ''] = stack.rpcUrls;
   const client = new pg.Client({ connectionString: stack.databaseUrl });
+  // Where the connection ends, the next query fails.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const { rows: expiry } = await client.query<{ height: string }>(LAST_HEIGHT);

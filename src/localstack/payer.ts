@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import {
   AuthorityType,
   createAssociatedTokenAccountIdempotentInstruction,
   createInitializeAccount3Instruction,
@@ -10,15 +18,7 @@ import {
   getAssociatedTokenAddressSync,
   MINT_SIZE,
   TOKEN_PROGRAM_ID,
-} from '@solana/spl-token';
-import {
-  Keypair,
-  PublicKey,
-  SystemProgram,
-  type TransactionInstruction,
-  TransactionMessage,
-  VersionedTransaction,
-} from '@solana/web3.js';
+} from '../packages/spl-token.ts';
 import { rpc } from './rpc.ts';
 
 /** A mint of the development chain; base58 addresses. */

@@ -1,6 +1,6 @@
-import { ExtensionType, getAccountLen, getAssociatedTokenAddressSync } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
+import { ExtensionType, getAccountLen, getAssociatedTokenAddressSync } from '../packages/spl-token.ts';
 import { ATA_PROGRAM, TOKEN_2022_PROGRAM } from './programs.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 

@@ -1,4 +1,3 @@
-import { addExtraAccountMetasForExecute, getExtraAccountMetaAddress } from '@solana/spl-token';
 import {
   type Connection,
   PublicKey,
@@ -6,6 +5,7 @@ import {
   type AccountInfo as Web3Account,
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
+import { addExtraAccountMetasForExecute, getExtraAccountMetaAddress } from '../packages/spl-token.ts';
 import { deriveAta } from './ata.ts';
 import type { Chain } from './chain.ts';
 import type { MintInfo } from './mint.ts';

@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts';
 import {
   AccountState,
   getDefaultAccountState,
@@ -6,8 +7,7 @@ import {
   getTransferHook,
   type TransferFeeConfig,
   unpackMint,
-} from '@solana/spl-token';
-import { DomainError } from '../domain/errors.ts';
+} from '../packages/spl-token.ts';
 import { ataSize } from './ata.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from './programs.ts';
 import { ACCOUNT_BYTES } from './rpc/methods.ts';

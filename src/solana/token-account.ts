@@ -1,3 +1,5 @@
+import { PublicKey } from '@solana/web3.js';
+import { DomainError } from '../domain/errors.ts';
 import {
   ACCOUNT_SIZE,
   AccountLayout,
@@ -5,9 +7,7 @@ import {
   ExtensionType,
   getMemoTransfer,
   unpackAccount,
-} from '@solana/spl-token';
-import { PublicKey } from '@solana/web3.js';
-import { DomainError } from '../domain/errors.ts';
+} from '../packages/spl-token.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from './programs.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { extensionEntries } from './token-extensions.ts';

@@ -1,6 +1,6 @@
-import { NATIVE_MINT, NATIVE_MINT_2022 } from '@solana/spl-token';
 import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
+import { NATIVE_MINT, NATIVE_MINT_2022 } from '../packages/spl-token.ts';
 import type { MintInfo } from './mint.ts';
 import type { TokenAccountInfo } from './token-account.ts';
 

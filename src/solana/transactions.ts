@@ -1,10 +1,5 @@
 import { base58, base64 } from '@scure/base';
 import {
-  createAssociatedTokenAccountIdempotentInstruction,
-  createTransferCheckedInstruction,
-  createTransferCheckedWithFeeInstruction,
-} from '@solana/spl-token';
-import {
   ComputeBudgetProgram,
   MessageV0,
   PublicKey,
@@ -12,6 +7,11 @@ import {
   TransactionInstruction,
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createTransferCheckedInstruction,
+  createTransferCheckedWithFeeInstruction,
+} from '../packages/spl-token.ts';
 import { deriveAta } from './ata.ts';
 import { messageHashOf } from './message.ts';
 import { advanceNonce } from './nonces.ts';

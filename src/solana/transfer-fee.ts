@@ -1,4 +1,4 @@
-import { getEpochFee } from '@solana/spl-token';
+import { getEpochFee } from '../packages/spl-token.ts';
 import type { MintInfo } from './mint.ts';
 
 /** Base units withheld when `amount` leaves a wallet in `epoch`; null where the mint has no transfer fee. */

@@ -9,6 +9,7 @@ import { API_KEY, openService, type Service } from '../http/service.ts';
 import { attempt, PLENTY } from '../ledger/support.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord, runSluice, startSluice } from '../support/cli.ts';
+import { bodyOf } from '../support/http.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 const terms = ['--asset', 'SOL', '--amount', '1500000000', '--to', WALLET];
@@ -184,7 +185,11 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
   const proxy = createServer((request, response) => {
     const answer = request.method === 'POST' ? forward(request, apiUrl) : undefined;
     if (answer === undefined) request.socket.destroy();
-    else void answer.then((text) => response.writeHead(202).end(text));
+    else
+      answer.then(
+        (text) => response.writeHead(202).end(text),
+        () => response.destroy(),
+      );
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const address = proxy.address();
@@ -204,12 +209,11 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
 
 /** Hands one request on to the real API. */
 async function forward(request: IncomingMessage, to: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
+  const body = new Uint8Array(await bodyOf(request));
   const answer = await fetch(`${to}${request.url}`, {
     method: 'POST',
     headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
-    body: Buffer.concat(chunks),
+    body,
   });
   return answer.text();
 }

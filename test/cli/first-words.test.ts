@@ -2,9 +2,29 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { runSluice } from '../support/cli.ts';
+import { runProgram, runSluice } from '../support/cli.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
+
+const NO_BINDINGS = `--import=${new URL('../support/no-bigint-bindings.mjs', import.meta.url).href}`;
+
+// Each loads all of its packages, and ends at its arguments or settings.
+test.each([
+  ['bench/main.ts', ['--help'], /^$/],
+  ['chaos/main.ts', ['--help'], /^$/],
+  ['conformance/main.ts', ['--help'], /^$/],
+  ['src/cli.ts', ['--help'], /^$/],
+  ['src/server.ts', [], /^sluice: DATABASE_URL .*\n$/],
+  ['src/worker.ts', [], /^sluice: DATABASE_URL .*\n$/],
+  ['src/localnet/main.ts', ['--slot-ms', 'x'], /^(?!.*(bigint|Warning))/s],
+])(
+  '%s prints no warning of a package, also where npm compiled no bindings',
+  async (source, args, expected) => {
+    const program = new URL(`../../${source}`, import.meta.url);
+    const { stderr } = await runProgram(program, args, { env: { NODE_OPTIONS: NO_BINDINGS } });
+    expect(stderr).toMatch(expected);
+  },
+);
 
 test('the demo begins with what it does, also where npm compiled no bindings', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-first-words-'));

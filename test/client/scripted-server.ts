@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
+import { bodyOf, startHttp } from '../support/http.ts';
 
 /** What the server does with one request: answer, or break the connection. */
 export type Step =
@@ -32,23 +33,11 @@ export async function clientOf(steps: readonly Step[]) {
 export async function playServer(steps: readonly Step[]) {
   const left = [...steps];
   const seen: Seen[] = [];
-  const server = createServer((request, response) => {
-    void describe(request).then((call) => {
-      seen.push(call);
-      play(left.shift(), request, response);
-    });
+  const server = await startHttp(async (request, response) => {
+    seen.push(await describe(request));
+    play(left.shift(), request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    seen,
-    async close(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...server, seen };
 }
 
 function play(step: Step | undefined, request: IncomingMessage, response: ServerResponse): void {
@@ -62,12 +51,11 @@ function play(step: Step | undefined, request: IncomingMessage, response: Server
 }
 
 async function describe(request: IncomingMessage): Promise<Seen> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
+  const body = await bodyOf(request);
   return {
     method: request.method ?? '',
     url: request.url ?? '',
     authorization: request.headers.authorization,
-    body: Buffer.concat(chunks).toString('utf8'),
+    body: body.toString('utf8'),
   };
 }

@@ -157,10 +157,11 @@ export function transferSubjects(chain: () => Harness): void {
       const told = new Promise((resolve) => {
         chain().connection.onSignature(signature, (result) => resolve(result), 'confirmed');
       });
-      const slots = new Promise<{ slot: number; parent: number; root: number }>((resolve) => {
+      const slots = new Promise<{ slot: number; parent: number; root: number }>((resolve, reject) => {
         const id = chain().connection.onSlotChange((info) => {
-          void chain().connection.removeSlotChangeListener(id);
-          resolve(info);
+          chain()
+            .connection.removeSlotChangeListener(id)
+            .then(() => resolve(info), reject);
         });
       });
       await chain().send(raw);

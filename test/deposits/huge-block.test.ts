@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { afterEach, expect, it } from 'vitest';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { handOn, startNodeProxy } from '../support/node-proxy.ts';
 import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -91,25 +91,12 @@ async function endlessNode(target: string): Promise<string> {
       await sleep(1);
     }
   };
-  const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const body = Buffer.concat(parts);
-    const { method, params } = JSON.parse(body.toString());
+  const proxy = await startNodeProxy(target, async ({ method, params, forward, response }) => {
     if (isWholeBlock(method, params)) return never(response);
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(target, { method: 'POST', headers, body });
-    response.end(await answer.text());
-  };
-  const server = createServer((request, response) => void forward(request, response));
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  open.push({
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    handOn(await forward(), response);
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  open.push(proxy);
+  return proxy.url;
 }
 
 it('a node whose blocks never end is left alone, and the scan goes on with the others', async () => {

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import type { HttpServer } from '../support/http.ts';
+import { type Asked, handOn, startNodeProxy } from '../support/node-proxy.ts';
 import type { ScanRoom } from './scan-room.ts';
 
 /** Whatever a node answers. */
@@ -12,21 +12,21 @@ export type Edit = (method: string, params: Json, answer: Json) => unknown;
 
 const HONEST: Edit = (_method, _params, answer) => answer;
 
-/** A node behind a proxy that edits its answers. */
+/** A node behind a proxy that edits its answers, and hands on those that are not JSON. */
 export class LyingProxy {
   edit = HONEST;
   /** The methods that it was asked. */
   asked: string[] = [];
   readonly #target: string;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  #server: HttpServer | undefined;
 
   constructor(target: string) {
     this.#target = target;
   }
 
   async start(): Promise<string> {
-    await new Promise<void>((ready) => this.#server.listen(0, '127.0.0.1', ready));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.#server = await startNodeProxy(this.#target, (asked) => this.#answer(asked));
+    return this.#server.url;
   }
 
   beHonest(): void {
@@ -34,19 +34,15 @@ export class LyingProxy {
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((done) => this.#server.close(done));
+    await this.#server?.close();
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const question = JSON.parse(Buffer.concat(parts).toString());
-    const { method, params } = question;
+  async #answer({ method, params, forward, response }: Asked): Promise<void> {
     this.asked.push(method);
-    const answer = await rpc(this.#target, question);
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(await this.edit(method, params, answer)));
+    const answer = await forward();
+    if (answer.json === undefined) return handOn(answer, response);
+    const edited = JSON.stringify(await this.edit(method, params, answer.json));
+    handOn({ ...answer, body: Buffer.from(edited) }, response);
   }
 }
 

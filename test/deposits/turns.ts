@@ -26,9 +26,19 @@ export async function turnUntil(
     then ??= status;
     stop.abort();
   };
-  const scan = createDepositScan({ ...deps, stop: stop.signal, onStatus: (status) => void onStatus(status) });
+  const failures: unknown[] = [];
+  const fail = (error: unknown): void => {
+    failures.push(error);
+    stop.abort();
+  };
+  const scan = createDepositScan({
+    ...deps,
+    stop: stop.signal,
+    onStatus: (status) => void onStatus(status).catch(fail),
+  });
   const last: ScanStatus = await new MockActivityEnvironment().run(() =>
     scan.scanTail({ seconds: LONG_SECONDS, since }),
   );
+  if (failures.length > 0) throw new Error('a status of the scan was not judged', { cause: failures[0] });
   return then ?? last;
 }

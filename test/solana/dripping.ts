@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalnet } from '../../src/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import type { PoolOptions } from '../../src/solana/rpc/roster.ts';
 import { showBlock } from '../../src/solana/scan/searched-block.ts';
 import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { handOn, startNodeProxy } from '../support/node-proxy.ts';
 
 const open: { close(): Promise<unknown> | void }[] = [];
 
@@ -48,34 +48,20 @@ async function dripping(target: string, state: Drip): Promise<string> {
     }
     response.destroy();
   };
-  const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const body = Buffer.concat(parts);
-    const { method, params } = JSON.parse(body.toString());
+  const proxy = await startNodeProxy(target, async ({ method, params, forward, response }) => {
     if (state.on && method === 'getBlock') {
       if (params[1]?.transactionDetails === 'accounts') return drip(response);
       if (state.mute) return;
     }
-    const answer = await fetch(target, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
-    response.end(await answer.text());
-  };
-  const server = createServer(
-    (request, response) => void forward(request, response).catch(() => response.destroy()),
-  );
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    handOn(await forward(), response);
+  });
   open.push({
     close: () => {
       state.on = false;
-      server.closeAllConnections();
-      server.close();
+      return proxy.close();
     },
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return proxy.url;
 }
 
 export async function poolWithDrip(state: Drip, options: PoolOptions = {}): Promise<NodePool> {

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { afterEach } from 'vitest';
 import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
+import { bodyOf, startHttp } from '../support/http.ts';
 
 /** A request as it arrived. */
 export interface Asked {
@@ -34,27 +33,15 @@ export async function startScriptedNode(
   answer: (asked: Asked) => Reply | Promise<Reply>,
 ): Promise<ScriptedNode> {
   const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (part: string) => (text += part));
-    request.on('end', () => {
-      const { id, method, params } = JSON.parse(text) as Pick<Asked, 'id' | 'method' | 'params'>;
-      const one = { id, method, params, headers: request.headers, fromPort: request.socket.remotePort ?? 0 };
-      asked.push(one);
-      void Promise.resolve(answer(one)).then((reply) => {
-        if (reply !== 'silent') response.writeHead(reply.status ?? 200, reply.headers).end(reply.body);
-      });
-    });
+  const server = await startHttp(async (request, response) => {
+    const text = (await bodyOf(request)).toString();
+    const { id, method, params } = JSON.parse(text) as Pick<Asked, 'id' | 'method' | 'params'>;
+    const one = { id, method, params, headers: request.headers, fromPort: request.socket.remotePort ?? 0 };
+    asked.push(one);
+    const reply = await answer(one);
+    if (reply !== 'silent') response.writeHead(reply.status ?? 200, reply.headers).end(reply.body);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return { url: `http://127.0.0.1:${port}`, asked, close };
+  return { ...server, asked };
 }
 
 /** A node that each test opens for itself, with what it answers and how it is asked; closed at the end of the test. */

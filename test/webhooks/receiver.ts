@@ -35,7 +35,7 @@ export async function startReceiver(
     request.on('end', () => {
       const one = { headers: request.headers, body: Buffer.concat(chunks).toString('utf8') };
       received.push(one);
-      behave(response, one, received.length);
+      (async () => behave(response, one, received.length))().catch(() => response.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));

@@ -1,0 +1,64 @@
+import type { Alarm, AlertKind } from '../src/domain/alerts.ts';
+import type { Ledger } from '../src/ledger/ledger.ts';
+import type { ChainArrival, ChainPayment } from '../src/localstack/chain-truth.ts';
+
+/** Each says that money or the record is not what it should be. */
+const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
+  'unknown_spend',
+  'maybe_paid',
+  'dead_attempt_landed',
+  'record_lost',
+  'record_restored',
+  'workflow_failed',
+  'deposit_mismatch',
+  'deposit_missed',
+  'balance_difference',
+]);
+
+const PAGE_SIZE = 200;
+const QUORUM = 2;
+
+/** The finalized blocks of the chain, as far as alerts about amounts name them. */
+export interface ChainAmounts {
+  readonly arrivals: readonly Pick<ChainArrival, 'signature' | 'asset' | 'amount'>[];
+  readonly payments: readonly Pick<ChainPayment, 'signature' | 'asset' | 'sent'>[];
+}
+
+/** The alerts about money that were ever raised. */
+export async function readMoneyAlerts(ledger: Ledger): Promise<readonly Alarm[]> {
+  const raised: Alarm[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { rows, nextCursor } = await ledger.alerts.list({ limit: PAGE_SIZE, cursor });
+    raised.push(...rows.filter(({ kind }) => MONEY_ALERTS.has(kind)));
+    if (nextCursor === null) return raised;
+    cursor = nextCursor;
+  }
+}
+
+/** One line for each alert, except those that a lie of the driver must raise. */
+export function alertFindings(alerts: readonly Alarm[], chain: ChainAmounts): readonly string[] {
+  return alerts
+    .filter((alert) => !reportsOneLie(alert, chain))
+    .map(({ kind, message }) => `${kind}: ${message}`);
+}
+
+/**
+ * True where one node showed a false amount (`false-block`), and the record has the amount of the chain: a quorum corrected the false
+ * amount before it was credited, or the amount on record is kept. Source: docs/decisions/0014-deposit-scan.md "The second witness".
+ */
+function reportsOneLie(
+  { kind, subject, details = {} }: Alarm,
+  { arrivals, payments }: ChainAmounts,
+): boolean {
+  if (kind !== 'deposit_mismatch' || details.state === 'dropped') return false;
+  const { asset, by, read, onRecord } = details;
+  if (by !== undefined && !(Array.isArray(by) && by.length >= QUORUM)) return false;
+  const kept = by === undefined ? onRecord : read;
+  const amounts = [
+    ...arrivals,
+    ...payments.map(({ signature, asset: paid, sent }) => ({ signature, asset: paid, amount: sent })),
+  ];
+  return amounts.some(
+    (one) => one.signature === subject && one.asset === asset && one.amount.toString() === kept,
+  );
+}

@@ -1,0 +1,33 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+/** An HTTP server on a free port of loopback. */
+export interface HttpServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Answers one request; where it fails, the connection ends without an answer, as that of a dead server does. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export async function startHttp(answer: Answer): Promise<HttpServer> {
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+/** Throws where the client ends the request early. */
+export async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http';
+import { bodyOf, type HttpServer, startHttp } from './http.ts';
+
+type Json = ReturnType<typeof JSON.parse>;
+
+/** One JSON-RPC request that a client sent to the proxy. */
+export interface Asked {
+  readonly method: string;
+  readonly params: Json;
+  /** The answer of the node; not of one that is unavailable. */
+  readonly forward: () => Promise<NodeAnswer>;
+  readonly response: ServerResponse;
+}
+
+/** What a node answered: `json` is undefined where the body is not JSON, as of a node that limits the rate. */
+export interface NodeAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  readonly json: Json;
+}
+
+/** Headers of the connection to the node, and of the encoding of the body, which fetch decodes. */
+const OF_THE_CONNECTION = [
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-encoding',
+  'content-length',
+];
+
+/** A proxy in front of the node at `target`. Where `answer` fails, or the node is unavailable, it ends the connection like a dead node. */
+export function startNodeProxy(target: string, answer: (asked: Asked) => Promise<void>): Promise<HttpServer> {
+  return startHttp(async (request, response) => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const body = await bodyOf(request);
+    const { method, params } = JSON.parse(body.toString());
+    await answer({ method, params, response, forward: () => askNode(target, body, gone.signal) });
+  });
+}
+
+/** Hands on the answer of a node: its status, its headers and its bytes. */
+export function handOn({ status, headers, body }: NodeAnswer, response: ServerResponse): void {
+  response.statusCode = status;
+  for (const [name, value] of headers) if (!OF_THE_CONNECTION.includes(name)) response.setHeader(name, value);
+  response.end(body);
+}
+
+async function askNode(target: string, body: Buffer, signal: AbortSignal): Promise<NodeAnswer> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(target, { method: 'POST', headers, body: new Uint8Array(body), signal });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  return { status: answer.status, headers: answer.headers, body: bytes, json: jsonOf(bytes) };
+}
+
+function jsonOf(bytes: Buffer): Json {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -40,9 +40,10 @@ export class Controls {
     return this.chain.produce().slot;
   }
 
-  /** Produces that many blocks. */
-  produceSlots(count: number): void {
+  /** Produces that many blocks, each as {@link produceSlot} does; gives the slot of the last one. */
+  produceSlots(count: number): number {
     for (let made = 0; made < count; made += 1) this.chain.produce();
+    return this.chain.ledger.tip.slot;
   }
 
   /** Leaves the next slots without a block: slots run ahead of block heights. */

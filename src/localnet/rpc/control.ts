@@ -5,6 +5,9 @@ import type { MethodTable } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import type { Params } from './params.ts';
 
+/** The process answers nothing else while it produces slots, so one call has a bound. */
+const MAX_SLOTS_AT_ONCE = 10_000;
+
 function amount(params: Params, index: number): bigint {
   const text = params.string(index);
   if (!/^\d+$/.test(text)) throw invalidParams('Invalid params: amounts are decimal strings.');
@@ -26,6 +29,14 @@ function run<T>(control: () => T): T {
   }
 }
 
+function slotCount(params: Params): number {
+  const count = params.number(0);
+  if (count !== null && Number.isInteger(count) && count >= 1 && count <= MAX_SLOTS_AT_ONCE) return count;
+  throw invalidParams(
+    `Invalid params: count (the first parameter) must be an integer from 1 to ${MAX_SLOTS_AT_ONCE}.`,
+  );
+}
+
 function setFault(controls: Controls, params: Params): true {
   const fault = read(faultSchema, params.requiredConfig(2));
   const terms = params.isNumber(3) ? { times: params.integer(3) } : params.config(3);
@@ -43,6 +54,8 @@ function clearFaults(controls: Controls, params: Params): true {
 /**
  * The controls as JSON-RPC methods, for a chain that runs in a process of its own. Any node takes them, whatever its faults;
  * `localnet_healthy` calls one of `methods` as a node without any fault would: name first, then its parameters.
+ * `localnet_produceSlots` takes a count and does the same as that many calls of `localnet_produceSlot`: the first block includes the
+ * pending transactions, and each block has its own event. It returns the slot of the last block.
  */
 export function controlMethods(controls: Controls, methods: MethodTable): MethodTable {
   return {
@@ -53,6 +66,7 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
       return method(params.rest(1), view);
     },
     localnet_produceSlot: () => controls.produceSlot(),
+    localnet_produceSlots: (params) => controls.produceSlots(slotCount(params)),
     localnet_skipSlots: (params) => {
       controls.skipSlots(params.integer(0));
       return true;

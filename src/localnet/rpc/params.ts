@@ -76,7 +76,13 @@ export class Params {
   }
 
   isNumber(index: number): boolean {
-    return typeof this.#values[index] === 'number';
+    return this.number(index) !== null;
+  }
+
+  /** The number as it was given, or null where the parameter is none. */
+  number(index: number): number | null {
+    const value = this.#values[index];
+    return typeof value === 'number' ? value : null;
   }
 
   string(index: number): string {

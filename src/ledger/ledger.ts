@@ -19,7 +19,7 @@ import { Gaps } from './gaps.ts';
 import { ImportAudits } from './import-audits.ts';
 import { KeptBlocks } from './kept-blocks.ts';
 import { LostNonces } from './lost-nonces.ts';
-import { migrate } from './migrate.ts';
+import { isMigrated, migrate } from './migrate.ts';
 import { Movements } from './movements.ts';
 import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
@@ -137,9 +137,8 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): 
 async function migrated(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    // A server that stands still is told of by the limits of this connection.
-    await sql`select 1`.execute(db);
-    await migrate(databaseUrl);
+    // This connection has limits: a server that does not answer fails here, before a connection without limits waits for it.
+    if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;
   } catch (error) {
     await db.destroy();

@@ -1,83 +1,112 @@
+import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
+import { inOrder } from '../../src/ledger/in-order.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
+import { isMigrated, MIGRATIONS, migrate } from '../../src/ledger/migrate.ts';
+import { emptyDatabase, freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { lockWaits } from './deposit-ledger.ts';
 
 /** The advisory lock that the migrator holds. */
 const MIGRATOR = '3853314791062309107';
 const LONGER_THAN_ANY_STATEMENT_MS = 10_000;
 
-/** Takes the record back to what an older build has left. */
-const OLDER = `
-  drop index deposit_address_due_since;
-  alter table deposit_address drop column imported_after;
-  alter table rescan drop column unread;
-  delete from kysely_migration where name >= '0033'`;
+/** Migrations of a later release: each changes one table. */
+const LATER = {
+  ...MIGRATIONS,
+  '9001-index': inOrder([sql`create index later_index on deposit_address (since)`]),
+  '9002-rescan': inOrder([sql`alter table rescan add column later text`]),
+  '9003-address': inOrder([
+    sql`alter table deposit_address add column later bigint`,
+    sql`update deposit_address set later = (select slot from scan_cursor) where audit_due`,
+  ]),
+};
 
 const HOLD_ADDRESSES = 'select from deposit_address for update';
 const CHANGE_ADDRESS = `update deposit_address set state = 'used' where false`;
 const CHANGE_RESCAN = 'update rescan set trouble = null';
 
-let database: TestDatabase;
-let looking: Database;
-let older: pg.Client;
-beforeAll(async () => {
-  database = await freshDatabase();
-  looking = connect(database.url);
-  older = new pg.Client({ connectionString: database.url });
-  await older.connect();
-});
-afterAll(async () => {
-  await older.end();
-  await looking.destroy();
-  await database.drop();
-});
-
 it('a migration may take longer than any statement, for those that wait for it, too', async () => {
+  const { url, drop } = await emptyDatabase();
+  const older = await session(url);
   await older.query(`select pg_advisory_lock(${MIGRATOR})`);
-  const opened = openLedger(database.url);
+  const opened = openLedger(url);
   await new Promise((resolve) => setTimeout(resolve, LONGER_THAN_ANY_STATEMENT_MS));
   await older.query(`select pg_advisory_unlock(${MIGRATOR})`);
   const ledger = await opened;
   expect(await ledger.scan.cursor()).toBeNull();
   await ledger.close();
+  await older.end();
+  await drop();
 }, 60_000);
 
-it.each([
-  ['holds addresses and changes one', HOLD_ADDRESSES, CHANGE_ADDRESS],
-  ['holds addresses and changes a rescan', HOLD_ADDRESSES, CHANGE_RESCAN],
-  ['holds a rescan and changes an address', CHANGE_RESCAN, CHANGE_ADDRESS],
-])(
-  'an older process that %s, and migrations beside it, wait for each other and do not fail',
-  async (_what, first, next) => {
-    await migrate(database.url);
-    await older.query(OLDER);
-    await older.query('begin');
-    await older.query(first);
-    const migrating = migrate(database.url);
-    await Promise.race([lockWaits(looking), migrating]);
-    try {
-      await older.query(next);
-    } finally {
-      await older.query('rollback');
-      await migrating;
-    }
-  },
-);
+describe('migrations of a later release', () => {
+  let database: TestDatabase;
+  let looking: Database;
+  let older: pg.Client;
+  beforeEach(async () => {
+    database = await freshDatabase();
+    looking = connect(database.url);
+    older = await session(database.url);
+    return async () => {
+      await older.end();
+      await looking.destroy();
+      await database.drop();
+    };
+  });
 
-it('processes that start at once migrate in turns, whatever their clocks say', async () => {
-  const both = await freshDatabase();
-  await Promise.all([migrate(both.url), migrate(both.url)]);
-  const later = new pg.Client({ connectionString: both.url });
-  await later.connect();
-  await later.query(
-    `update kysely_migration set timestamp = '2000-01-01T00:00:00.000Z' where name >= '0034'`,
+  it.each([
+    ['holds addresses and changes one', HOLD_ADDRESSES, CHANGE_ADDRESS],
+    ['holds addresses and changes a rescan', HOLD_ADDRESSES, CHANGE_RESCAN],
+    ['holds a rescan and changes an address', CHANGE_RESCAN, CHANGE_ADDRESS],
+  ])(
+    'an older process that %s, and migrations beside it, wait for each other and do not fail',
+    async (_what, first, next) => {
+      await older.query('begin');
+      await older.query(first);
+      const migrating = migrate(database.url, LATER);
+      await Promise.race([lockWaits(looking), migrating]);
+      try {
+        await older.query(next);
+      } finally {
+        await older.query('rollback');
+        await migrating;
+      }
+      expect(await isMigrated(looking, LATER)).toBe(true);
+    },
   );
-  await later.end();
-  await migrate(both.url);
-  await both.drop();
+
+  it('are refused by a process of an older release, which names the migration that it does not have', async () => {
+    await migrate(database.url, LATER);
+    await expect(openLedger(database.url)).rejects.toMatchObject({
+      code: 'Unavailable',
+      message: expect.stringContaining('9001-index'),
+    });
+  });
 });
+
+describe('on an empty database', () => {
+  let both: TestDatabase;
+  beforeAll(async () => {
+    both = await emptyDatabase();
+  });
+  afterAll(() => both.drop());
+
+  it('processes that start at once migrate in turns, whatever their clocks say', async () => {
+    await Promise.all([migrate(both.url), migrate(both.url)]);
+    const later = await session(both.url);
+    await later.query(
+      `update kysely_migration set timestamp = '2000-01-01T00:00:00.000Z' where name >= '0010'`,
+    );
+    await later.end();
+    await migrate(both.url, LATER);
+  });
+});
+
+async function session(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}

@@ -19,7 +19,7 @@ export function newId(prefix = 'w'): string {
   return `${prefix}-${serial}`;
 }
 
-/** A ledger on an empty database for the tests of one file. */
+/** A ledger on a migrated database without rows for the tests of one file. */
 export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
   let ledger: Ledger | undefined;
   let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { mayFollow, WITHDRAWAL_STATUSES, type WithdrawalStatus } from '../../src/domain/withdrawal.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { nodeProgram } from '../../src/localstack/program.ts';
+import { COMPILED } from '../support/compiled.ts';
+import { emptyDatabase } from '../support/postgres.ts';
 import { attempt, codeOf, DEAD, newId, PLENTY, REASON, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
@@ -22,9 +23,9 @@ async function inStatus(status: WithdrawalStatus): Promise<string> {
 
 describe('openLedger', () => {
   it('lets many processes start at once on an empty database and agree on who created what', async () => {
-    const { url, drop } = await freshDatabase();
-    const program = fileURLToPath(new URL('reserve-process.ts', import.meta.url));
-    const run = () => promisify(execFile)(process.execPath, ['--import', 'tsx', program, url, '40']);
+    const { url, drop } = await emptyDatabase();
+    const { command, args } = nodeProgram(new URL('reserve-process.ts', import.meta.url), [], COMPILED);
+    const run = () => promisify(execFile)(command, [...args, url, '40'], { encoding: 'utf8' });
     const outputs = await Promise.all([run(), run(), run()]);
     const created = outputs.map((output) => Number(output.stdout));
     expect(created.reduce((sum, one) => sum + one, 0)).toBe(40);

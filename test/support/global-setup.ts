@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
 import { type LocalTemporal, startTemporal } from '../../src/localstack/temporal.ts';
+import { createTemplate, type TemplateDatabase } from './template.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -12,19 +13,27 @@ declare module 'vitest' {
   }
 }
 
-/** Serves the addresses of one PostgreSQL and one Temporal to all test files; each starts when it is first asked for. */
+/**
+ * Serves one PostgreSQL, one Temporal and one migrated template database to all test files.
+ * Each starts at its first request. All later requests get the same one.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const logDir = mkdtempSync(join(tmpdir(), 'sluice-test-logs-'));
   let postgres: Promise<LocalPostgres> | undefined;
   let temporal: Promise<LocalTemporal> | undefined;
+  let template: Promise<TemplateDatabase> | undefined;
   const say = (line: string) => process.stderr.write(`${line}\n`);
+  const openPostgres = () => (postgres ??= startPostgres({ logDir }));
+  const services: Readonly<Record<string, () => Promise<object>>> = {
+    '/postgres': openPostgres,
+    '/template': () => (template ??= openPostgres().then(({ url }) => createTemplate(url))),
+    '/temporal': () => (temporal ??= startTemporal({ logDir, ui: false, say })),
+  };
 
   const server = createServer((request, response) => {
-    const answer =
-      request.url === '/postgres'
-        ? (postgres ??= startPostgres({ logDir }))
-        : (temporal ??= startTemporal({ logDir, ui: false, say }));
-    answer.then(
+    const open = services[request.url ?? ''];
+    if (open === undefined) return response.writeHead(404).end(`no service ${request.url}`);
+    return open().then(
       (service) => response.end(JSON.stringify(service)),
       (error: Error) => response.writeHead(500).end(error.message),
     );
@@ -37,6 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     server.closeAllConnections();
     server.close();
+    await (await template?.catch(() => undefined))?.drop();
     for (const starting of [postgres, temporal]) {
       const service = await starting?.catch(() => undefined);
       await service?.stop();

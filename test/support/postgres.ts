@@ -1,39 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { sharedService } from './services.ts';
-
-async function run(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
+import { onServer, urlOf } from './template.ts';
 
 /** A database of one test file. Call `drop` in `afterAll`. */
 export interface TestDatabase {
   readonly url: string;
   readonly drop: () => Promise<void>;
-  /** Another one with all that this one holds, as a restored backup is; nobody may be connected to this one meanwhile. */
+  /** A copy with the same rows, like a restored backup. No session may use this database meanwhile. */
   readonly copy: () => Promise<TestDatabase>;
 }
 
-/** An empty database of its own for one test file, on the PostgreSQL that all share. */
+/** A migrated database without rows for one test file: a copy of the template of this run. */
 export async function freshDatabase(): Promise<TestDatabase> {
-  const { url: shared } = await sharedService<{ url: string }>('postgres');
-  return create(shared, '');
+  const [server, template] = await Promise.all([
+    sharedService<{ url: string }>('postgres'),
+    sharedService<{ name: string }>('template'),
+  ]);
+  return create(server.url, copyOf(template.name));
 }
 
-async function create(shared: string, template: string): Promise<TestDatabase> {
+/** A database without a schema, for tests of the first start. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  const { url } = await sharedService<{ url: string }>('postgres');
+  return create(url, '');
+}
+
+async function create(server: string, template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await run(shared, `CREATE DATABASE ${name} ${template}`);
-  const url = new URL(shared);
-  url.pathname = `/${name}`;
+  await onServer(server, `CREATE DATABASE ${name} ${template}`);
   return {
-    url: url.href,
-    drop: () => run(shared, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-    copy: () => create(shared, `TEMPLATE ${name}`),
+    url: urlOf(server, name),
+    drop: () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    copy: () => create(server, copyOf(name)),
   };
 }
+
+const copyOf = (database: string) => `TEMPLATE ${database}`;

@@ -1,13 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
 
-/** Endpoints that are told, what they are told (the outbox), and how far each of them has heard it. */
-export const webhooks = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};
-
-const STATEMENTS = [
+/** Webhook endpoints, the outbox of their events, and the state of each delivery. */
+export const webhooks = inOrder([
   sql`create table webhook_endpoint (
     id text primary key,
     position bigint generated always as identity unique,
@@ -47,4 +42,4 @@ const STATEMENTS = [
   sql`create index webhook_delivery_handed on webhook_delivery (handed_at) where state = 'waiting'`,
   sql`create index webhook_delivery_dead on webhook_delivery (endpoint, sequence) where state = 'dead'`,
   sql`create index webhook_delivery_of_event on webhook_delivery (sequence)`,
-];
+]);

@@ -1,13 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
 
-/** Durable nonces: the accounts, the attempts that carry one, and the transactions that make and advance the accounts. */
-export const nonces = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};
-
-const STATEMENTS = [
+/** Durable nonce accounts, and the transactions that create and advance them. */
+export const nonces = inOrder([
   sql`create table nonce_account (
     address text primary key,
     authority text not null,
@@ -21,14 +16,6 @@ const STATEMENTS = [
     check ((state = 'leased') = (withdrawal_id is not null)),
     check (state = 'unproved' or (nonce is not null and slot is not null))
   )`,
-  sql`alter table attempt
-    add column nonce_account text references nonce_account (address),
-    alter column blockhash_height drop not null,
-    alter column last_valid_block_height drop not null,
-    add constraint attempt_lifetime check ((nonce_account is null) = (blockhash_height is not null)
-      and (nonce_account is null) = (last_valid_block_height is not null)),
-    add constraint attempt_nonce_once unique (nonce_account, blockhash)`,
-  sql`create unique index attempt_one_live_nonce on attempt (nonce_account) where state in ('prepared', 'signed')`,
   sql`create table nonce_upkeep (
     message_hash text primary key check (message_hash ~ '^[0-9a-f]{64}$'),
     kind text not null check (kind in ('create', 'advance')),
@@ -55,4 +42,10 @@ const STATEMENTS = [
     check ((kind = 'create') = (last_valid_block_height is not null))
   )`,
   sql`create unique index nonce_upkeep_one_live on nonce_upkeep (address) where state in ('prepared', 'signed')`,
-];
+  // Nonces of attempts that a restored database does not have.
+  sql`create table lost_nonce (
+    address text primary key references nonce_account (address),
+    nonce text not null,
+    slot bigint not null
+  )`,
+]);

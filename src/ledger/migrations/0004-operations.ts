@@ -1,13 +1,13 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
 
-/** Alerts, pauses, how far the history of each hot wallet is judged, and what tells this record from a restored one. */
-export const watch = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};
-
-const STATEMENTS = [
+/** API keys, alerts and pauses. */
+export const operations = inOrder([
+  sql`create table api_key (
+    name text primary key,
+    hash text not null unique check (hash ~ '^[0-9a-f]{64}$'),
+    created_at timestamptz not null default now()
+  )`,
   sql`create table alert (
     position bigint generated always as identity primary key,
     kind text not null,
@@ -33,14 +33,4 @@ const STATEMENTS = [
     check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (ended_why is null))
   )`,
   sql`create unique index pause_one_open on pause (cause) where ended_at is null`,
-  sql`create table wallet_history (
-    wallet text primary key,
-    judged_to_slot bigint not null
-  )`,
-  sql`create table continuity (
-    one boolean primary key default true check (one),
-    identity text not null,
-    seen_at timestamptz not null,
-    quarantine_height bigint
-  )`,
-];
+]);

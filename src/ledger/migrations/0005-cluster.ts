@@ -1,17 +1,22 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
 
-/** The one cluster that this record belongs to, how much of its ledger each node showed, and what each worker sees of the nodes. */
-export const cluster = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};
-
-const STATEMENTS = [
+/** The cluster and the identity of the database, and the state of the RPC nodes. */
+export const cluster = inOrder([
   sql`create table cluster (
     one boolean primary key default true check (one),
     genesis_hash text not null,
     bound_at timestamptz not null default now()
+  )`,
+  sql`create table continuity (
+    one boolean primary key default true check (one),
+    identity text not null,
+    seen_at timestamptz not null,
+    quarantine_height bigint,
+    quarantine_identity text,
+    nonces_settled boolean not null default false,
+    generation integer not null default 0,
+    doubtful_up_to bigint not null default 0
   )`,
   sql`create table node_ledger (
     node text primary key,
@@ -27,4 +32,4 @@ const STATEMENTS = [
     alarms jsonb not null,
     seen_at timestamptz not null default now()
   )`,
-];
+]);

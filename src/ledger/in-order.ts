@@ -1,0 +1,10 @@
+import type { Kysely, Migration, RawBuilder } from 'kysely';
+
+/** A migration that executes these statements one after the other. */
+export function inOrder(statements: readonly RawBuilder<unknown>[]): Migration {
+  return {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const statement of statements) await statement.execute(db);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
+
+/** The movements of hot wallets, and the balances from which they are added up. */
+export const hotWallets = inOrder([
+  sql`create table wallet_history (
+    wallet text primary key,
+    from_slot bigint not null,
+    judged_to_slot bigint not null
+  )`,
+  sql`create table wallet_baseline (
+    wallet text not null,
+    account text not null,
+    asset text not null,
+    slot bigint not null,
+    amount numeric(20, 0) not null check (amount >= 0),
+    taken_at timestamptz not null default now(),
+    primary key (wallet, account, asset)
+  )`,
+  sql`create table outflow (
+    signature text not null,
+    slot bigint not null,
+    account text not null,
+    asset text not null,
+    wallet text not null references watched_wallet (address),
+    amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
+    witness_due boolean not null default true,
+    witnessed_by text,
+    primary key (signature, slot, account, asset)
+  )`,
+  sql`create index outflow_by_wallet on outflow (wallet, slot)`,
+  sql`create index outflow_witness_due on outflow (slot, signature, account, asset) where witness_due`,
+  sql`create table spend (
+    signature text not null,
+    slot bigint not null,
+    wallet text not null references watched_wallet (address),
+    error text,
+    judged boolean not null default false,
+    seen_at timestamptz not null default now(),
+    primary key (signature, slot, wallet)
+  )`,
+  sql`create index spend_by_wallet on spend (wallet, slot)`,
+  sql`create index spend_unjudged on spend (wallet, slot) where not judged`,
+]);

@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
+
+/** The scan of the chain: its cursor, its blocks, its gaps, and what operators order. */
+export const scan = inOrder([
+  sql`create table scan_cursor (
+    one boolean primary key default true check (one),
+    slot bigint not null,
+    blockhash text not null,
+    height bigint not null,
+    pruned_to bigint,
+    tip bigint
+  )`,
+  sql`create table scan_pause (
+    position bigint generated always as identity primary key,
+    who text not null,
+    why text not null,
+    since timestamptz not null default now(),
+    ended_at timestamptz,
+    ended_by text,
+    ended_why text,
+    check ((ended_at is null) = (ended_by is null) and (ended_by is null) = (ended_why is null))
+  )`,
+  sql`create unique index scan_pause_one_open on scan_pause ((true)) where ended_at is null`,
+  sql`create table block (
+    slot bigint primary key,
+    blockhash text not null unique,
+    parent_slot bigint not null check (parent_slot < slot),
+    previous_blockhash text not null,
+    height bigint not null unique,
+    time bigint
+  )`,
+  sql`create table staged_range (
+    from_slot bigint primary key,
+    to_slot bigint not null check (to_slot >= from_slot),
+    parent_slot bigint not null,
+    previous_blockhash text not null,
+    blocks json not null,
+    staged_at timestamptz not null default now()
+  )`,
+  // A staged range is written once, read once and deleted: its compression takes longer than that.
+  sql`alter table staged_range alter column blocks set storage external`,
+  sql`create index staged_range_by_parent on staged_range (parent_slot, previous_blockhash)`,
+  sql`create table scan_gap (
+    from_slot bigint not null,
+    to_slot bigint not null check (to_slot >= from_slot),
+    blockhash text not null,
+    height bigint not null,
+    state text not null check (state in ('open', 'filled', 'closed')),
+    opened_at timestamptz not null default now(),
+    ended_at timestamptz,
+    who text,
+    why text,
+    walked_at timestamptz,
+    audited_at timestamptz,
+    audit_after timestamptz,
+    unshown_since timestamptz,
+    primary key (from_slot, to_slot),
+    check ((state = 'open') = (ended_at is null)),
+    check ((state = 'closed') = (who is not null) and (who is null) = (why is null)),
+    check (audited_at is null or walked_at is not null),
+    check (audited_at is null or unshown_since is null)
+  )`,
+  sql`create unique index scan_gap_one_open on scan_gap (state) where state = 'open'`,
+  sql`create table gap_unread_wallet (
+    from_slot bigint not null,
+    to_slot bigint not null,
+    wallet text not null,
+    primary key (from_slot, to_slot, wallet)
+  )`,
+  sql`create table rescan (
+    position bigint generated always as identity primary key,
+    from_slot bigint not null,
+    to_slot bigint not null check (to_slot >= from_slot),
+    who text not null,
+    why text not null,
+    run text,
+    begun_at timestamptz not null default now(),
+    tried_at timestamptz not null default now(),
+    read_to bigint,
+    blocks integer not null default 0,
+    found integer not null default 0,
+    unread jsonb not null default '[]',
+    trouble text,
+    ended_at timestamptz
+  )`,
+  sql`create unique index rescan_one_open on rescan (from_slot, to_slot) where ended_at is null`,
+]);

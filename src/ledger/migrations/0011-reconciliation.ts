@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
+
+/** The comparison of balances on chain with the database: the current pass, the last complete one, and wallets that no quorum shows. */
+export const reconciliation = inOrder([
+  sql`create table reconciliation (
+    one boolean primary key default true check (one),
+    pages bigint not null default 0,
+    begun_at timestamptz,
+    after text,
+    compared_since timestamptz not null default now(),
+    wallets bigint not null default 0,
+    accounts bigint not null default 0,
+    differences bigint not null default 0,
+    from_slot bigint,
+    to_slot bigint,
+    halted_because text,
+    check (after is null or begun_at is not null)
+  )`,
+  sql`create table reconciled_pass (
+    one boolean primary key default true check (one),
+    begun_at timestamptz not null,
+    ended_at timestamptz not null default now(),
+    wallets bigint not null,
+    accounts bigint not null,
+    differences bigint not null,
+    from_slot bigint,
+    to_slot bigint
+  )`,
+  sql`create table unread_wallet (
+    wallet text primary key,
+    why text not null,
+    since timestamptz not null default now(),
+    asked_at timestamptz not null default now()
+  )`,
+  sql`create index unread_wallet_by_asked on unread_wallet (asked_at)`,
+  sql`create index unread_wallet_by_since on unread_wallet (since)`,
+]);

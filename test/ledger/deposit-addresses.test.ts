@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositAddresses, holdUnassigned } from '../../src/ledger/deposit-addresses.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
+import { withStatementTimeout } from '../support/postgres.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import {
   commit,
@@ -20,6 +23,7 @@ import { codeOf } from './support.ts';
 const use = useDepositLedgers();
 const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const run = promisify(execFile);
+const STATEMENT_TIMEOUT_MS = 1_000;
 
 /** The choice of a free address goes on, with the rows as they were when it began, once nobody holds this lock. */
 const CHOICE = 4_711;
@@ -304,13 +308,16 @@ describe('the watch set', () => {
   it('is read to its end by a reader that takes longer than any statement may', async () => {
     const many = Array.from({ length: 25_000 }, (_, index) => ({ address: address(`w${index}`), path: 'm' }));
     expect(await use.ledger.addresses.import(many)).toEqual({ imported: 25_000, known: 0 });
+    const brief = await openLedger(withStatementTimeout(use.url, STATEMENT_TIMEOUT_MS));
     let count = 0;
-    for await (const _one of use.ledger.watched.stream()) {
-      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 9_500));
+    for await (const _one of brief.watched.stream()) {
+      // Longer than a connection of the pool may be silent, too.
+      if (count === 0) await sleep(STATEMENT_TIMEOUT_MS + 1_500);
       count += 1;
     }
     expect(count).toBe(25_000);
     // A reader that has seen enough leaves no connection behind.
-    for await (const _one of use.ledger.watched.stream()) break;
+    for await (const _one of brief.watched.stream()) break;
+    await brief.close();
   });
 });

@@ -16,6 +16,8 @@ import { meanwhile, type SlowLook, slowStand } from './slow-look.ts';
 export interface DepositScanDeps extends ScannerDeps, SlowLook {
   /** Time between two looks for a new block. Default 400. */
   readonly pollMs?: number;
+  /** Time between two tries while the scan cannot go on. Default 2,000. */
+  readonly waitMs?: number;
   /** Whether deposits are told as soon as their block is confirmed. Default: no. */
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: as {@link KeptBlocks} says. */
@@ -118,7 +120,8 @@ async function follow(
     );
     const stand = withDefects(reached, beside.defects);
     await alarm(stand);
-    if (blocks === 0) await rest(stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : WAIT_MS, turnEnd);
+    const pauseMs = stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : (deps.waitMs ?? WAIT_MS);
+    if (blocks === 0) await rest(pauseMs, turnEnd);
     paces.last = paceAfter(paces.last, blocks, (performance.now() - began) / 1_000);
     show(stand);
     last = stand;

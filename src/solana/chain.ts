@@ -44,6 +44,14 @@ export interface ShownAccount {
 
 type ShownAccounts = ReadonlyMap<string, ShownAccount>;
 
+/** How long a question for an account waits for others that share its call, in ms. */
+export interface ChainOptions {
+  /** Default 100. */
+  readonly accountWindowMs?: number;
+  /** For a question to a second node. Default 300. */
+  readonly secondLookWindowMs?: number;
+}
+
 /** The chain as activities use it: questions of many withdrawals share calls. */
 export class Chain {
   readonly pool: NodePool;
@@ -52,12 +60,15 @@ export class Chain {
   readonly #epoch = new TtlCache<bigint>(5_000);
   readonly #baseFee = new TtlCache<bigint>(60_000);
   readonly #accounts: Batcher<ShownAccount>;
+  readonly #secondLookWindowMs: number;
   /** By the node that is not to be asked. */
   readonly #elsewhere = new Map<string, Batcher<ShownAccount>>();
 
-  constructor(pool: NodePool) {
+  constructor(pool: NodePool, options: ChainOptions = {}) {
     this.pool = pool;
-    this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, ACCOUNT_WINDOW_MS, (keys) =>
+    this.#secondLookWindowMs = options.secondLookWindowMs ?? SECOND_LOOK_WINDOW_MS;
+    const windowMs = options.accountWindowMs ?? ACCOUNT_WINDOW_MS;
+    this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) =>
       this.pool.read((node) => readAccounts(node, keys, 'finalized')),
     );
   }
@@ -203,7 +214,7 @@ export class Chain {
   #batcherBeside(witness: string): Batcher<ShownAccount> {
     const known = this.#elsewhere.get(witness);
     if (known !== undefined) return known;
-    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, SECOND_LOOK_WINDOW_MS, async (keys) => {
+    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#secondLookWindowMs, async (keys) => {
       const ask = (node: SolanaNode) => readAccounts(node, keys, 'confirmed');
       const second = await this.pool.second(witness, ask, () => true);
       if (second !== null) return second.answer;

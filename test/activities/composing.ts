@@ -4,9 +4,9 @@ import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
 
@@ -27,7 +27,7 @@ export async function openComposingRoom(): Promise<ComposingRoom> {
     localnet,
     hotWallet,
     composer: (rules = {}) => {
-      const chain = new Chain(pool);
+      const chain = quickChain(pool);
       return new Composer({
         chain,
         fees: new FeePlanner(chain, PRICES),

@@ -18,6 +18,7 @@ import { FeePlanner } from '../../src/solana/fees.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer } from '../../src/solana/transactions.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 import {
   fixedAccount,
@@ -41,7 +42,7 @@ let signer: Signer;
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
-  chain = new Chain(pool);
+  chain = quickChain(pool);
   signer = await loadKeypair(JSON.stringify([...HOT_KEY.secretKey]));
 });
 afterAll(async () => {

@@ -10,10 +10,10 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { resume } from '../ledger/support.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 /** A chain of `nodes` with a hot wallet of our own, for the tests of one file. */
 export class HotWallet {
@@ -50,7 +50,7 @@ export class HotWallet {
 
   /** A look of a process that has just started. */
   look(ledger: Ledger, hotWallet = this.address): Promise<void> {
-    return new WalletWatch({ ledger, chain: new Chain(this.pool), hotWallet }).look();
+    return new WalletWatch({ ledger, chain: quickChain(this.pool), hotWallet }).look();
   }
 
   /** A final transfer that the wallet signs, past Sluice; its signature. */
@@ -61,7 +61,7 @@ export class HotWallet {
 
   /** Any final transaction that the wallet signs, past Sluice; its signature. */
   async sign(instructions: TransactionInstruction[], signers: Keypair[] = []): Promise<string> {
-    const { blockhash } = await new Chain(this.pool).latestBlockhash();
+    const { blockhash } = await quickChain(this.pool).latestBlockhash();
     const payerKey = this.#key.publicKey;
     const message = new TransactionMessage({ payerKey, recentBlockhash: blockhash, instructions });
     const transaction = new VersionedTransaction(message.compileToV0Message());

@@ -6,11 +6,12 @@ import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { NonceUpkeepRequest } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { AMOUNT, NonceDesk, type Paid, type Signed } from './nonce-desk.ts';
 
 const KEY = Keypair.generate();
@@ -35,7 +36,7 @@ beforeAll(async () => {
   closers.push(() => localnet.close());
   pool = await openNodePool(localnet.rpcUrls);
   closers.push(() => pool.close());
-  chain = new Chain(pool);
+  chain = quickChain(pool);
   const clock = setInterval(() => localnet.controls.produceSlot(), 40);
   closers.push(async () => clearInterval(clock));
   const newer = await freshDatabase();

@@ -5,12 +5,13 @@ import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { readNonceAccount } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { AMOUNT, NonceDesk } from './nonce-desk.ts';
 
 const HOT_KEY = Keypair.generate();
@@ -29,7 +30,7 @@ beforeAll(async () => {
   ledger = await openLedger(database.url);
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
-  chain = new Chain(pool);
+  chain = quickChain(pool);
   desk = await NonceDesk.open({ ledger, chain, key: HOT_KEY });
   clock = setInterval(() => localnet.controls.produceSlot(), 40);
 });

@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLanding } from '../../src/activities/landing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
@@ -36,7 +36,7 @@ function moved({ controls }: Localnet): void {
 }
 
 const look = (pool: NodePool) =>
-  new WalletWatch({ ledger: use.ledger, chain: new Chain(pool), hotWallet: room.signer.address }).look();
+  new WalletWatch({ ledger: use.ledger, chain: quickChain(pool), hotWallet: room.signer.address }).look();
 const judgedTo = () => use.ledger.walletHistory.judgedTo(room.signer.address);
 
 /** An attempt on record that was never sent, so that its death can be proved after its life. */
@@ -54,7 +54,7 @@ async function unsent() {
 
 function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
   const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: new Chain(pool) });
+  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: quickChain(pool) });
   const environment = new MockActivityEnvironment({}, { client });
   return environment.run((input) => landings.landAttempt(input), { id, n: 1, signature });
 }

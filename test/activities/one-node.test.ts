@@ -4,7 +4,7 @@ import { Composer, type Composition } from '../../src/activities/composition.ts'
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { readMint } from '../../src/solana/mint.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
@@ -13,6 +13,7 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { type Lie, startLiar } from '../solana/liar.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 
 const HOT = randomAddress();
@@ -37,7 +38,7 @@ afterEach(async () => {
 });
 
 function composerOf(nodes: NodePool): Composer {
-  chain = new Chain(nodes);
+  chain = quickChain(nodes);
   return new Composer({
     chain,
     fees: new FeePlanner(chain, PRICES),
@@ -197,7 +198,7 @@ it('accounts too long for an answer spoil no other question of their moment', as
   // A program of the upgradeable loader is its kind and the address of its code.
   const code = base58.encode(program?.data.subarray(4, 36) ?? new Uint8Array());
   const narrow = await openNodePool(localnet.rpcUrls, { maxBytes: 100_000 });
-  const { accounts } = await new Chain(narrow).accounts([code, HOT]);
+  const { accounts } = await quickChain(narrow).accounts([code, HOT]);
   await narrow.close();
   expect(accounts[0]?.data.length).toBe(ACCOUNT_BYTES);
   expect(accounts[1]?.lamports).toBeGreaterThan(0n);

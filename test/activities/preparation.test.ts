@@ -7,10 +7,10 @@ import { createPreparation } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const REQUESTED: Shown = { status: 'requested', code: null };
@@ -19,7 +19,7 @@ const hot = useHotWallet(2, use);
 let preparation: ReturnType<typeof createPreparation>;
 
 beforeAll(() => {
-  const chain = new Chain(hot.pool);
+  const chain = quickChain(hot.pool);
   const composer = new Composer({
     chain,
     fees: new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n }),

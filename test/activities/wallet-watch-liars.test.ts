@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const FAR = 10 ** 15;
@@ -95,7 +95,7 @@ it('gets ahead of more dust than one look reads, and reads each grain once', asy
   for (let grain = 1n; grain <= 5n; grain += 1n) await hot.localnet.airdrop(hot.address, grain);
   hot.localnet.controls.produceSlots(4);
   const { ledger } = use;
-  const deps = { ledger, chain: new Chain(hot.pool), hotWallet: hot.address, readAtMost: 2 };
+  const deps = { ledger, chain: quickChain(hot.pool), hotWallet: hot.address, readAtMost: 2 };
   const watch = new WalletWatch(deps);
   expect([await codeOf(watch.look()), await codeOf(watch.look()), await codeOf(watch.look())]).toEqual([
     'Unavailable',

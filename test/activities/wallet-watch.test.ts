@@ -6,10 +6,10 @@ import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { partiesOf } from '../../src/solana/wallet-history.ts';
 import { attempt, codeOf, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const use = useLedger();
@@ -138,7 +138,7 @@ describe('a look at the history of the hot wallet', () => {
     hot.localnet.controls.produceSlots(4);
     const watch = new WalletWatch({
       ledger: use.ledger,
-      chain: new Chain(hot.pool),
+      chain: quickChain(hot.pool),
       hotWallet: hot.address,
       history: { pageSize: 2, pagesALook: 2 },
     });

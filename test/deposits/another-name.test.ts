@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAddressAudit } from '../../src/activities/address-audit.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
 import { rejectDeposit } from '../../src/http/deposit-rejection.ts';
@@ -16,6 +16,15 @@ const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
 
+/** The time that a test has let pass, besides the time that really passed. */
+let passedMs = 0;
+const now = performance.now.bind(performance);
+beforeEach(() => {
+  passedMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+});
+afterEach(() => vi.restoreAllMocks());
+
 /** The liar, in a pool that it was not yet caught in, asked first. */
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
@@ -31,7 +40,7 @@ async function liarFirst(): Promise<NodePool> {
 async function look(confirmer: DepositConfirmer): Promise<void> {
   for (let looks = 0; looks < 3; looks += 1) {
     await confirmer.confirm();
-    await new Promise((done) => setTimeout(done, 1_100));
+    passedMs += 1_100;
   }
 }
 

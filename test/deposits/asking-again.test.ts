@@ -5,6 +5,9 @@ import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
+const SEVERAL_LOOKS = 5;
+/** Longer than any machine takes for that many looks. */
+const LONG_SECONDS = 45;
 
 /** The clock of this process stands still, but where a test moves it. */
 let now = 0;
@@ -40,8 +43,16 @@ it('a deposit that no quorum shows is asked for ever less often, whatever turns 
   await pendingDeposit();
   hide();
   const before = asked();
-  const scan = createDepositScan({ ...room.deps(), pollMs: 50 });
-  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 3, since: null }));
+  const looks = vi.spyOn(room.ledger.deposits, 'unconfirmed');
+  let looked: () => void = () => undefined;
+  const scan = createDepositScan({ ...room.deps(), pollMs: 20, onStatus: () => looked() });
+  const turn = async () => {
+    const turnOf = new MockActivityEnvironment();
+    const enough = looks.mock.calls.length + SEVERAL_LOOKS;
+    looked = () => void (looks.mock.calls.length >= enough && turnOf.cancel());
+    await turnOf.run(() => scan.scanTail({ seconds: LONG_SECONDS, since: null }));
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(enough);
+  };
   await turn();
   expect(asked() - before).toBe(2);
   now += 499;

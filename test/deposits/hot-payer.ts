@@ -5,11 +5,11 @@ import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { AttemptRow } from '../../src/ledger/attempts.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { newId } from '../ledger/support.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import type { ScanRoom } from './scan-room.ts';
 
 const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
@@ -22,7 +22,7 @@ export class HotPayer {
   readonly #composer: Composer;
 
   private constructor(room: ScanRoom, signer: Signer) {
-    const chain = new Chain(room.pool);
+    const chain = quickChain(room.pool);
     this.address = signer.address;
     this.#room = room;
     this.#signer = signer;

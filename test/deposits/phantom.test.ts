@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { rejectDeposit } from '../../src/http/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposit-row.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { deniersOf } from '../../src/solana/scan/denial.ts';
 import { codeOf } from '../ledger/support.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -13,7 +13,7 @@ const WORD = { who: 'ops', why: 'seen in no explorer' };
 
 function reject(row: DepositRow): Promise<DepositRow> {
   return rejectDeposit(
-    { ledger: room.ledger, chain: async () => new Chain(room.pool) },
+    { ledger: room.ledger, chain: async () => quickChain(room.pool) },
     depositId(row),
     WORD,
   );

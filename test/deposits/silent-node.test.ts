@@ -5,12 +5,14 @@ import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
+/** Longer than a node is waited for before another one is asked as well. */
+const TIMEOUT_MS = 2_000;
 
 /** Questions that a node leaves open while so many blocks are read by a process that has just started. */
 async function openQuestions(node: number, blocks: number): Promise<number> {
   const before = room.localnet.controls.faultsMet(node)['no-answer'] ?? 0;
   room.finalize(blocks);
-  const pool = await openNodePool(room.localnet.rpcUrls);
+  const pool = await openNodePool(room.localnet.rpcUrls, { timeoutMs: TIMEOUT_MS });
   await room.scanAll(new DepositScanner(room.deps(pool)));
   expect(await new DepositConfirmer(room.deps(pool)).confirm()).toBe(1);
   await pool.close();

@@ -1,43 +1,56 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
+import { turnUntil } from './turns.ts';
 
-const SLOW_MS = 300;
+const SLOW_MS = 100;
+/** What each block takes: several times as long as a look may take. */
+const BLOCK_MS = 500;
 const room = useScanRoom();
+
+function delayBlocks(): void {
+  for (const node of room.localnet.rpcUrls.keys())
+    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: BLOCK_MS });
+}
+
+/** What a turn tells until its scan has waited, and is at the tip again. */
+async function toldUntilTail(since: string | null): Promise<readonly ScanStatus[]> {
+  const told: ScanStatus[] = [];
+  await turnUntil(
+    { ...room.deps(), slowMs: SLOW_MS },
+    (status) => {
+      told.push(status);
+      return status.state === 'tail' && told.some(({ state }) => state === 'waiting');
+    },
+    since,
+  );
+  return told;
+}
 
 it('a look that takes long is told while it goes on, and forgotten once the blocks are there', async () => {
   await room.scanAll(room.scanner());
   // One block: the look that has begun reads it, however long that takes, and there is none left at the end of the turn.
   room.finalize(1);
-  for (const node of room.localnet.rpcUrls.keys())
-    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
-  const told: ScanStatus[] = [];
-  const deps = { ...room.deps(), slowMs: SLOW_MS, onStatus: (status: ScanStatus) => void told.push(status) };
-  const end = await new MockActivityEnvironment().run(() =>
-    createDepositScan(deps).scanTail({ seconds: 4, since: null }),
-  );
+  delayBlocks();
+  const told = await toldUntilTail(null);
   const why = expect.stringContaining('reading the next blocks takes');
   expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', why, blocksPerSecond: null }));
   // Since the look began, not since it was first told: one that ends before it is told again is an alarm, too.
   const first = told.find(({ state }) => state === 'waiting');
   if (first === undefined || !('since' in first)) throw new Error('it was told');
   expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);
-  expect(end).toMatchObject({ state: 'tail', lag: '0' });
+  expect(told.at(-1)).toMatchObject({ state: 'tail', lag: '0' });
   room.localnet.controls.clearFaults();
 });
 
 it('is an alarm while it goes on where nothing was read for a minute', async () => {
   await room.scanAll(room.scanner());
   room.finalize(3);
-  for (const node of room.localnet.rpcUrls.keys())
-    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
-  const deps = { ...room.deps(), slowMs: SLOW_MS };
-  const since = new Date(Date.now() - 60_000).toISOString();
-  await new MockActivityEnvironment().run(() => createDepositScan(deps).scanTail({ seconds: 4, since }));
+  delayBlocks();
+  await toldUntilTail(new Date(Date.now() - 60_000).toISOString());
   room.localnet.controls.clearFaults();
   const { rows } = await room.ledger.alerts.list({ open: false, limit: 10 });
   const message = expect.stringContaining('reading the next blocks takes');
@@ -51,8 +64,7 @@ it('so is one of the range that all others of a catch-up wait for, until it is j
   const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
   const [first, second] = (await run(() => ranges.planCatchUp())).ranges;
   if (first === undefined || second === undefined) throw new Error('the scan is far behind');
-  for (const node of room.localnet.rpcUrls.keys())
-    room.localnet.controls.setFault(node, 'getBlock', { kind: 'delay', ms: 1_500 });
+  delayBlocks();
   await run(() => ranges.scanRange(second));
   expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
   await run(() => ranges.scanRange(first));

@@ -4,6 +4,8 @@ import type { ScanStatus } from '../../src/domain/scan.ts';
 
 /** Longer than any machine takes for what a test waits for. */
 const LONG_SECONDS = 45;
+/** Short pauses between two looks: a status is shown after the pause that follows its look. */
+const PAUSES = { pollMs: 50, waitMs: 50 };
 
 /** For {@link turnUntil}: the scan stands so. */
 export function standsAs(state: ScanStatus['state']): (status: ScanStatus) => boolean {
@@ -32,6 +34,7 @@ export async function turnUntil(
     stop.abort();
   };
   const scan = createDepositScan({
+    ...PAUSES,
     ...deps,
     stop: stop.signal,
     onStatus: (status) => void onStatus(status).catch(fail),

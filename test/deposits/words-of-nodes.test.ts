@@ -1,12 +1,11 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { haltAfter, ScanAlarms } from '../../src/activities/scan-alarms.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
 import { askFirst, isWholeBlock, probeOften, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
+import { turnUntil } from './turns.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
@@ -37,9 +36,9 @@ describe('one lying node of three, asked first, whose words no database can hold
         }
         return answer;
       };
-      const scan = createDepositScan({ ...room.deps(nodes.pool), pollMs: 50 });
-      const status = await new MockActivityEnvironment().run(() =>
-        scan.scanTail({ seconds: 15, since: null }),
+      const status = await turnUntil(
+        room.deps(nodes.pool),
+        async ({ state }) => state === 'tail' && (await room.depositsOf(wallet)).length > 0,
       );
       room.localnet.controls.clearFaults();
       expect(status).toMatchObject({ state: 'tail' });

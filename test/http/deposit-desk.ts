@@ -3,8 +3,9 @@ import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { DepositKeys } from '../../src/signing/hd-keys.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
 /** The API with a chain of two nodes whose blocks come by hand, and the offline keys of its deposit addresses. */
@@ -38,7 +39,7 @@ export class DepositDesk {
     ]);
     const pool = await openNodePool(localnet.rpcUrls);
     const { ledger, temporal } = service;
-    const opened = new Chain(pool);
+    const opened = quickChain(pool);
     const chain = async () => opened;
     const app = await buildApp({
       ledger,

@@ -13,7 +13,7 @@ import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { findDue } from '../../src/solana/examination.ts';
 import {
   askNonces,
@@ -22,6 +22,7 @@ import {
 } from '../../src/solana/nonce-investigation.ts';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const KEY = Keypair.generate();
 const HOT = KEY.publicKey.toBase58();
@@ -34,7 +35,7 @@ let chain: Chain;
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
-  chain = new Chain(pool);
+  chain = quickChain(pool);
   await create();
 });
 afterEach(() => localnet.controls.clearFaults());
@@ -70,7 +71,7 @@ async function close(): Promise<void> {
 
 /** A new one: the development chain takes what a nonce becomes from the blockhash that the transaction carries. */
 async function blockhash(): Promise<string> {
-  return (await new Chain(pool).latestBlockhash()).blockhash;
+  return (await quickChain(pool).latestBlockhash()).blockhash;
 }
 
 function signed(instructions: TransactionInstruction[], recentBlockhash: string): VersionedTransaction {

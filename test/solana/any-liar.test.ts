@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { examine, findDue } from '../../src/solana/examination.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
@@ -91,7 +91,7 @@ function blockOf(
 
 /** An attempt, sent or not, as a liar told its life. */
 async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
-  const { slot, height, blockhash, lastValidBlockHeight } = await new Chain(honest).latestBlockhash();
+  const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(honest).latestBlockhash();
   const nobody = base58.encode(Keypair.generate().secretKey);
   const to = Keypair.generate().publicKey.toBase58();
   const signature = isSent ? await localnet.airdrop(to, 1_000_000n) : nobody;
@@ -119,7 +119,7 @@ function falter(beside: string, signature: string): void {
 }
 
 async function look(pool: NodePool, attempt: SignedAttempt) {
-  const chain = new Chain(pool);
+  const chain = quickChain(pool);
   const [found] = await examine(chain, await findDue(chain, [attempt]), blockCache());
   return found;
 }

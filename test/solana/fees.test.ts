@@ -9,6 +9,7 @@ import { attemptPrice, percentileOf, priorityLamports } from '../../src/solana/p
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 const salts = fc.bigInt({ min: 0n, max: 65_535n });
@@ -118,10 +119,10 @@ describe('the price on a chain', () => {
   });
 
   it('never takes the units of finding a token account for those of making one', async () => {
-    const fees = new FeePlanner(new Chain(pool), PRICES);
+    const fees = new FeePlanner(quickChain(pool), PRICES);
     const { mint } = localnet;
     const tokenDraft = async (destination: string): Promise<TransferDraft> => ({
-      ...(await draftTo(new Chain(pool), destination)),
+      ...(await draftTo(quickChain(pool), destination)),
       asset: mint.address,
       token: {
         mint: mint.address,
@@ -146,7 +147,7 @@ describe('the price on a chain', () => {
   });
 
   it('follows what others paid to lock the destination', async () => {
-    const chain = new Chain(pool);
+    const chain = quickChain(pool);
     const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
     const popular = wallet();
     const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {

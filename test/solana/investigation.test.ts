@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { judgeAttempt } from '../../src/domain/judge.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { askHeights } from '../../src/solana/heights.ts';
 import { type Investigation, investigate, type SignedAttempt } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { listen, rpcCalls } from './rpc-calls.ts';
 
 const QUORUM = 2;
@@ -27,7 +27,7 @@ let serial = 0;
 
 /** Attempts on today's blockhash whose transactions nobody ever sent. */
 async function unsent(count: number): Promise<readonly SignedAttempt[]> {
-  const { slot, height, ...life } = await new Chain(pool).latestBlockhash();
+  const { slot, height, ...life } = await quickChain(pool).latestBlockhash();
   return Array.from({ length: count }, () => {
     serial += 1;
     const signature = base58.encode(
@@ -44,7 +44,7 @@ async function unsent(count: number): Promise<readonly SignedAttempt[]> {
 async function proofs(
   attempts: readonly SignedAttempt[],
 ): Promise<{ readonly found: readonly Investigation[]; readonly calls: number }> {
-  const chain = new Chain(pool);
+  const chain = quickChain(pool);
   const before = rpcCalls(pool);
   const found = await investigate(chain, attempts, await askHeights(pool, 'finalized'), blockCache());
   return { found, calls: rpcCalls(pool) - before };

@@ -2,13 +2,14 @@ import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
 import type { LandingHooks } from '../../src/solana/watch.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 const NODES = [0, 1];
@@ -27,7 +28,7 @@ export class LandingRoom {
     this.localnet = localnet;
     this.pool = pool;
     this.signer = signer;
-    this.chain = new Chain(pool);
+    this.chain = quickChain(pool);
     this.watcher = new LandingWatcher(this.chain, PACE);
     this.#fees = new FeePlanner(this.chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
   }
@@ -60,7 +61,7 @@ export class LandingRoom {
     amount: bigint,
     token: TokenTransfer | null = null,
   ): Promise<SignedAttempt & { raw: string; feeLamports: bigint }> {
-    const life = await new Chain(this.pool).latestBlockhash();
+    const life = await quickChain(this.pool).latestBlockhash();
     const asset = token?.mint ?? 'SOL';
     const source = this.signer.address;
     const draft = { asset, amount, source, destination, memo: null, token, blockhash: life.blockhash };

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/domain/attempt.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { type BlockCache, blockCache } from '../../src/solana/blocks.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { examine, findDue } from '../../src/solana/examination.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
@@ -52,7 +52,7 @@ let serial = 0;
 /** An attempt on today's blockhash whose transaction nobody sent; its heights as if they were `lower`. */
 async function unsent(lower = 0n): Promise<SignedAttempt> {
   const pool = await openNodePool(localnet.rpcUrls);
-  const { slot, height, blockhash, lastValidBlockHeight } = await new Chain(pool).latestBlockhash();
+  const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(pool).latestBlockhash();
   await pool.close();
   serial += 1;
   return {
@@ -70,7 +70,7 @@ async function judged(
   attempt: SignedAttempt,
   cache: BlockCache = blockCache(),
 ): Promise<{ readonly verdict: Verdict; readonly obstacle: string | null } | null> {
-  const chain = new Chain(pool);
+  const chain = quickChain(pool);
   const [finding] = await examine(chain, await findDue(chain, [attempt]), cache);
   return finding ?? null;
 }
@@ -162,7 +162,7 @@ describe('one liar in the pool, when an attempt is judged', () => {
 describe('one liar in the pool, when a blockhash is taken', () => {
   const taken = (honest: number) =>
     withLiar(honest, async (pool) => {
-      const latest = await new Chain(pool).latestBlockhash();
+      const latest = await quickChain(pool).latestBlockhash();
       return { ...latest, real: localnet.controls.chain.ledger.bySlot(Number(latest.slot)) };
     });
 

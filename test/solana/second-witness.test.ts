@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { Chain } from '../../src/solana/chain.ts';
 import { askHeights } from '../../src/solana/heights.ts';
 import { secondOutcome } from '../../src/solana/investigation.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 let localnet: Localnet;
 let pool: NodePool;
@@ -31,7 +31,7 @@ describe('with three nodes', () => {
     const slot = BigInt(localnet.controls.chain.ledger.record(signature)?.slot ?? 0);
     const wrong = { slot: 3, meta: { err: null, fee: 5_000 } };
     localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: wrong });
-    const chain = new Chain(pool);
+    const chain = quickChain(pool);
     const [, liar, third] = pool.nodes.map((node) => node.name);
     expect(await secondOutcome(chain, reported(slot), signature)).toMatchObject({ node: third, slot });
     localnet.controls.setFault(2, 'getTransaction', { kind: 'null' });
@@ -43,7 +43,7 @@ describe('with three nodes', () => {
     const [, silent, other] = pool.nodes.map((node) => node.name);
     localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
 
-    const outcome = await secondOutcome(new Chain(pool), reported(0n), signature);
+    const outcome = await secondOutcome(quickChain(pool), reported(0n), signature);
     expect(outcome).toMatchObject({ node: other, error: null });
     expect(outcome?.node).not.toBe(silent);
   });
@@ -55,7 +55,7 @@ describe('with three nodes', () => {
       const result = { slot: 5, meta: { err: null, fee: 5_000, preBalances: [], postBalances: [], ...odd } };
       for (const node of [1, 2])
         localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
-      const outcome = await secondOutcome(new Chain(pool), reported(5n), '1'.repeat(64));
+      const outcome = await secondOutcome(quickChain(pool), reported(5n), '1'.repeat(64));
       const spending = { feeLamports: 5_000n, spentLamports: null };
       expect(outcome).toEqual({ node: second, slot: 5n, error: null, spending });
     },
@@ -73,7 +73,7 @@ describe('with three nodes', () => {
   it('nobody is a second witness where all others are silent', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 2_000_000n);
     for (const node of [1, 2]) localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
-    expect(await secondOutcome(new Chain(pool), reported(0n), signature)).toBeNull();
+    expect(await secondOutcome(quickChain(pool), reported(0n), signature)).toBeNull();
   });
 });
 
@@ -82,17 +82,17 @@ describe('one node of three is not believed alone', () => {
   const CHEAP_OR_DEAR = [0, 1_000_000_000_000];
 
   it.each(CHEAP_OR_DEAR)('that an account must hold %i lamports', async (lamports) => {
-    const honest = await new Chain(pool).rentMinimum(0);
+    const honest = await quickChain(pool).rentMinimum(0);
     localnet.controls.setFault(0, RENT, { kind: 'result', result: lamports });
-    expect(await new Chain(pool).rentMinimum(0)).toBe(honest);
+    expect(await quickChain(pool).rentMinimum(0)).toBe(honest);
     localnet.controls.setFault(1, RENT, { kind: 'http', status: 500 });
-    await expect(new Chain(pool).rentMinimum(0)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    await expect(quickChain(pool).rentMinimum(0)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
   it('which epoch it is', async () => {
-    const honest = await new Chain(pool).epoch();
+    const honest = await quickChain(pool).epoch();
     const result = { absoluteSlot: 9, blockHeight: 9, epoch: 9_000, slotIndex: 0, slotsInEpoch: 432_000 };
     localnet.controls.setFault(0, 'getEpochInfo', { kind: 'result', result });
-    expect(await new Chain(pool).epoch()).toBe(honest);
+    expect(await quickChain(pool).epoch()).toBe(honest);
   });
 });

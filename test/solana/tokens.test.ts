@@ -14,7 +14,7 @@ import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
-import { Chain } from '../../src/solana/chain.ts';
+import type { Chain } from '../../src/solana/chain.ts';
 import { resolveHookAccounts } from '../../src/solana/hooks.ts';
 import { type MintInfo, readMint } from '../../src/solana/mint.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
@@ -23,6 +23,7 @@ import { readTokenAccount, type TokenAccountInfo } from '../../src/solana/token-
 import { extensionEntries } from '../../src/solana/token-extensions.ts';
 import { tokenPolicy } from '../../src/solana/token-policy.ts';
 import { transferFee } from '../../src/solana/transfer-fee.ts';
+import { quickChain } from '../support/quick-chain.ts';
 
 const OWNER = Keypair.generate().publicKey.toBase58();
 const PROGRAM = new PublicKey(TOKEN_2022_PROGRAM);
@@ -33,7 +34,7 @@ let chain: Chain;
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1 });
   pool = await openNodePool(localnet.rpcUrls);
-  chain = new Chain(pool);
+  chain = quickChain(pool);
 });
 afterAll(async () => {
   await pool.close();

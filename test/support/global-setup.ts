@@ -32,8 +32,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const server = createServer((request, response) => {
     const open = services[request.url ?? ''];
-    if (open === undefined) return response.writeHead(404).end(`no service ${request.url}`);
-    return open().then(
+    if (open === undefined) {
+      response.writeHead(404).end(`no service ${request.url}`);
+      return;
+    }
+    open().then(
       (service) => response.end(JSON.stringify(service)),
       (error: Error) => response.writeHead(500).end(error.message),
     );

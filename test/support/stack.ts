@@ -49,7 +49,7 @@ export async function testStack(
   const close = async (): Promise<void> => {
     // What is thrown away needs no orderly end.
     const { api, worker, signer, chain } = stack;
-    await Promise.all([api, worker, signer, chain].map((process) => process?.kill('SIGKILL')));
+    await Promise.all([api.kill(), worker.kill(), signer.kill(), chain?.kill()]);
     await stack.close();
     await database?.drop();
     rmSync(stateDir, { recursive: true, force: true });

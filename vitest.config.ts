@@ -20,6 +20,7 @@ const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', './test/support/slowest-files.ts'],
     maxWorkers: mode === 'slow' ? 2 : 3,
     projects: projectsOf(mode),
   },

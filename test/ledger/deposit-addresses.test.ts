@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositAddresses, holdUnassigned } from '../../src/ledger/deposit-addresses.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { withStatementTimeout } from '../support/postgres.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import {
   commit,
@@ -23,7 +20,6 @@ import { codeOf } from './support.ts';
 const use = useDepositLedgers();
 const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const run = promisify(execFile);
-const STATEMENT_TIMEOUT_MS = 1_000;
 
 /** The choice of a free address goes on, with the rows as they were when it began, once nobody holds this lock. */
 const CHOICE = 4_711;
@@ -273,51 +269,5 @@ describe('a deposit address', () => {
       ]),
     );
     expect(await use.ledger.watched.version()).toBe(version);
-  });
-});
-
-describe('the watch set', () => {
-  it('is what was streamed and what came since', async () => {
-    await imported(use.ledger, ANN);
-    const version = await use.ledger.watched.version();
-    await use.ledger.watched.addHot([HOT]);
-    const streamed = [];
-    for await (const one of use.ledger.watched.stream()) {
-      streamed.push(one);
-      await imported(use.other, BEN);
-    }
-    expect(streamed.toSorted()).toEqual([ANN, HOT].toSorted());
-    const { version: newest, wallets } = await use.ledger.watched.since(version);
-    expect(wallets.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
-      { address: BEN, kind: 'deposit' },
-      { address: HOT, kind: 'hot' },
-    ]);
-    expect(await use.ledger.watched.since(newest)).toEqual({ version: newest, wallets: [] });
-    expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
-  });
-
-  it('is watched after all that is scanned, staged blocks too', async () => {
-    const blocks = chain(START, [], []);
-    const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
-    expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
-    await imported(use.ledger, ANN);
-    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });
-    expect(await commit(use.ledger, blocks)).toBe('committed');
-  });
-
-  it('is read to its end by a reader that takes longer than any statement may', async () => {
-    const many = Array.from({ length: 25_000 }, (_, index) => ({ address: address(`w${index}`), path: 'm' }));
-    expect(await use.ledger.addresses.import(many)).toEqual({ imported: 25_000, known: 0 });
-    const brief = await openLedger(withStatementTimeout(use.url, STATEMENT_TIMEOUT_MS));
-    let count = 0;
-    for await (const _one of brief.watched.stream()) {
-      // Longer than a connection of the pool may be silent, too.
-      if (count === 0) await sleep(STATEMENT_TIMEOUT_MS + 1_500);
-      count += 1;
-    }
-    expect(count).toBe(25_000);
-    // A reader that has seen enough leaves no connection behind.
-    for await (const _one of brief.watched.stream()) break;
-    await brief.close();
   });
 });

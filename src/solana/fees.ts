@@ -17,6 +17,8 @@ import { composeTransfer, type TransferDraft, type TransferSpec } from './transa
 export interface FeeOptions extends PriceBounds {
   /** Which of the recent non-zero prices to follow, 0 to 1. Default 0.75. */
   readonly percentile?: number;
+  /** How long a question for prices waits for others that share its call, in ms. Default 400. */
+  readonly questionWindowMs?: number;
 }
 
 /** A transfer with its limits, and everything it will cost in fees (lamports; exact, so it is also the cap). */
@@ -41,7 +43,8 @@ export class FeePlanner {
     this.#chain = chain;
     this.#options = options;
     this.#limits = new ComputeLimits(chain);
-    this.#prices = new Batcher(ACCOUNTS_PER_QUESTION, QUESTION_WINDOW_MS, (accounts) => this.#ask(accounts));
+    const windowMs = options.questionWindowMs ?? QUESTION_WINDOW_MS;
+    this.#prices = new Batcher(ACCOUNTS_PER_QUESTION, windowMs, (accounts) => this.#ask(accounts));
   }
 
   /**

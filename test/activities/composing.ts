@@ -6,9 +6,7 @@ import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { quickChain } from '../support/quick-chain.ts';
-
-const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 /** A chain of one node whose blocks come by hand, and composers that pay from its hot wallet. */
 export interface ComposingRoom {
@@ -30,10 +28,10 @@ export async function openComposingRoom(): Promise<ComposingRoom> {
       const chain = quickChain(pool);
       return new Composer({
         chain,
-        fees: new FeePlanner(chain, PRICES),
+        fees: new FeePlanner(chain, QUICK_PRICES),
         lifetimes: blockhashLifetimes(chain),
         rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {}, ...rules },
-        bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
+        bounds: { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: false },
       });
     },
     close: async () => {

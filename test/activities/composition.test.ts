@@ -18,7 +18,7 @@ import { FeePlanner } from '../../src/solana/fees.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer } from '../../src/solana/transactions.ts';
-import { quickChain } from '../support/quick-chain.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 import {
   fixedAccount,
@@ -31,8 +31,7 @@ import {
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();
-const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
-const HOOKS_ALLOWED = { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: true };
+const HOOKS_ALLOWED = { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: true };
 const NO_HOOKS = { ...HOOKS_ALLOWED, allowHookAccounts: false };
 let localnet: Localnet;
 let pool: NodePool;
@@ -64,7 +63,7 @@ function composerWith(
   on = chain,
 ): Composer {
   const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy };
-  const fees = new FeePlanner(on, PRICES);
+  const fees = new FeePlanner(on, QUICK_PRICES);
   return new Composer({ chain: on, fees, lifetimes: blockhashLifetimes(on), rules, bounds });
 }
 

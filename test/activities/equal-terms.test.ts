@@ -16,6 +16,7 @@ import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { listen } from '../solana/rpc-calls.ts';
+import { QUICK_PRICES } from '../support/quick-chain.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
@@ -38,7 +39,7 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
   const { chain, signer } = room;
   const composer = new Composer({
     chain,
-    fees: new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n }),
+    fees: new FeePlanner(chain, QUICK_PRICES),
     lifetimes: blockhashLifetimes(chain),
     rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },

@@ -23,6 +23,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
+import { QUICK_PRICES } from '../support/quick-chain.ts';
 
 /** What every withdrawal of a desk pays, in lamports. */
 export const AMOUNT = 2_000_000n;
@@ -120,7 +121,7 @@ export class NonceDesk {
 async function activities({ ledger, chain, key }: Rooms) {
   const hotWallet = key.publicKey.toBase58();
   const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
-  const fees = new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
+  const fees = new FeePlanner(chain, QUICK_PRICES);
   const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
   const composer = new Composer({
     chain,

@@ -13,11 +13,10 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { type Lie, startLiar } from '../solana/liar.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
-import { quickChain } from '../support/quick-chain.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 
 const HOT = randomAddress();
-const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
 let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
@@ -41,10 +40,10 @@ function composerOf(nodes: NodePool): Composer {
   chain = quickChain(nodes);
   return new Composer({
     chain,
-    fees: new FeePlanner(chain, PRICES),
+    fees: new FeePlanner(chain, QUICK_PRICES),
     lifetimes: blockhashLifetimes(chain),
     rules: { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy: {} },
-    bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
+    bounds: { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: false },
   });
 }
 

@@ -10,7 +10,7 @@ import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { quickChain } from '../support/quick-chain.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const REQUESTED: Shown = { status: 'requested', code: null };
@@ -22,7 +22,7 @@ beforeAll(() => {
   const chain = quickChain(hot.pool);
   const composer = new Composer({
     chain,
-    fees: new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n }),
+    fees: new FeePlanner(chain, QUICK_PRICES),
     lifetimes: blockhashLifetimes(chain),
     rules: { hotWallet: hot.address, confirmUsedWallet: false, tokenPolicy: {} },
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },

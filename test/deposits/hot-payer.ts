@@ -9,10 +9,8 @@ import { FeePlanner } from '../../src/solana/fees.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { newId } from '../ledger/support.ts';
-import { quickChain } from '../support/quick-chain.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import type { ScanRoom } from './scan-room.ts';
-
-const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
 
 /** A hot wallet in a scan's room, and its withdrawals as a worker takes them over the record to the chain. */
 export class HotPayer {
@@ -28,10 +26,10 @@ export class HotPayer {
     this.#signer = signer;
     this.#composer = new Composer({
       chain,
-      fees: new FeePlanner(chain, PRICES),
+      fees: new FeePlanner(chain, QUICK_PRICES),
       lifetimes: blockhashLifetimes(chain),
       rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
-      bounds: { priceCapMicroLamports: PRICES.capMicroLamports, allowHookAccounts: false },
+      bounds: { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: false },
     });
   }
 

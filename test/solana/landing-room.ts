@@ -9,7 +9,7 @@ import { LandingWatcher } from '../../src/solana/landing.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
 import type { LandingHooks } from '../../src/solana/watch.ts';
-import { quickChain } from '../support/quick-chain.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 const NODES = [0, 1];
@@ -30,7 +30,7 @@ export class LandingRoom {
     this.signer = signer;
     this.chain = quickChain(pool);
     this.watcher = new LandingWatcher(this.chain, PACE);
-    this.#fees = new FeePlanner(this.chain, { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n });
+    this.#fees = new FeePlanner(this.chain, QUICK_PRICES);
   }
 
   static async open(own?: Signer): Promise<LandingRoom> {

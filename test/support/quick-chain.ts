@@ -5,3 +5,10 @@ import type { NodePool } from '../../src/solana/rpc/pool.ts';
 export function quickChain(pool: NodePool): Chain {
   return new Chain(pool, { accountWindowMs: 0, secondLookWindowMs: 0 });
 }
+
+/** Options of a fee planner whose questions for prices wait for no others. */
+export const QUICK_PRICES = {
+  floorMicroLamports: 1_000n,
+  capMicroLamports: 1_000_000n,
+  questionWindowMs: 0,
+};

@@ -27,6 +27,8 @@ export interface LongBounds {
    * units, and one that is named for the first time a place in a lookup table.
    */
   readonly findings: number;
+  /** Bytes of the {@link NameFilter}. Default: as that says. */
+  readonly nameBytes?: number;
 }
 
 const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
@@ -41,17 +43,18 @@ export async function searchParts(
   slot: bigint,
   watched: WatchSet,
   node: Shower,
-  bounds: Partial<LongBounds> = {},
+  narrower: Partial<LongBounds> = {},
 ): Promise<LongBlock> {
-  const names = new NameFilter();
-  const findings = new Findings({ ...BOUNDS, ...bounds });
+  const bounds = { ...BOUNDS, ...narrower };
+  const names = new NameFilter(bounds.nameBytes);
+  const findings = new Findings(bounds);
   const search = (bytes: Buffer) => {
     const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
     findings.add(piece);
     return header;
   };
   try {
-    for await (const cut of cutBlock(parts, bounds.pieceBytes ?? BOUNDS.pieceBytes)) {
+    for await (const cut of cutBlock(parts, bounds.pieceBytes)) {
       if ('transactions' in cut) search(cut.transactions);
       else {
         const header = search(cut.rim);

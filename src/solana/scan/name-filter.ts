@@ -1,17 +1,25 @@
 import { ADDRESS_TEXT } from '../../domain/address.ts';
 import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 
-const BITS = 2 ** 27;
-const WORD_BITS = 32;
+const BYTES = 2 ** 24;
+const WORD_BYTES = 4;
 const BITS_OF_A_NAME = 6;
 
 /**
- * All that may be an address in a block, in 16 MiB, however many there are (a Bloom filter). None is ever missed. Of the most that a block
- * packed with lookup tables names, 2.5 million, a stranger is taken for one about once in a million questions; of 100,000, next to never.
+ * All that may be an address in a block, in a fixed number of bytes (a Bloom filter). None is ever missed. Of the most that a block packed
+ * with lookup tables names, 2.5 million, a stranger is taken for one about once in a million questions in 16 MiB; of 100,000, next to never.
  */
 export class NameFilter {
   readonly #fingerprint = new Fingerprint();
-  readonly #bits = new Int32Array(BITS / WORD_BITS);
+  readonly #bits: Int32Array;
+  /** A place is a hash: its lowest five bits tell which bit of the word, the others which word. */
+  readonly #lastWord: number;
+
+  /** `bytes`: a power of two; fewer suffice for blocks of fewer names. */
+  constructor(bytes = BYTES) {
+    this.#bits = new Int32Array(bytes / WORD_BYTES);
+    this.#lastWord = this.#bits.length - 1;
+  }
 
   /** Bytes that it takes. */
   get byteLength(): number {
@@ -33,7 +41,8 @@ export class NameFilter {
     const step = print | 1;
     let place = this.#fingerprint.spread;
     for (let bit = 0; bit < BITS_OF_A_NAME; bit += 1) {
-      this.#bits[wordOf(place)] = (this.#bits[wordOf(place)] as number) | (1 << place);
+      const word = this.#wordOf(place);
+      this.#bits[word] = (this.#bits[word] as number) | (1 << place);
       place = (place + step) | 0;
     }
   }
@@ -44,14 +53,13 @@ export class NameFilter {
     const step = this.#fingerprint.ofText(address) | 1;
     let place = this.#fingerprint.spread;
     for (let bit = 0; bit < BITS_OF_A_NAME; bit += 1) {
-      if ((((this.#bits[wordOf(place)] as number) >>> place) & 1) === 0) return false;
+      if ((((this.#bits[this.#wordOf(place)] as number) >>> place) & 1) === 0) return false;
       place = (place + step) | 0;
     }
     return true;
   }
-}
 
-/** Where the bit of a place is: its lowest five bits tell which of the word, the others which word. */
-function wordOf(place: number): number {
-  return (place >>> 5) & (BITS / WORD_BITS - 1);
+  #wordOf(place: number): number {
+    return (place >>> 5) & this.#lastWord;
+  }
 }

@@ -1,33 +1,41 @@
 import { defineConfig } from 'vitest/config';
 
 const VALIDATOR = 'test/conformance/validator.test.ts';
+const SLOW = 'test/**/*.slow.test.ts';
 /** What starts programs: they run compiled, as from its source each process takes seconds to compile itself. */
 const PROCESSES = [
-  'test/{cli,localstack,withdrawals,workers}/**/*.test.ts',
+  'test/{localstack,withdrawals,workers}/**/*.test.ts',
+  'test/cli/{cli,deposits,deposit-list,dev,first-words,last-word,stopped-database,unheard}.test.ts',
   'test/deposits/{stack,reconciliation-crash}.test.ts',
   'test/ledger/{deposit-addresses,withdrawals}.test.ts',
   'test/webhooks/lost-events.test.ts',
 ];
 /** What leaves nothing behind in the modules that it loads: the files of one worker load them once. */
-const SHARING = ['test/{client,domain,http,signing,solana}/**/*.test.ts'];
+const SHARING = ['test/{chaos,cli,client,deploy,domain,http,ledger,platform,signing,solana}/**/*.test.ts'];
+const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
-// Two files at a time, one for each core: every file has a database and a Temporal, or task queues, of its own, and ports that
-// were free. The longest come first, by the names of the projects.
-// `--mode validator` runs only the conformance tests against a real solana-test-validator.
+// The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
+// tests against a real solana-test-validator. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
+// that were free. The longest come first, by the names of the projects. Processes mostly wait, so there is one file more than cores.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 2,
-    projects:
-      mode === 'validator'
-        ? [project('validator', [VALIDATOR])]
-        : [
-            project('processes', PROCESSES, { globalSetup: ['test/support/global-programs.ts'] }),
-            project('rooms', ['test/**/*.test.ts'], { exclude: [VALIDATOR, ...PROCESSES, ...SHARING] }),
-            project('rooms-sharing', SHARING, { isolate: false }),
-          ],
+    reporters: ['default', './test/support/slowest-files.ts'],
+    maxWorkers: mode === 'slow' ? 2 : 3,
+    projects: projectsOf(mode),
   },
 }));
+
+function projectsOf(mode: string) {
+  if (mode === 'validator') return [project('validator', [VALIDATOR])];
+  if (mode === 'slow') return [project('slow', [SLOW], PROGRAMS)];
+  const others = [VALIDATOR, SLOW];
+  return [
+    project('processes', PROCESSES, { exclude: others, ...PROGRAMS }),
+    project('rooms', ['test/**/*.test.ts'], { exclude: [...others, ...PROCESSES, ...SHARING] }),
+    project('rooms-sharing', SHARING, { exclude: [...others, ...PROCESSES], isolate: false }),
+  ];
+}
 
 function project(name: string, include: string[], more: object = {}) {
   return {

@@ -1,6 +1,7 @@
-// `node scripts/build.mjs [directory] [project]`: the compiled programs, and the workflows as one bundle that workers load.
+// `node scripts/build.mjs [directory] [project] [timeouts]`: the compiled programs, and the workflows as one bundle that workers load.
 // The directory is `dist` where none is named; it must be inside the repository, where its packages are found. The project is
-// `tsconfig.build.json` where none is named; a wider one keeps `src` as a directory of its own.
+// `tsconfig.build.json` where none is named; a wider one keeps `src` as a directory of its own. `timeouts` names a compiled module of
+// that project that replaces `domain/timeouts.js`.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { bootstrapOrExit } from './bootstrap.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const [, , directory = 'dist', project = 'tsconfig.build.json'] = process.argv;
+const [, , directory = 'dist', project = 'tsconfig.build.json', timeouts] = process.argv;
 const DIST = resolve(ROOT, directory);
 
 await bootstrapOrExit({ temporal: false });
@@ -26,6 +27,7 @@ cpSync(join(ROOT, 'src'), SRC, {
   recursive: true,
   filter: (source) => source.endsWith('.mjs') || statSync(source).isDirectory(),
 });
+if (timeouts !== undefined) cpSync(join(DIST, timeouts), join(SRC, 'domain', 'timeouts.js'));
 
 const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
 const { code } = await bundleWorkflowCode({

@@ -1,25 +1,29 @@
-// `node scripts/tally.mjs <vitest-report.json> <step>=<exit code|skipped>…`: the closing line of CI and its exit code.
-// The step `tests` counts as the tests of the report, every other one as one.
+// `node scripts/tally.mjs <step>=<exit code|skipped>[@<vitest-report.json>]…`: the closing line of CI and its exit code.
+// A step with a report counts as the tests of that report, every other one as one.
 import { readFileSync } from 'node:fs';
 
-const [report = '', ...steps] = process.argv.slice(2);
+/** @param {string} code @param {string} report @returns {[passed: number, failed: number]} */
+function countOf(code, report) {
+  try {
+    const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(readFileSync(report, 'utf8'));
+    // A file that cannot be loaded fails as a suite without a failed test; an unhandled rejection fails no test at all.
+    const failed = Math.max(numFailedTests, numFailedTestSuites > 0 || code !== '0' ? 1 : 0);
+    return [numPassedTests, failed];
+  } catch {
+    return [0, 1];
+  }
+}
+
 let passed = 0;
 let failed = 0;
-try {
-  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(readFileSync(report, 'utf8'));
-  passed = numPassedTests;
-  // A file that cannot be loaded fails as a suite without a failed test.
-  failed = Math.max(numFailedTests, numFailedTestSuites > 0 ? 1 : 0);
-} catch {
-  failed = 1;
-}
-for (const step of steps) {
-  const [name, code] = step.split('=');
+for (const step of process.argv.slice(2)) {
+  const [, result = ''] = step.split('=');
+  const [code = '', report] = result.split('@');
   if (code === 'skipped') continue;
-  if (name === 'tests') {
-    if (code !== '0' && failed === 0) failed = 1;
-  } else if (code === '0') passed += 1;
-  else failed += 1;
+  const [more, less] =
+    report === undefined ? [Number(code === '0'), Number(code !== '0')] : countOf(code, report);
+  passed += more;
+  failed += less;
 }
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exit(failed === 0 ? 0 : 1);

@@ -1,14 +1,12 @@
 import { Context } from '@temporalio/activity';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 
 /** What a heartbeat carries: the report for people, and for the next try of the activity what the run was told. */
 interface Beat extends LandingReport {
   readonly signature: string;
   readonly runShowsHeld: boolean;
 }
-
-/** A signal costs the run about five history events, and evidence may come and go for days. */
-const SIGNAL_EVERY_MS = 30_000;
 
 /**
  * Shows operators how a wait for a landing looks: each change in the heartbeat, and that it is held, or no longer, in the run's
@@ -47,7 +45,7 @@ export class LandingReporter {
 
   #keepRunInformed(): void {
     const isHeld = this.#report.status === 'held';
-    const due = performance.now() - this.#signalledAt >= SIGNAL_EVERY_MS;
+    const due = performance.now() - this.#signalledAt >= TIMEOUTS.landingSignalMs;
     if (isHeld !== this.#runShowsHeld && due) void this.#signal(isHeld);
   }
 

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-report.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 
 /** A signal costs the run about five history events. */
 const SIGNAL_EVERY_MS = 10_000;

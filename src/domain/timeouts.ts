@@ -15,7 +15,7 @@ export const TIMEOUTS = {
   heartbeatMs: 10_000,
   /** Between two heartbeats. */
   heartbeatEveryMs: 3_000,
-  /** Between two signals of a landing to its run, at least: each costs history events. */
+  /** Between two signals of a landing to its run, at least: each costs about five history events, and evidence may change for days. */
   landingSignalMs: 30_000,
   /** Between two tries of a step, at most. */
   longestRetryMs: 15_000,

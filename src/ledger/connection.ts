@@ -10,15 +10,30 @@ const POOL_SIZE = 16;
 // A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
 const STATEMENT_TIMEOUT_MS = 8_000;
 // A server that goes on answers each statement within its timeout: one that is silent for longer stands still, or cannot be reached.
-const LONGEST_SILENCE_MS = STATEMENT_TIMEOUT_MS + 1_000;
+const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
-const LIMITS: pg.PoolConfig = {
-  // What nobody asks anything is closed before its silence counts; so a process that was quiet for 4.5 s connects anew.
-  idleTimeoutMillis: LONGEST_SILENCE_MS / 2,
-  stream: impatientSocket,
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-};
+/** The limits of time of a connection. `statement_timeout` in the connection string replaces the default. */
+function limitsOf(databaseUrl: string): pg.PoolConfig {
+  const given = URL.canParse(databaseUrl) ? new URL(databaseUrl).searchParams.get('statement_timeout') : null;
+  const statementTimeoutMs = Number(given) || STATEMENT_TIMEOUT_MS;
+  const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
+  return {
+    // What nobody asks anything is closed before its silence counts; so a process that was quiet for 4.5 s connects anew.
+    idleTimeoutMillis: longestSilenceMs / 2,
+    stream: () => impatientSocket(longestSilenceMs),
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+  };
+}
+
+/** The same connection string without limits of time. It overrides the defaults of the server and of the database, too. */
+export function withoutLimits(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) return databaseUrl;
+  const url = new URL(databaseUrl);
+  for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
+    url.searchParams.set(limit, '0');
+  return url.href;
+}
 
 /**
  * A lazy pool of connections; every whole number of the database arrives as bigint. Only migrations are `unlimited`: large tables take
@@ -26,11 +41,11 @@ const LIMITS: pg.PoolConfig = {
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
+    connectionString: unlimited ? withoutLimits(databaseUrl) : databaseUrl,
     max: POOL_SIZE,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    ...(unlimited ? {} : LIMITS),
+    ...(unlimited ? {} : limitsOf(databaseUrl)),
     types: {
       getTypeParser: (oid, format) =>
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
@@ -46,13 +61,13 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
 }
 
 /**
- * Breaks the connection after {@link LONGEST_SILENCE_MS}: what waits for it fails at once, and its place in the pool is free. A timeout
+ * Breaks the connection after `longestSilenceMs`: what waits for it fails at once, and its place in the pool is free. A timeout
  * of a query alone would leave the next one to wait behind it.
  */
-function impatientSocket(): Socket {
+function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
   const silent = Object.assign(new Error('PostgreSQL has said nothing for long'), { code: 'ETIMEDOUT' });
-  return socket.setTimeout(LONGEST_SILENCE_MS, () => socket.destroy(silent));
+  return socket.setTimeout(longestSilenceMs, () => socket.destroy(silent));
 }
 
 /**

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import Cursor from 'pg-cursor';
+import { withoutLimits } from './connection.ts';
 
 const ROWS_AT_ONCE = 10_000;
 
@@ -12,11 +13,9 @@ export async function* readInOneQuery<Row extends readonly unknown[]>(
   query: string,
 ): AsyncGenerator<readonly Row[]> {
   const client = new pg.Client({
-    connectionString: databaseUrl,
+    connectionString: withoutLimits(databaseUrl),
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    statement_timeout: 0,
-    idle_in_transaction_session_timeout: 0,
   });
   // A connection that breaks rejects the read that waits for it; between two reads, the next one.
   client.on('error', () => undefined);

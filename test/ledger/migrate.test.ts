@@ -6,12 +6,19 @@ import type { Database } from '../../src/ledger/database.ts';
 import { inOrder } from '../../src/ledger/in-order.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { isMigrated, MIGRATIONS, migrate } from '../../src/ledger/migrate.ts';
-import { emptyDatabase, freshDatabase, type TestDatabase } from '../support/postgres.ts';
+import {
+  emptyDatabase,
+  freshDatabase,
+  type TestDatabase,
+  withStatementTimeout,
+} from '../support/postgres.ts';
 import { lockWaits } from './deposit-ledger.ts';
 
 /** The advisory lock that the migrator holds. */
 const MIGRATOR = '3853314791062309107';
-const LONGER_THAN_ANY_STATEMENT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 1_000;
+/** Longer than a connection of the pool may be silent, too. */
+const LONGER_THAN_ANY_STATEMENT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 /** Migrations of a later release: each changes one table. */
 const LATER = {
@@ -32,7 +39,7 @@ it('a migration may take longer than any statement, for those that wait for it, 
   const { url, drop } = await emptyDatabase();
   const older = await session(url);
   await older.query(`select pg_advisory_lock(${MIGRATOR})`);
-  const opened = openLedger(url);
+  const opened = openLedger(withStatementTimeout(url, STATEMENT_TIMEOUT_MS));
   await new Promise((resolve) => setTimeout(resolve, LONGER_THAN_ANY_STATEMENT_MS));
   await older.query(`select pg_advisory_unlock(${MIGRATOR})`);
   const ledger = await opened;
@@ -40,7 +47,7 @@ it('a migration may take longer than any statement, for those that wait for it, 
   await ledger.close();
   await older.end();
   await drop();
-}, 60_000);
+});
 
 describe('migrations of a later release', () => {
   let database: TestDatabase;

@@ -5,17 +5,21 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
 import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
+import { withStatementTimeout } from '../support/postgres.ts';
 import { standStill } from '../support/standstill.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 let postgres: LocalPostgres;
+/** For connections that give a silent server up after 3 s. */
+let briefUrl: string;
 beforeAll(async () => {
   postgres = await startPostgres({ logDir: mkdtempSync(join(tmpdir(), 'sluice-logs-')), env: {} });
+  briefUrl = withStatementTimeout(postgres.url, 2_000);
 });
 afterAll(() => postgres.stop());
 
 it('fails what waits for it, and what comes after, and is asked again once it goes on', async () => {
-  const db = connect(postgres.url);
+  const db = connect(briefUrl);
   await sql`select 1`.execute(db);
   const goOn = standStill(postgres);
   // The first of them has the connection that is open.
@@ -27,7 +31,7 @@ it('fails what waits for it, and what comes after, and is asked again once it go
 });
 
 it('leaves a commit whose answer is lost in doubt: it is done once the server goes on', async () => {
-  const db = connect(postgres.url);
+  const db = connect(briefUrl);
   await sql`create table kept (x int)`.execute(db);
   let goOn = (): void => undefined;
   const order = db.transaction().execute(async (trx) => {
@@ -47,7 +51,7 @@ it('leaves a commit whose answer is lost in doubt: it is done once the server go
 
 it('fails who waits for a free connection too long, as one that may be had later', async () => {
   const db = connect(postgres.url);
-  const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(7.5)`.execute(db)));
+  const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(5.5)`.execute(db)));
   await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseAway);
   await busy;
   await db.destroy();

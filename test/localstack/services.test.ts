@@ -8,6 +8,8 @@ import { startPostgres } from '../../src/localstack/postgres.ts';
 import { depositsInUi, startTemporal, withdrawalsInUi } from '../../src/localstack/temporal.ts';
 import { registerSearchAttributes } from '../../src/platform/temporal.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { sharedService } from '../support/services.ts';
+import { urlOf } from '../support/template.ts';
 import { testTemporal } from '../support/temporal.ts';
 
 const logDir = mkdtempSync(join(tmpdir(), 'sluice-logs-'));
@@ -47,6 +49,21 @@ describe('postgres', () => {
     await ask(a.url, 'CREATE TABLE only_here (x int)');
     expect(await ask(b.url, `SELECT to_regclass('only_here') AS seen`)).toEqual({ seen: null });
     await Promise.all([a.drop(), b.drop()]);
+  });
+
+  test('many files copy the template at once, and no session may keep it from them', async () => {
+    const [{ name }, { url }] = await Promise.all([
+      sharedService<{ name: string }>('template'),
+      sharedService<{ url: string }>('postgres'),
+    ]);
+    await expect(ask(urlOf(url, name), 'SELECT 1')).rejects.toThrow(/not currently accepting connections/);
+    const databases = await Promise.all(Array.from({ length: 8 }, freshDatabase));
+    for (const database of databases) {
+      expect(await ask(database.url, 'SELECT last_sequence FROM deposit_feed')).toEqual({
+        last_sequence: '0',
+      });
+      await database.drop();
+    }
   });
 });
 

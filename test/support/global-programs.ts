@@ -13,7 +13,12 @@ export async function setup(): Promise<void> {
   const place = join(ROOT, '.sluice');
   mkdirSync(place, { recursive: true });
   directory = mkdtempSync(join(place, 'programs-'));
-  const build = ['scripts/build.mjs', directory, 'test/tsconfig.programs.json'];
+  const build = [
+    'scripts/build.mjs',
+    directory,
+    'test/tsconfig.programs.json',
+    'test/support/short-timeouts.js',
+  ];
   await promisify(execFile)(process.execPath, build, { cwd: ROOT });
   process.env.COMPILED_PROGRAMS = directory;
 }

@@ -32,8 +32,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const server = createServer((request, response) => {
     const open = services[request.url ?? ''];
-    if (open === undefined) return response.writeHead(404).end(`no service ${request.url}`);
-    return open().then(
+    const answer = open === undefined ? Promise.reject(new Error(`no service ${request.url}`)) : open();
+    answer.then(
       (service) => response.end(JSON.stringify(service)),
       (error: Error) => response.writeHead(500).end(error.message),
     );
@@ -46,7 +46,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     server.closeAllConnections();
     server.close();
-    await (await template?.catch(() => undefined))?.drop();
+    // A server that no longer answers must still be stopped.
+    await template?.then(({ drop }) => drop()).catch(() => undefined);
     for (const starting of [postgres, temporal]) {
       const service = await starting?.catch(() => undefined);
       await service?.stop();

@@ -36,3 +36,10 @@ async function create(server: string, template: string): Promise<TestDatabase> {
 }
 
 const copyOf = (database: string) => `TEMPLATE ${database}`;
+
+/** The same database for connections whose statements may take no longer than this. */
+export function withStatementTimeout(databaseUrl: string, timeoutMs: number): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('statement_timeout', String(timeoutMs));
+  return url.href;
+}

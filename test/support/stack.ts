@@ -7,6 +7,8 @@ export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
 
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { COMPILED } from './compiled.ts';
+import { freshNamespace } from './namespace.ts';
+import { freshDatabase } from './postgres.ts';
 
 /** A running stack on a fast chain, and a client of it. */
 export interface TestStack {
@@ -15,23 +17,41 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
+/** Which servers a stack uses: a database and a namespace on those of all test files, or servers of its own, which a test may stop. */
+export type StackServers = 'shared' | 'own';
+
 /**
  * Real processes: Temporal, PostgreSQL, a chain of two nodes with short slots, signer, worker and API. With `slotMs` 0 the chain
  * stands still until a {@link ChainClock} runs. `settings` are those of all processes.
  */
-export async function testStack(slotMs = 100, settings: NodeJS.ProcessEnv = {}): Promise<TestStack> {
+export async function testStack(
+  slotMs = 100,
+  settings: NodeJS.ProcessEnv = {},
+  servers: StackServers = 'shared',
+): Promise<TestStack> {
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
+  const [database, temporal] =
+    servers === 'own' ? [] : await Promise.all([freshDatabase(), freshNamespace('stack')]);
   const stack = await startStack({
     ...COMPILED,
     stateDir,
     slotMs,
     finalityLag: 8,
     ui: false,
-    env: { ...testEnvironment(), ...settings },
+    env: {
+      ...testEnvironment(),
+      ...temporal?.env,
+      ...(database === undefined ? {} : { DATABASE_URL: database.url }),
+      ...settings,
+    },
   });
   const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
   const close = async (): Promise<void> => {
+    // What is thrown away needs no orderly end.
+    const { api, worker, signer, chain } = stack;
+    await Promise.all([api.kill(), worker.kill(), signer.kill(), chain?.kill()]);
     await stack.close();
+    await database?.drop();
     rmSync(stateDir, { recursive: true, force: true });
   };
   return { stack, sluice, close };

@@ -2,10 +2,9 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { readBooks } from '../../src/localstack/books.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { newWallet, type TestStack, testEnvironment, testStack } from '../support/stack.ts';
-import { ChainHand } from './outcomes-support.ts';
+import { ChainHand, settledBooks } from './outcomes-support.ts';
 
 let running: TestStack;
 let hand: ChainHand;
@@ -48,7 +47,7 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
     return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
   },
   'any Temporal client': (terms) =>
-    new Client({ connection }).workflow.execute('withdrawal', {
+    new Client({ connection, namespace: running.stack.temporal.namespace }).workflow.execute('withdrawal', {
       workflowId: withdrawalWorkflowId(terms.id),
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: WORKFLOW_TASK_QUEUE,
@@ -65,7 +64,8 @@ function common({ attempts, ...withdrawal }: Withdrawal): unknown {
 
 /** What a list of workflows in Temporal's Web UI can be searched by. */
 async function searchAttributes(id: string): Promise<Readonly<Record<string, unknown>>> {
-  const handle = new Client({ connection }).workflow.getHandle(withdrawalWorkflowId(id));
+  const { namespace } = running.stack.temporal;
+  const handle = new Client({ connection, namespace }).workflow.getHandle(withdrawalWorkflowId(id));
   const { typedSearchAttributes } = await handle.describe();
   const ours = typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('sluice'));
   return Object.fromEntries(ours.map(({ key, value }) => [key.name, value]));
@@ -122,7 +122,7 @@ describe('a withdrawal', () => {
     await Promise.all(Object.values(WAYS).map((ask) => ask(terms)));
     const paid = await running.sluice.get(terms.id);
     expect(paid).toMatchObject({ status: 'finalized', attempts: [{ n: 1, state: 'landed' }] });
-    const { chain, record } = await readBooks(running.stack);
+    const { chain, record } = await settledBooks(running.stack);
     expect(record).toEqual(chain);
     expect(await hand.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);
   }, 120_000);

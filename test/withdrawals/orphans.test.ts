@@ -7,7 +7,7 @@ import { newWallet } from '../support/stack.ts';
 import { query, reaches, until } from './outcomes-support.ts';
 import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
 
-const use = useStack(STANDING_STILL);
+const use = useStack(STANDING_STILL, {}, 'own');
 const clock = useClock(use);
 
 /** Starts the round of the schedule that would come within a minute. */
@@ -21,7 +21,7 @@ async function resetToStart(id: string): Promise<void> {
   const workflowId = withdrawalWorkflowId(id);
   const { runId } = await workflow.getHandle(workflowId).describe();
   await workflowService.resetWorkflowExecution({
-    namespace: 'default',
+    namespace: use.stack.temporal.namespace,
     workflowExecution: { workflowId, runId },
     workflowTaskFinishEventId: 3 as never,
     requestId: randomUUID(),

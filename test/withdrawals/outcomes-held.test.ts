@@ -20,6 +20,7 @@ describe('a withdrawal of which nothing can be told', () => {
     await use.sluice.withdraw(terms);
     await reaches(use.sluice, terms.id, 'sending');
     await use.chain.disturb('getBlockHeight', { kind: 'http', status: 503 }, [1]);
+    await use.chain.expireBlockhashes();
     const { reason } = await reaches(use.sluice, terms.id, 'held');
     expect(reason).toMatchObject({ code: 'evidence_missing', message: expect.stringContaining('height') });
     await shown(terms.id, true);
@@ -97,6 +98,7 @@ describe('a message that the signer refuses', () => {
     await use.stack.signer.start();
     await use.sluice.withdraw(terms);
     await reaches(use.sluice, terms.id, 'held');
+    await use.chain.expireBlockhashes();
     await until(async () => {
       await asOperator(use.stack, (client) => client.schedule.getHandle('orphans').trigger());
       await sleep(2_000);

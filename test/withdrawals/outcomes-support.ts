@@ -12,6 +12,7 @@ import pg from 'pg';
 import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
+import { type Books, readBooks } from '../../src/localstack/books.ts';
 import { mintsOf } from '../../src/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
@@ -98,6 +99,11 @@ export class ChainHand {
       await rpc(this.url, 'localnet_setFault', [node, method, fault]);
   }
 
+  /** Makes so many blocks at once that every blockhash of before has expired, finally: each living attempt of this chain ends. */
+  async expireBlockhashes(): Promise<void> {
+    await rpc(this.url, 'localnet_produceSlots', [BLOCKHASH_LIFE + FINALITY]);
+  }
+
   async heal(): Promise<void> {
     await rpc(this.url, 'localnet_clearFaults', []);
   }
@@ -117,6 +123,17 @@ export class ChainHand {
     const memos = transaction.message.instructions.filter(({ program }) => program === 'spl-memo');
     return memos.map(({ parsed }) => parsed);
   }
+}
+
+/** What a blockhash lives, and some blocks more. */
+const BLOCKHASH_LIFE = 170;
+/** More blocks than the chain of a stack has above its finalized one. */
+const FINALITY = 16;
+
+/** {@link readBooks} of a stack without a living attempt: the chain is at the height after which none could land at once. */
+export async function settledBooks(stack: Stack): Promise<Books> {
+  await new ChainHand(stack).expireBlockhashes();
+  return readBooks(stack);
 }
 
 /** Rows of a query on the stack's own database. */

@@ -147,6 +147,8 @@ describe('a transaction on its way', () => {
     const terms = sol('dead');
     await use.chain.swallowSends();
     await use.sluice.withdraw(terms);
+    await reaches(use.sluice, terms.id, 'sending');
+    await use.chain.expireBlockhashes();
     await until(async () => (await use.sluice.get(terms.id)).attempts.length === 2);
     await use.chain.heal();
 

@@ -1,11 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { readBooks } from '../../src/localstack/books.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { reaches } from './outcomes-support.ts';
+import { reaches, settledBooks } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -39,7 +38,7 @@ async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
       { signature, received: 2_000_000n },
     ]);
   }
-  const { chain, record, live, openReservations } = await readBooks(running.stack);
+  const { chain, record, live, openReservations } = await settledBooks(running.stack);
   expect(record).toEqual(chain);
   expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
 }

@@ -6,6 +6,8 @@ import { useStack } from './use-stack.ts';
 
 const use = useStack();
 
+const databaseName = () => new URL(use.stack.databaseUrl).pathname.slice(1);
+
 /** Runs statements on the server of the record, from outside of its database. */
 async function onServer(...statements: readonly string[]): Promise<void> {
   const url = new URL(use.stack.databaseUrl);
@@ -22,19 +24,19 @@ async function onServer(...statements: readonly string[]): Promise<void> {
 /** A whole copy of the database as it is now; whoever is connected is cut off. */
 function backUp(): Promise<void> {
   return onServer(
-    'alter database sluice allow_connections false',
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = 'sluice'`,
-    'create database backup template sluice',
-    'alter database sluice allow_connections true',
+    `alter database ${databaseName()} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseName()}'`,
+    `create database ${databaseName()}_backup template ${databaseName()}`,
+    `alter database ${databaseName()} allow_connections true`,
   );
 }
 
 /** Puts the copy in the place of the database. */
 function restore(): Promise<void> {
   return onServer(
-    'alter database backup allow_connections true',
-    'drop database sluice with (force)',
-    'alter database backup rename to sluice',
+    `alter database ${databaseName()}_backup allow_connections true`,
+    `drop database ${databaseName()} with (force)`,
+    `alter database ${databaseName()}_backup rename to ${databaseName()}`,
   );
 }
 
@@ -113,6 +115,7 @@ describe('a record restored from before the last attempts', () => {
     await resume();
     const stopped = await reaches(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
+    await use.chain.expireBlockhashes();
     await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);
     // What the wallet signed before the restore and landed since may have paused everything once more.
     await resume();

@@ -1,15 +1,10 @@
 import { expect, it } from 'vitest';
 import { MOST_UNSENT } from '../../src/domain/pace.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
 import { newWallet } from '../support/stack.ts';
 import { reaches, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
-/** What a blockhash lives, and some blocks more. */
-const LIFE_AND_MORE = 170;
-
-const finalizedHeight = () => rpc<number>(use.chain.url, 'getBlockHeight', [{ commitment: 'finalized' }]);
 
 it('a signer slower than the life of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
   const { sluice, stack, chain } = use;
@@ -19,8 +14,7 @@ it('a signer slower than the life of the blockhash leads to a proof of death and
   await sluice.withdraw(terms);
   const { attempts } = await reaches(sluice, terms.id, 'preparing');
   expect(attempts.map(({ state, signature }) => [state, signature])).toEqual([['prepared', null]]);
-  const end = (await finalizedHeight()) + LIFE_AND_MORE;
-  await until(async () => (await finalizedHeight()) > end);
+  await chain.expireBlockhashes();
   expect((await sluice.get(terms.id)).attempts).toHaveLength(1);
 
   await stack.signer.start();

@@ -2,13 +2,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { readBooks } from '../../src/localstack/books.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { apiProcess } from '../../src/localstack/services.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
-import { reaches, takenOver, until } from './outcomes-support.ts';
+import { reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
 import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 360_000;
@@ -48,7 +47,7 @@ function execute(terms: WithdrawalTerms): Promise<unknown> {
 async function expectPaidOnce({ id, destination }: WithdrawalTerms): Promise<void> {
   const paid = await use.sluice.waitForFinal(id, { pollMs: 200 });
   expect(paid.status).toBe('finalized');
-  const { chain, record, live, openReservations } = await readBooks(use.stack);
+  const { chain, record, live, openReservations } = await settledBooks(use.stack);
   expect(record).toEqual(chain);
   expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
   expect(await use.chain.paymentsTo(destination)).toMatchObject([
@@ -147,6 +146,7 @@ describe('two workers on one withdrawal', () => {
       await takenOver(use.stack, terms.id, other);
       expect(await attempts(terms)).toEqual([first]);
       clock.run();
+      await use.chain.expireBlockhashes();
       await until(async () => (await attempts(terms)).length === 2);
       signal(use.stack.worker, 'SIGCONT');
       await use.chain.heal();

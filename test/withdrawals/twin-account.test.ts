@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readBooks } from '../../src/localstack/books.ts';
 import { newWallet } from '../support/stack.ts';
+import { settledBooks } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -22,7 +22,7 @@ it('two transfers to one new token account: the second pays no rent, and the boo
   const rents = ended.map(({ attempts }) => BigInt(attempts.at(-1)?.rentLamports ?? -1));
   expect(rents.filter((rent) => rent === 0n)).toHaveLength(1);
   expect(rents.filter((rent) => rent > 0n)).toHaveLength(1);
-  const { chain, record } = await readBooks(use.stack);
+  const { chain, record } = await settledBooks(use.stack);
   for (const { attempts } of ended) {
     const signature = attempts.at(-1)?.signature ?? '';
     expect(record[signature]).toBe(chain[signature]);

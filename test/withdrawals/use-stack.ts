@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ChainClock } from '../support/chain-clock.ts';
-import { type TestStack, testStack } from '../support/stack.ts';
+import { type StackServers, type TestStack, testStack } from '../support/stack.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 /** What the tests of one file do to a running stack, and what they read of it. */
@@ -15,11 +15,11 @@ export const STANDING_STILL = 0;
 const SLOT_MS = 100;
 
 /** A running stack for the tests of one file. `settings` are those of all processes. */
-export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv): UsedStack {
+export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?: StackServers): UsedStack {
   let running: TestStack | undefined;
   let connection: Connection | undefined;
   beforeAll(async () => {
-    running = await testStack(slotMs, settings);
+    running = await testStack(slotMs, settings, servers);
     connection = await Connection.connect({ address: running.stack.temporal.address });
   });
   afterAll(async () => {
@@ -37,7 +37,7 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv): UsedSta
       return new ChainHand(up(running).stack);
     },
     get temporal() {
-      return new Client({ connection: up(connection) });
+      return new Client({ connection: up(connection), namespace: up(running).stack.temporal.namespace });
     },
   };
 }

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
-import { readBooks } from '../../src/localstack/books.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, reaches, takenOver, until } from './outcomes-support.ts';
+import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal fall, one after the other: together both sides of every call that a withdrawal makes on the
@@ -68,7 +67,7 @@ async function endOf({ id }: WithdrawalTerms): Promise<Withdrawal> {
 async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
   const ends = await Promise.all(all.map(endOf));
   expect(ends.filter(({ status }) => status !== 'finalized')).toEqual([]);
-  const { chain, record, live, openReservations } = await readBooks(running.stack);
+  const { chain, record, live, openReservations } = await settledBooks(running.stack);
   expect(record).toEqual(chain);
   expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
   const payments = await paymentsOnChain(hand.url, running.stack.hotWallet);

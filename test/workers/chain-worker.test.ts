@@ -15,6 +15,7 @@ function startedWorker(settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const env = {
     ...testEnvironment(),
     TEMPORAL_ADDRESS: stack.temporal.address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace,
     DATABASE_URL: stack.databaseUrl,
     SLUICE_RPC_URLS: stack.rpcUrls.join(','),
     SLUICE_HOT_WALLET: stack.hotWallet,

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { withStatementTimeout } from '../support/postgres.ts';
+import { address, chain, START } from './chain-of-blocks.ts';
+import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { codeOf } from './support.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
+const STATEMENT_TIMEOUT_MS = 1_000;
+
+describe('the watch set', () => {
+  it('is what was streamed and what came since', async () => {
+    await imported(use.ledger, ANN);
+    const version = await use.ledger.watched.version();
+    await use.ledger.watched.addHot([HOT]);
+    const streamed = [];
+    for await (const one of use.ledger.watched.stream()) {
+      streamed.push(one);
+      await imported(use.other, BEN);
+    }
+    expect(streamed.toSorted()).toEqual([ANN, HOT].toSorted());
+    const { version: newest, wallets } = await use.ledger.watched.since(version);
+    expect(wallets.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      { address: BEN, kind: 'deposit' },
+      { address: HOT, kind: 'hot' },
+    ]);
+    expect(await use.ledger.watched.since(newest)).toEqual({ version: newest, wallets: [] });
+    expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
+  });
+
+  it('is watched after all that is scanned, staged blocks too', async () => {
+    const blocks = chain(START, [], []);
+    const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
+    expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
+    await imported(use.ledger, ANN);
+    expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });
+    expect(await commit(use.ledger, blocks)).toBe('committed');
+  });
+
+  it('is read to its end by a reader that takes longer than any statement may', async () => {
+    const many = Array.from({ length: 25_000 }, (_, index) => ({ address: address(`w${index}`), path: 'm' }));
+    expect(await use.ledger.addresses.import(many)).toEqual({ imported: 25_000, known: 0 });
+    const brief = await openLedger(withStatementTimeout(use.url, STATEMENT_TIMEOUT_MS));
+    let count = 0;
+    for await (const _one of brief.watched.stream()) {
+      // Longer than a connection of the pool may be silent, too.
+      if (count === 0) await sleep(STATEMENT_TIMEOUT_MS + 1_500);
+      count += 1;
+    }
+    expect(count).toBe(25_000);
+    // A reader that has seen enough leaves no connection behind.
+    for await (const _one of brief.watched.stream()) break;
+    await brief.close();
+  });
+});

@@ -1,0 +1,13 @@
+import type { TIMEOUTS as PRODUCTION } from '../../src/domain/timeouts.ts';
+
+/** The time-outs of the programs that tests start: a killed worker is replaced soon, and a busy machine still keeps them. */
+export const TIMEOUTS: { readonly [Name in keyof typeof PRODUCTION]: number } = {
+  workflowTaskMs: 4_000,
+  stickyQueueMs: 2_000,
+  recordMs: 5_000,
+  prepareMs: 8_000,
+  heartbeatMs: 4_000,
+  heartbeatEveryMs: 500,
+  landingSignalMs: 2_000,
+  longestRetryMs: 2_000,
+};

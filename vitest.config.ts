@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SlowestFiles } from './test/support/slowest-files.ts';
 
 const VALIDATOR = 'test/conformance/validator.test.ts';
 const SLOW = 'test/**/*.slow.test.ts';
@@ -20,11 +21,17 @@ const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    reporters: ['default', './test/support/slowest-files.ts'],
+    reporters: ['default', new SlowestFiles(), ...report()],
     maxWorkers: mode === 'slow' ? 2 : 3,
     projects: projectsOf(mode),
   },
 }));
+
+/** CI counts the tests by a report of them all, in the file that `TEST_REPORT` names. */
+function report(): ['json', { outputFile: string }][] {
+  const outputFile = process.env.TEST_REPORT;
+  return outputFile === undefined ? [] : [['json', { outputFile }]];
+}
 
 function projectsOf(mode: string) {
   if (mode === 'validator') return [project('validator', [VALIDATOR])];

@@ -4,7 +4,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 const SHOWN = 5;
 
 /** Prints how many files have ended, now and then, and at the end the files that took longest. */
-export default class SlowestFiles implements Reporter {
+export class SlowestFiles implements Reporter {
   #files = 0;
   #ended = 0;
 

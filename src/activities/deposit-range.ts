@@ -150,7 +150,7 @@ async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promis
 /** True where it is staged to its end before `over` is aborted. */
 async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
   const { ledger, matcher } = deps;
-  const reader = openReader(deps, BUDGET_BYTES, over);
+  const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
   const last = BigInt(to);
   let cursor: BlockName = {
     slot: BigInt(after.slot),

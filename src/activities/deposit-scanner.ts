@@ -14,6 +14,8 @@ export interface ScannerDeps {
   readonly matcher: DepositMatcher;
   /** Where a scan that was never begun begins; the newest finalized block where it is not set. */
   readonly startSlot?: bigint | undefined;
+  /** Bytes of answers that one reader holds or asks for. Default 64 MiB for the scan, 16 MiB for a range of a catch-up. */
+  readonly budgetBytes?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
@@ -38,7 +40,7 @@ export class DepositScanner {
   /** Blocks that nodes are asked for are given up once `end` is aborted. */
   constructor(deps: ScannerDeps, end?: AbortSignal) {
     this.#deps = deps;
-    this.#reader = openReader(deps, BUDGET_BYTES, end);
+    this.#reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, end);
   }
 
   /**

@@ -1,0 +1,85 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { useScanRoom } from './scan-room.ts';
+
+/** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
+const room = useScanRoom(2);
+const LAMPORTS = 2_000_000n;
+const BLOCK_BYTES = 64 * 1_024;
+/** There is room for one block, and for many. */
+const [NARROW, WIDE] = [BLOCK_BYTES, 64 * BLOCK_BYTES];
+let proxies: readonly LyingProxy[];
+let pool: NodePool;
+
+beforeAll(async () => {
+  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
+});
+afterAll(async () => {
+  await pool?.close();
+  await Promise.all((proxies ?? []).map((proxy) => proxy.close()));
+});
+
+/** Makes every block as long as `BLOCK_BYTES` at least; answers the most of them that nodes were asked for at once so far. */
+function lengthenBlocks(): () => number {
+  const underWay: number[] = [];
+  let most = 0;
+  for (const proxy of proxies)
+    proxy.edit = async (method, params, answer) => {
+      if (!isWholeBlock(method, params)) return answer;
+      underWay.push(params[0]);
+      most = Math.max(most, new Set(underWay).size);
+      // All that are asked for at once are under way before the first of them is answered.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      underWay.splice(underWay.indexOf(params[0]), 1);
+      return { ...answer, result: { ...answer.result, pad: 'x'.repeat(BLOCK_BYTES) } };
+    };
+  return () => most;
+}
+
+/** A wallet that was paid in each of so many blocks behind the cursor. */
+async function paidWallet(blocks: number): Promise<string> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  for (let n = 0; n < blocks; n += 1) await room.localnet.airdrop(wallet, LAMPORTS + BigInt(n));
+  room.finalize();
+  return wallet;
+}
+
+async function follow(budgetBytes: number): Promise<void> {
+  await room.scanAll(new DepositScanner({ ...room.deps(pool), budgetBytes }));
+}
+
+async function catchUp(budgetBytes: number): Promise<void> {
+  const deps = { ...room.deps(pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
+  const ranges = createDepositRanges(deps);
+  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+  const plan = await run(() => ranges.planCatchUp());
+  for (const range of plan.ranges)
+    expect(await run(() => ranges.scanRange(range))).toMatchObject({ complete: true });
+  await run(() => ranges.joinRanges());
+}
+
+describe.each([
+  ['follows', follow],
+  ['catches up', catchUp],
+])('a scan that %s commits what large blocks bring', (_how, scan) => {
+  it.each([
+    ['one at a time where there is room for one', NARROW, (most: number) => most === 1],
+    ['several at once where there is room', WIDE, (most: number) => most > 1],
+  ])('%s', async (_name, budgetBytes, isRight) => {
+    const paid = 8;
+    const wallet = await paidWallet(paid);
+    const most = lengthenBlocks();
+    await scan(budgetBytes);
+    expect(most()).toSatisfy(isRight);
+    expect((await room.depositsOf(wallet)).map(({ amount }) => amount).toSorted()).toEqual(
+      Array.from({ length: paid }, (_, n) => LAMPORTS + BigInt(n)),
+    );
+    await room.chainLength();
+  });
+});

@@ -9,7 +9,7 @@ import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const MIB = 1_024 * 1_024;
-const BLOCKS = 4;
+const BLOCKS = 6;
 const room = useScanRoom(2);
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {

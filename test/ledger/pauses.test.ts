@@ -48,16 +48,19 @@ describe('a pause', () => {
     const [first, second] = [await reserved(use.ledger), await reserved(use.ledger)];
     const other = await openLedger(use.url);
     try {
-      const order: string[] = [];
+      let isPaused = false;
       // A lock on the withdrawals' wallet keeps the preparation open after it has looked for pauses.
       const { began, finish } = await heldWalletLock(other);
-      const preparing = preparation(use.ledger, first).then((kind) => order.push(kind));
+      const preparing = preparation(use.ledger, first);
       await began();
-      const pausing = use.ledger.pauses.begin(WORD).then(() => order.push('paused'));
+      const pausing = use.ledger.pauses.begin(WORD).then(() => (isPaused = true));
       await waiting(other, 2);
+      // The pause waits for the preparation, which waits for the lock; answers of two connections may come in any order later.
+      expect(await blockedByWaiting(other)).toBe(1);
+      expect(isPaused).toBe(false);
       await finish();
-      await Promise.all([preparing, pausing]);
-      expect(order).toEqual(['prepared', 'paused']);
+      await pausing;
+      expect(await preparing).toBe('prepared');
       expect(await preparation(use.ledger, second)).toBe('stopped');
     } finally {
       await resume(use.ledger);
@@ -146,4 +149,14 @@ async function waiting(other: Ledger, count: number): Promise<void> {
     if ((rows[0]?.n ?? 0n) >= BigInt(count)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** How many sessions wait for one that waits itself. */
+async function blockedByWaiting(other: Ledger): Promise<number> {
+  const { rows } = await sql<{ n: bigint }>`select count(distinct waiter.pid) as n
+    from pg_stat_activity as waiter, unnest(pg_blocking_pids(waiter.pid)) as blocker
+    where waiter.datname = current_database() and cardinality(pg_blocking_pids(blocker)) > 0`.execute(
+    other.db,
+  );
+  return Number(rows[0]?.n ?? 0n);
 }

@@ -1,9 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/activities/deposit-range.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 /** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
@@ -12,17 +11,7 @@ const LAMPORTS = 2_000_000n;
 const BLOCK_BYTES = 64 * 1_024;
 /** There is room for one block, and for many. */
 const [NARROW, WIDE] = [BLOCK_BYTES, 64 * BLOCK_BYTES];
-let proxies: readonly LyingProxy[];
-let pool: NodePool;
-
-beforeAll(async () => {
-  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
-  pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
-});
-afterAll(async () => {
-  await pool?.close();
-  await Promise.all((proxies ?? []).map((proxy) => proxy.close()));
-});
+const use = useProxies(room);
 
 const ascending = (a: bigint, b: bigint): number => Number(a - b);
 
@@ -30,7 +19,7 @@ const ascending = (a: bigint, b: bigint): number => Number(a - b);
 function lengthenBlocks(): () => number {
   const underWay: number[] = [];
   let most = 0;
-  for (const proxy of proxies)
+  for (const proxy of use.proxies)
     proxy.edit = async (method, params, answer) => {
       if (!isWholeBlock(method, params)) return answer;
       underWay.push(params[0]);
@@ -53,11 +42,11 @@ async function paidWallet(blocks: number): Promise<string> {
 }
 
 async function follow(budgetBytes: number): Promise<void> {
-  await room.scanAll(new DepositScanner({ ...room.deps(pool), budgetBytes }));
+  await room.scanAll(new DepositScanner({ ...room.deps(use.pool), budgetBytes }));
 }
 
 async function catchUp(budgetBytes: number): Promise<void> {
-  const deps = { ...room.deps(pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
+  const deps = { ...room.deps(use.pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
   const ranges = createDepositRanges(deps);
   const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
   const plan = await run(() => ranges.planCatchUp());

@@ -100,3 +100,32 @@ export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly p
     },
   };
 }
+
+/** A proxy before each node of a room, and a pool of them all; each is honest at the beginning of a test. */
+export function useProxies(room: ScanRoom): {
+  readonly proxies: readonly LyingProxy[];
+  readonly pool: NodePool;
+} {
+  let proxies: readonly LyingProxy[] = [];
+  let pool: NodePool | undefined;
+  beforeAll(async () => {
+    proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+    pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
+  });
+  afterEach(() => {
+    for (const proxy of proxies) proxy.beHonest();
+  });
+  afterAll(async () => {
+    await pool?.close();
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+  });
+  return {
+    get proxies() {
+      return proxies;
+    },
+    get pool() {
+      if (pool === undefined) throw new Error('the proxies start before the first test');
+      return pool;
+    },
+  };
+}

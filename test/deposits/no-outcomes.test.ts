@@ -1,32 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { haltAfter } from '../../src/activities/scan-alarms.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
-let proxies: readonly LyingProxy[];
-let pool: NodePool;
-
-beforeAll(async () => {
-  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
-  pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
-});
-afterAll(async () => {
-  await pool.close();
-  await Promise.all(proxies.map((proxy) => proxy.close()));
-});
+const use = useProxies(room);
 
 it('a block of which no node shows what its transactions did is waited for, and read once one does', async () => {
-  const scanner = new DepositScanner(room.deps(pool));
+  const scanner = new DepositScanner(room.deps(use.pool));
   await room.scanAll(scanner);
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(newAddress(), 7_000_000n);
   await room.localnet.airdrop(wallet, 8_000_000n);
   room.finalize();
-  for (const proxy of proxies)
+  for (const proxy of use.proxies)
     proxy.edit = (method, params, answer) => {
       if (isWholeBlock(method, params))
         for (const transaction of answer.result?.transactions ?? []) transaction.meta = null;
@@ -37,7 +26,7 @@ it('a block of which no node shows what its transactions did is waited for, and 
     expect(halt).toMatchObject({ state: 'waiting', why: expect.stringContaining('without meta') });
   }
   expect(await room.depositsOf(wallet)).toEqual([]);
-  for (const proxy of proxies) proxy.beHonest();
+  for (const proxy of use.proxies) proxy.beHonest();
   await room.scanAll(scanner);
   expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
 });

@@ -1,47 +1,37 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
 import type { OutflowRow } from '../../src/ledger/outflows.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
-import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { HotPayer } from './hot-payer.ts';
-import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
+import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 /** Nodes that must show a transaction. */
 const QUORUM = 2;
-/** Before every node. */
-let proxies: readonly LyingProxy[];
-let pool: NodePool;
+const use = useProxies(room);
 let payer: HotPayer;
 let mint: string;
 
 beforeAll(async () => {
-  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
-  pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
   payer = await HotPayer.open(room);
   mint = room.localnet.mint.address;
 });
 beforeEach(async () => {
-  for (const proxy of proxies) proxy.beHonest();
   await witness();
-});
-afterAll(async () => {
-  await pool?.close();
-  await Promise.all((proxies ?? []).map((proxy) => proxy.close()));
 });
 
 /** What a process that has just started asks for; how many transactions it asked for, of all nodes together. */
 async function witness(): Promise<number> {
-  for (const proxy of proxies) proxy.asked = [];
-  await new OutflowWitness(room.deps(pool)).witness();
-  return proxies.flatMap(({ asked }) => asked).filter((method) => method === 'getTransaction').length;
+  for (const proxy of use.proxies) proxy.asked = [];
+  await new OutflowWitness(room.deps(use.pool)).witness();
+  return use.proxies.flatMap(({ asked }) => asked).filter((method) => method === 'getTransaction').length;
 }
 
 async function scan(): Promise<void> {
-  await room.scanAll(new DepositScanner(room.deps(pool)));
+  await room.scanAll(new DepositScanner(room.deps(use.pool)));
 }
 
 async function outflowsOf(signature: string): Promise<readonly OutflowRow[]> {
@@ -143,7 +133,7 @@ describe('a quorum is asked', () => {
 
   it('where the block that was shown lets more leave by it, and is believed instead', async () => {
     const paid = await payer.pay('SOL');
-    for (const proxy of proxies)
+    for (const proxy of use.proxies)
       proxy.edit = (method, params, answer) => {
         for (const { transaction, meta } of isWholeBlock(method, params)
           ? (answer.result?.transactions ?? [])

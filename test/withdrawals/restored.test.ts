@@ -1,6 +1,6 @@
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { newWallet } from '../support/stack.ts';
+import { onServer, urlOf } from '../support/template.ts';
 import { query, reaches, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
@@ -8,22 +8,14 @@ const use = useStack();
 
 const databaseName = () => new URL(use.stack.databaseUrl).pathname.slice(1);
 
-/** Runs statements on the server of the record, from outside of its database. */
-async function onServer(...statements: readonly string[]): Promise<void> {
-  const url = new URL(use.stack.databaseUrl);
-  url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
+/** Executes statements on the server of the record, from outside of its database. */
+async function outside(...statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await onServer(urlOf(use.stack.databaseUrl, 'postgres'), statement);
 }
 
 /** A whole copy of the database as it is now; whoever is connected is cut off. */
 function backUp(): Promise<void> {
-  return onServer(
+  return outside(
     `alter database ${databaseName()} allow_connections false`,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseName()}'`,
     `create database ${databaseName()}_backup template ${databaseName()}`,
@@ -33,7 +25,7 @@ function backUp(): Promise<void> {
 
 /** Puts the copy in the place of the database. */
 function restore(): Promise<void> {
-  return onServer(
+  return outside(
     `alter database ${databaseName()}_backup allow_connections true`,
     `drop database ${databaseName()} with (force)`,
     `alter database ${databaseName()}_backup rename to ${databaseName()}`,

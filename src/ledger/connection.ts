@@ -18,7 +18,7 @@ function limitsOf(databaseUrl: string): pg.PoolConfig {
   const statementTimeoutMs = Number(given) || STATEMENT_TIMEOUT_MS;
   const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
   return {
-    // What nobody asks anything is closed before its silence counts; so a process that was quiet for 4.5 s connects anew.
+    // The pool closes an idle connection before its silence counts, so a process without queries for that time connects anew.
     idleTimeoutMillis: longestSilenceMs / 2,
     stream: () => impatientSocket(longestSilenceMs),
     statement_timeout: statementTimeoutMs,

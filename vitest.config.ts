@@ -12,7 +12,7 @@ const PROCESSES = [
   'test/webhooks/lost-events.test.ts',
 ];
 /** What leaves nothing behind in the modules that it loads: the files of one worker load them once. */
-const SHARING = ['test/{chaos,cli,client,deploy,domain,http,ledger,platform,signing,solana}/**/*.test.ts'];
+const SHARING = ['test/{activities,chaos,cli,client,deploy,deposits,domain,http,ledger,localnet,platform,signing,solana,webhooks,workflows}/**/*.test.ts'];
 const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance

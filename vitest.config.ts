@@ -12,17 +12,19 @@ const PROCESSES = [
   'test/webhooks/lost-events.test.ts',
 ];
 /** What leaves nothing behind in the modules that it loads: the files of one worker load them once. */
-const SHARING = ['test/{activities,chaos,cli,client,deploy,deposits,domain,http,ledger,localnet,platform,signing,solana,webhooks,workflows}/**/*.test.ts'];
+const SHARING = [
+  'test/{activities,chaos,cli,client,deploy,deposits,domain,http,ledger,localnet,platform,signing,solana,webhooks,workflows}/**/*.test.ts',
+];
 const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
 // tests against a real solana-test-validator. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
-// that were free. The longest come first, by the names of the projects. Processes mostly wait, so there is one file more than cores.
+// that were free. The longest come first, by the names of the projects. Most files wait half of their time, so there are two for each of two cores.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', new SlowestFiles(), ...report()],
-    maxWorkers: mode === 'slow' ? 2 : 3,
+    maxWorkers: mode === 'slow' ? 2 : 4,
     projects: projectsOf(mode),
   },
 }));
@@ -38,7 +40,7 @@ function projectsOf(mode: string) {
   if (mode === 'slow') return [project('slow', [SLOW], PROGRAMS)];
   const others = [VALIDATOR, SLOW];
   return [
-    project('processes', PROCESSES, { exclude: others, ...PROGRAMS }),
+    project('processes', PROCESSES, { exclude: others, isolate: false, ...PROGRAMS }),
     project('rooms', ['test/**/*.test.ts'], { exclude: [...others, ...PROCESSES, ...SHARING] }),
     project('rooms-sharing', SHARING, { exclude: [...others, ...PROCESSES], isolate: false }),
   ];

@@ -35,6 +35,17 @@ export function startCrashingWorker(stack: Stack, at: string, terms: WithdrawalT
   );
 }
 
+/** A chain worker beside or in place of the stack's, whose steps fail at these points by withdrawal: see `crashing-steps.ts`. */
+export async function startFailingWorker(
+  stack: Stack,
+  points: Readonly<Record<string, readonly string[]>>,
+): Promise<ManagedProcess> {
+  const env = { ...chainEnvironment(stack), STEPS_FAIL: JSON.stringify(points) };
+  const process = processOf(stack, new URL('./crashing-steps.ts', import.meta.url), 'all', env, always);
+  await process.start();
+  return process;
+}
+
 /** A signer in place of the stack's, which must be down: see `crashing-signer.ts`. */
 export function startCrashingSigner(stack: Stack, at: string, terms: WithdrawalTerms): Promise<Crashing> {
   const env = { SLUICE_SIGNER_KEY_FILE: stack.signerKeyFile };

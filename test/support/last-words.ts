@@ -2,3 +2,8 @@
 export function lastWords(at: string): string {
   return `ends here: ${at}`;
 }
+
+/** The line by which a worker says that a step of a withdrawal failed because a test asked for it. */
+export function stepFails(id: string, point: string): string {
+  return `step fails: ${id} ${point}`;
+}

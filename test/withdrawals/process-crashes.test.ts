@@ -4,7 +4,7 @@ import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { reaches, settledBooks } from './outcomes-support.ts';
+import { query, reaches, settledBooks, until } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -126,7 +126,13 @@ describe('a withdrawal whose API is killed', () => {
       await client.connect();
       try {
         await client.query('begin; lock table withdrawal in share mode');
-        expect((await post(stack.apiUrl, terms)).status).toBeGreaterThanOrEqual(500);
+        const refused = post(stack.apiUrl, terms);
+        // As the limit of a statement would, some seconds later.
+        const cancel =
+          'select pg_cancel_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
+        const { rows } = await client.query<{ own: number }>('select pg_backend_pid() as own');
+        await until(async () => (await query(stack, cancel, [rows[0]?.own])).length > 0);
+        expect((await refused).status).toBeGreaterThanOrEqual(500);
       } finally {
         await client.end();
       }

@@ -1,0 +1,65 @@
+import { createBurnInstruction, createCloseAccountInstruction, TOKEN_PROGRAM_ID } from '@solana/spl-token';
+import { Keypair, PublicKey } from '@solana/web3.js';
+import { afterEach, expect, it } from 'vitest';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { newWallet } from '../support/stack.ts';
+import { query, reaches, settledBooks } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
+
+const use = useStack();
+afterEach(() => use.chain.heal());
+
+it('two transfers to one new token account: the second pays no rent, and the books are those of the chain', async () => {
+  const asset = use.chain.mint('mint');
+  const destination = newWallet();
+  const twins = ['twin-1', 'twin-2'].map((id) => ({
+    id,
+    asset,
+    amount: '1000',
+    destination,
+    acceptEmptyWallet: true,
+  }));
+  await Promise.all(twins.map((terms) => use.sluice.withdraw(terms)));
+  const ended = await Promise.all(twins.map(({ id }) => use.sluice.waitForFinal(id, { pollMs: 100 })));
+  expect(ended.map(({ status }) => status)).toEqual(['finalized', 'finalized']);
+
+  const rents = ended.map(({ attempts }) => BigInt(attempts.at(-1)?.rentLamports ?? -1));
+  expect(rents.filter((rent) => rent === 0n)).toHaveLength(1);
+  expect(rents.filter((rent) => rent > 0n)).toHaveLength(1);
+  const { chain, record } = await settledBooks(use.stack);
+  for (const { attempts } of ended) {
+    const signature = attempts.at(-1)?.signature ?? '';
+    expect(record[signature]).toBe(chain[signature]);
+  }
+});
+
+it('a token account that its owner closes before the payment lands fails the withdrawal for good, and frees the money', async () => {
+  const { stack, sluice, chain } = use;
+  const asset = chain.mint('mint');
+  const owner = Keypair.generate();
+  const destination = owner.publicKey.toBase58();
+  await chain.airdrop(destination, 1_000_000_000);
+  await sluice.withdraw({ id: 'opens', asset, amount: '5000000', destination });
+  expect(await sluice.waitForFinal('opens')).toMatchObject({ status: 'finalized' });
+
+  await chain.swallowSends();
+  await sluice.withdraw({ id: 'closed', asset, amount: '7000000', destination });
+  const { attempts } = await reaches(sluice, 'closed', 'sending');
+  expect(attempts).toMatchObject([{ rentLamports: '0' }]);
+  const mint = new PublicKey(asset);
+  const account = new PublicKey(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()));
+  await chain.healAndSend(owner, [
+    createBurnInstruction(account, mint, owner.publicKey, 5_000_000n),
+    createCloseAccountInstruction(account, owner.publicKey, owner.publicKey),
+  ]);
+
+  const failed = await sluice.waitForFinal('closed');
+  expect(failed).toMatchObject({
+    status: 'failed',
+    reason: { code: 'failed_on_chain', message: expect.stringContaining('(token program) failed:') },
+    attempts: [{ n: 1, state: 'failed', signature: attempts[0]?.signature }],
+  });
+  const open = await query(stack, `select 1 from reservation where state = 'open'`);
+  expect(open).toEqual([]);
+  expect(await chain.paymentsTo(destination)).toMatchObject([{ asset, received: 5_000_000n }]);
+}, 120_000);

@@ -19,12 +19,12 @@ const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
 // tests against a real solana-test-validator. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
-// that were free. The longest come first, by the names of the projects. Most files wait half of their time, so there are two for each of two cores.
+// that were free. The longest come first, by the names of the projects. Files with processes mostly wait, so there is one more than cores.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', new SlowestFiles(), ...report()],
-    maxWorkers: mode === 'slow' ? 2 : 4,
+    maxWorkers: mode === 'slow' ? 2 : 3,
     projects: projectsOf(mode),
   },
 }));

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 400_000 });
 
 const PATIENCE_MS = 300_000;
 const WAIT = { timeout: 120_000, interval: 200 };
-const use = useStack(100);
+const use = useStack();
 
 let directory: string;
 let ledger: Ledger;

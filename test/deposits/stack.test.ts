@@ -10,7 +10,7 @@ import { newWallet } from '../support/stack.ts';
 import { reaches, until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
-const use = useStack(100);
+const use = useStack();
 const OPERATOR = { who: 'test', why: 'to see' };
 let ledger: Ledger;
 

@@ -15,11 +15,11 @@ import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
-import { newWallet, testStack } from '../support/stack.ts';
+import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
 
-const { stack, sluice, close } = await testStack(100, {
+const { stack, sluice, close } = await testStack(SLOT_MS, {
   SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true',
   SLUICE_WEBHOOK_ATTEMPTS: '1',
 });

@@ -17,6 +17,9 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
+/** A blockhash lives 30 s of such slots: on a busy machine an attempt lands before it dies. Tests make deaths by many blocks at once. */
+export const SLOT_MS = 200;
+
 /** Which servers a stack uses: a database and a namespace on those of all test files, or servers of its own, which a test may stop. */
 export type StackServers = 'shared' | 'own';
 
@@ -25,7 +28,7 @@ export type StackServers = 'shared' | 'own';
  * stands still until a {@link ChainClock} runs. `settings` are those of all processes.
  */
 export async function testStack(
-  slotMs = 100,
+  slotMs = SLOT_MS,
   settings: NodeJS.ProcessEnv = {},
   servers: StackServers = 'shared',
 ): Promise<TestStack> {
@@ -36,7 +39,7 @@ export async function testStack(
     ...COMPILED,
     stateDir,
     slotMs,
-    finalityLag: 8,
+    finalityLag: 4,
     ui: false,
     env: {
       ...testEnvironment(),

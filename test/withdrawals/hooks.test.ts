@@ -17,7 +17,7 @@ import {
   plantHookProgram,
 } from '../activities/hook-program.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { newWallet, SLOT_MS, testEnvironment } from '../support/stack.ts';
 import { query } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
@@ -27,7 +27,7 @@ let stack: Stack;
 let sluice: SluiceClient;
 
 beforeAll(async () => {
-  localnet = await startLocalnet({ slotMs: 100, finalityLag: 8, hotWallet });
+  localnet = await startLocalnet({ slotMs: SLOT_MS, finalityLag: 4, hotWallet });
   const env = {
     ...testEnvironment(),
     SLUICE_RPC_URLS: localnet.rpcUrls.join(','),

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { SLOT_MS } from '../support/stack.ts';
 import { query, reaches, sol, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
-const use = useStack(100, { SLUICE_LANDINGS_AT_ONCE: '2' });
+const use = useStack(SLOT_MS, { SLUICE_LANDINGS_AT_ONCE: '2' });
 
 async function openAlerts(): Promise<readonly string[]> {
   const text = 'select kind from alert where closed_at is null';

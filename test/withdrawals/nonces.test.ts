@@ -4,7 +4,7 @@ import { nonceUpkeepWorkflowId } from '../../src/domain/ids.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { asOperator, ChainHand, query, reaches, until } from './outcomes-support.ts';
 
 let running: TestStack;
@@ -18,7 +18,7 @@ const SLOWER_THAN_MOST_MS = 40_000;
 vi.setConfig({ testTimeout: 240_000 });
 
 beforeAll(async () => {
-  running = await testStack(100, { SLUICE_LIFETIME: 'nonce' });
+  running = await testStack(SLOT_MS, { SLUICE_LIFETIME: 'nonce' });
   ({ stack, sluice } = running);
   hand = new ChainHand(stack);
 });

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ChainClock } from '../support/chain-clock.ts';
-import { type StackServers, type TestStack, testStack } from '../support/stack.ts';
+import { SLOT_MS, type StackServers, type TestStack, testStack } from '../support/stack.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 /** What the tests of one file do to a running stack, and what they read of it. */
@@ -12,7 +12,6 @@ export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
 
 /** For {@link useStack}: its chain stands still but for what a {@link useClock} makes. */
 export const STANDING_STILL = 0;
-const SLOT_MS = 100;
 
 /** A running stack for the tests of one file. `settings` are those of all processes. */
 export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?: StackServers): UsedStack {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verifyWebhook } from '../../src/client/client.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const FINALIZED = 'withdrawal.finalized';
@@ -10,7 +10,7 @@ let receiver: Receiver;
 let finalized: Promise<void>;
 
 beforeAll(async () => {
-  running = await testStack(100, { SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  running = await testStack(SLOT_MS, { SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true' });
   let done: () => void = () => undefined;
   finalized = new Promise((resolve) => (done = resolve));
   receiver = await startReceiver((response, { body }) => {

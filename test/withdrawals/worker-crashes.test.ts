@@ -5,7 +5,7 @@ import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
+import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
 
 /**
@@ -21,7 +21,6 @@ const CRASHES: readonly (readonly string[])[] = [
 ];
 
 const PAUSING = 0;
-const SLOT_MS = 100;
 const SEVERAL_POLLS_MS = 2_000;
 
 let running: TestStack;
@@ -76,7 +75,7 @@ async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
 }
 
 describe('a withdrawal whose worker is killed', () => {
-  it('before or after a step, and once more at the next, is paid exactly once (private-channels #149, elizaOS #10598 and #10628, steward #620, private-channels SOLA3-1)', async () => {
+  it('on either side of a step, and once more at the next, is paid exactly once (private-channels #149, elizaOS #10598 and #10628, steward #620, private-channels SOLA3-1)', async () => {
     await running.stack.worker.kill('SIGKILL');
     const all = CRASHES.map((_, index) => newTerms(`crash-${index}`));
     for (const [index, terms] of all.entries()) {

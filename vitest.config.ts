@@ -11,10 +11,6 @@ const PROCESSES = [
   'test/ledger/{deposit-addresses,withdrawals}.test.ts',
   'test/webhooks/lost-events.test.ts',
 ];
-/** What leaves nothing behind in the modules that it loads: the files of one worker load them once. */
-const SHARING = [
-  'test/{activities,chaos,cli,client,deploy,deposits,domain,http,ledger,localnet,platform,signing,solana,webhooks,workflows}/**/*.test.ts',
-];
 const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
@@ -40,14 +36,23 @@ function projectsOf(mode: string) {
   if (mode === 'slow') return [project('slow', [SLOW], PROGRAMS)];
   const others = [VALIDATOR, SLOW];
   return [
-    project('processes', PROCESSES, { exclude: others, isolate: false, ...PROGRAMS }),
-    project('rooms', ['test/**/*.test.ts'], { exclude: [...others, ...PROCESSES, ...SHARING] }),
-    project('rooms-sharing', SHARING, { exclude: [...others, ...PROCESSES], isolate: false }),
+    project('processes', PROCESSES, { exclude: others, ...PROGRAMS }),
+    project('rooms', ['test/**/*.test.ts'], { exclude: [...others, ...PROCESSES] }),
   ];
 }
 
+// The files of one worker of vitest load their modules once, so a test leaves nothing behind in them.
 function project(name: string, include: string[], more: object = {}) {
   return {
-    test: { name, include, pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 240_000, ...more },
+    test: {
+      name,
+      include,
+      pool: 'forks' as const,
+      isolate: false,
+      expect: { poll: { timeout: 15_000 } },
+      testTimeout: 60_000,
+      hookTimeout: 240_000,
+      ...more,
+    },
   };
 }

@@ -1,10 +1,10 @@
 // `node scripts/build.mjs [directory] [project] [timeouts]`: the compiled programs, and the workflows as one bundle that workers load.
-// The directory is `dist` where none is named; it must be inside the repository, where its packages are found. The project is
+// The directory is `dist` where none is named; any other must be in `.sluice`, as it is deleted first. The project is
 // `tsconfig.build.json` where none is named; a wider one keeps `src` as a directory of its own. `timeouts` names a compiled module of
 // that project that replaces `domain/timeouts.js`.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bootstrapOrExit } from './bootstrap.mjs';
 
@@ -13,6 +13,8 @@ const [, , directory = 'dist', project = 'tsconfig.build.json', timeouts] = proc
 const DIST = resolve(ROOT, directory);
 
 await bootstrapOrExit({ temporal: false });
+if (DIST !== join(ROOT, 'dist') && !DIST.startsWith(join(ROOT, '.sluice') + sep))
+  throw new Error(`${DIST} would be deleted: expected dist, or a directory in .sluice`);
 rmSync(DIST, { recursive: true, force: true });
 const windows = process.platform === 'win32';
 const tsc = join(ROOT, 'node_modules', '.bin', windows ? 'tsc.cmd' : 'tsc');

@@ -1,4 +1,4 @@
-// `node scripts/tally.mjs <step>=<exit code|skipped>[@<vitest-report.json>]…`: the closing line of CI and its exit code.
+// `node scripts/tally.mjs <step>=<exit code|skipped>[@<vitest-report.json>]…`: a line for each step, the closing line of CI and its exit code.
 // A step with a report counts as the tests of that report, every other one as one.
 import { readFileSync } from 'node:fs';
 
@@ -17,11 +17,15 @@ function countOf(code, report) {
 let passed = 0;
 let failed = 0;
 for (const step of process.argv.slice(2)) {
-  const [, result = ''] = step.split('=');
+  const [name, result = ''] = step.split('=');
   const [code = '', report] = result.split('@');
-  if (code === 'skipped') continue;
+  if (code === 'skipped') {
+    process.stdout.write(`${name}: skipped\n`);
+    continue;
+  }
   const [more, less] =
     report === undefined ? [Number(code === '0'), Number(code !== '0')] : countOf(code, report);
+  process.stdout.write(`${name}: ${more} passed, ${less} failed\n`);
   passed += more;
   failed += less;
 }

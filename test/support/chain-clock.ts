@@ -16,6 +16,8 @@ export class ChainClock {
   run(): void {
     this.#paused = false;
     this.#running ??= this.#tick();
+    // Thrown by `pause`.
+    this.#running.catch(() => undefined);
   }
 
   /** Resolves when the last slot is made; rejects where the chain refused one. */

@@ -35,13 +35,13 @@ export function startCrashingWorker(stack: Stack, at: string, terms: WithdrawalT
   );
 }
 
-/** A chain worker beside or in place of the stack's, whose steps fail at these points by withdrawal: see `crashing-steps.ts`. */
+/** A chain worker in place of the stack's, which must be down, with calls that throw at these points by withdrawal: see `failing-steps.ts`. */
 export async function startFailingWorker(
   stack: Stack,
   points: Readonly<Record<string, readonly string[]>>,
 ): Promise<ManagedProcess> {
   const env = { ...chainEnvironment(stack), STEPS_FAIL: JSON.stringify(points) };
-  const process = processOf(stack, new URL('./crashing-steps.ts', import.meta.url), 'all', env, always);
+  const process = processOf(stack, new URL('./crashing-worker.ts', import.meta.url), 'failing', env, always);
   await process.start();
   return process;
 }

@@ -4,12 +4,15 @@ import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
 import { type ChainRooms, chainWorkers } from '../../src/workers/chain.ts';
 import { runWorkers } from '../../src/workers/run.ts';
 import { deadly } from './crash-point.ts';
+import { failing } from './failing-steps.ts';
 
-/** The real chain worker with deadly rooms: `withdrawals`, `attempts`, `chain`. */
+const wrap = process.env['STEPS_FAIL'] === undefined ? deadly : failing;
+
+/** The real chain worker, which ends or fails at calls of `withdrawals`, `attempts` and `chain`. */
 function decorate({ ledger, chain }: ChainRooms): ChainRooms {
-  const withdrawals = deadly(ledger.withdrawals, 'withdrawals');
-  const attempts = deadly(ledger.attempts, 'attempts');
-  return { ledger: { ...ledger, withdrawals, attempts }, chain: deadly(chain, 'chain') };
+  const withdrawals = wrap(ledger.withdrawals, 'withdrawals');
+  const attempts = wrap(ledger.attempts, 'attempts');
+  return { ledger: { ...ledger, withdrawals, attempts }, chain: wrap(chain, 'chain') };
 }
 
 const config = readConfigOrExit(process.env, 'chain');

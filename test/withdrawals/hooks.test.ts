@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SluiceClient, type Withdrawal } from '../../src/client/client.ts';
+import type { Withdrawal } from '../../src/client/client.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { keypairFile } from '../../src/localstack/keypair.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
-import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
 import {
@@ -16,28 +15,24 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../activities/hook-program.ts';
-import { COMPILED } from '../support/compiled.ts';
-import { newWallet, SLOT_MS, testEnvironment } from '../support/stack.ts';
+import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { query } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
-const { address: hotWallet } = keypairFile(join(stateDir, 'keys', 'hot-wallet.json'));
+const { address: hotWallet, path: keyFile } = keypairFile(join(stateDir, 'hot-wallet.json'));
 let localnet: Localnet;
-let stack: Stack;
-let sluice: SluiceClient;
+let running: TestStack;
 
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: SLOT_MS, finalityLag: 4, hotWallet });
-  const env = {
-    ...testEnvironment(),
+  running = await testStack(SLOT_MS, {
     SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
+    SLUICE_SIGNER_KEY_FILE: keyFile,
     SLUICE_TOKEN_POLICY: 'transferHook=allow',
-  };
-  stack = await startStack({ ...COMPILED, stateDir, ui: false, env });
-  sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
+  });
 });
 afterAll(async () => {
-  await stack?.close();
+  await running?.close();
   await localnet?.close();
   rmSync(stateDir, { recursive: true, force: true });
 });
@@ -49,6 +44,7 @@ const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32
 async function pay(id: string, mint: string): Promise<{ paid: Withdrawal; received: string }> {
   await localnet.mintTo(mint, hotWallet, 1_000_000n);
   const destination = newWallet();
+  const { sluice } = running;
   await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
   const paid = await sluice.waitForFinal(id, { pollMs: 100 });
   const account = deriveAta(destination, mint, TOKEN_2022_PROGRAM);
@@ -94,6 +90,6 @@ describe('a token whose mint names a transfer hook', () => {
     const { paid, received } = await pay('refused', mint);
     expect(paid).toMatchObject({ status: 'rejected', reason: { code: 'would_fail' }, attempts: [] });
     expect(received).toBe('0');
-    expect(await query(stack, `select 1 from reservation where state = 'open'`)).toEqual([]);
+    expect(await query(running.stack, `select 1 from reservation where state = 'open'`)).toEqual([]);
   });
 });

@@ -53,6 +53,7 @@ describe('a withdrawal of which nothing can be told', () => {
     await use.sluice.withdraw(terms);
     const { reason } = await reaches(use.sluice, terms.id, 'held');
     for (const url of use.stack.rpcUrls) expect(reason?.message).toContain(new URL(url).host);
+    expect(await use.sluice.get(terms.id)).toMatchObject({ attempts: [{ state: 'signed' }] });
     await until(async () => (await openAlerts(terms.id)).length > 0);
     expect((await openAlerts(terms.id)).map(({ kind }) => kind)).toEqual(['evidence_missing']);
     await shown(terms.id, true);

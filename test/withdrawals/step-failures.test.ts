@@ -8,21 +8,26 @@ import { useStack } from './use-stack.ts';
 
 const use = useStack();
 
-/** Both sides of every call that the steps of a withdrawal make to change the record. */
+/** Both sides of every call by which a payment that meets no other trouble changes the record. */
 const POINTS = [
   'withdrawals.reserve',
   'attempts.prepare',
   'attempts.storeSignature',
-  'withdrawals.note',
   'withdrawals.note confirmed',
   'attempts.settle',
 ].flatMap((call) => [`before ${call}`, `after ${call}`]);
 
-/** Each point alone, all of them, and lists by chance, in which a point may fail several times. */
+/** On a busy machine a payment may be final before it was seen as confirmed. */
+const isAlwaysReached = (point: string): boolean => !point.endsWith('confirmed');
+
+/** Each point alone, all of them, and lists by chance, where a point may fail several times. */
 const LISTS: readonly (readonly string[])[] = [
   ...POINTS.map((point) => [point]),
   POINTS,
-  ...fc.sample(fc.array(fc.constantFrom(...POINTS), { minLength: 2, maxLength: 6 }), 17),
+  ...fc.sample(fc.array(fc.constantFrom(...POINTS), { minLength: 2, maxLength: 6 }), {
+    numRuns: 17,
+    seed: 7,
+  }),
 ];
 
 it('a withdrawal of which any steps fail, before or after their effect, is paid exactly once', async () => {
@@ -36,10 +41,12 @@ it('a withdrawal of which any steps fail, before or after their effect, is paid 
     for (const { points, terms } of all) {
       const { status, attempts } = await sluice.waitForFinal(terms.id);
       expect({ points, status }).toEqual({ points, status: 'finalized' });
-      expect(attempts.map(({ state }) => state)).toEqual([
-        ...Array(attempts.length - 1).fill('dead'),
-        'landed',
-      ]);
+      const [last, ...earlier] = attempts.map(({ state }) => state).toReversed();
+      expect({ points, last, earlier }).toEqual({
+        points,
+        last: 'landed',
+        earlier: earlier.map(() => 'dead'),
+      });
       expect({ points, paid: await chain.paymentsTo(terms.destination) }).toMatchObject({
         points,
         paid: [{ signature: attempts.at(-1)?.signature, received: BigInt(terms.amount) }],
@@ -49,8 +56,8 @@ it('a withdrawal of which any steps fail, before or after their effect, is paid 
     expect(record).toEqual(onChain);
     expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
     const said = readFileSync(worker.logFile, 'utf8').split('\n');
-    const alone = all.slice(0, POINTS.length);
-    for (const { points, terms } of alone) expect(said).toContain(stepFails(terms.id, points[0] ?? ''));
+    for (const { points, terms } of all.slice(0, POINTS.length + 1))
+      for (const point of points.filter(isAlwaysReached)) expect(said).toContain(stepFails(terms.id, point));
   } finally {
     await worker.stop();
   }

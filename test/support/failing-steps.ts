@@ -1,0 +1,24 @@
+import { intercept, isAt } from './intercept.ts';
+import { stepFails } from './last-words.ts';
+
+/** By the id of a withdrawal: the points, as {@link isAt} takes them, at which a call for it throws, each as often as it is named. */
+const points = new Map(Object.entries<string[]>(JSON.parse(process.env['STEPS_FAIL'] ?? '{}')));
+
+/** The service, of which those calls throw. Temporal runs their steps again. */
+export function failing<T extends object>(service: T, name: string): T {
+  return intercept(service, name, (side, call, args) => {
+    const id = args.map(idOf).find((one) => one !== undefined) ?? '';
+    const left = points.get(id) ?? [];
+    const index = left.findIndex((point) => isAt(point, side, call, args));
+    if (index < 0) return;
+    const said = stepFails(id, left.splice(index, 1).join());
+    process.stderr.write(`${said}\n`);
+    throw new Error(said);
+  });
+}
+
+/** A withdrawal's id, or that in its terms or its attempt. */
+function idOf(arg: unknown): string | undefined {
+  const values = typeof arg === 'object' && arg !== null ? Object.values(arg) : [arg];
+  return values.find((value): value is string => typeof value === 'string' && points.has(value));
+}

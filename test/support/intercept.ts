@@ -1,0 +1,28 @@
+/** Told before each call of a service, and after each that has succeeded; what it throws, the caller gets. */
+export type Reached = (side: 'before' | 'after', call: string, args: readonly unknown[]) => void;
+
+/** The service, every call of which is told as `name.method`. */
+export function intercept<T extends object>(service: T, name: string, reached: Reached): T {
+  return new Proxy(service, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      const call = `${name}.${String(key)}`;
+      return (...args: unknown[]) => {
+        reached('before', call, args);
+        const answer: unknown = member.apply(target, args);
+        if (!(answer instanceof Promise)) return answer;
+        return answer.then((value: unknown) => {
+          reached('after', call, args);
+          return value;
+        });
+      };
+    },
+  });
+}
+
+/** Whether such a call is at this point, as in "before attempts.prepare" or, with an argument that it must have, "after withdrawals.note confirmed". */
+export function isAt(point: string, ...[side, call, args]: Parameters<Reached>): boolean {
+  const [itsSide, itsCall, word] = point.split(' ');
+  return itsSide === side && itsCall === call && (word === undefined || args.includes(word));
+}

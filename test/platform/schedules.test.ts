@@ -24,8 +24,10 @@ test('schedules of before get the words of today, and stay as operators left the
     policies: { ...rest.policies, overlap: ScheduleOverlapPolicy.BUFFER_ONE },
     action: { ...action, staticSummary: 'of an older version' },
   }));
+  // Temporal takes a change of a schedule some time after it was told, and may take a pause before a change that was told first.
+  const isChanged = async () => (await found('reconciliation')).action.staticSummary;
+  await expect.poll(isChanged, { timeout: 50_000 }).toBe('of an older version');
   await schedule.getHandle('reconciliation').pause('by an operator');
-  // Temporal shows a change of a schedule some time after it has taken it.
   const isPaused = async () => (await found('reconciliation')).state.paused;
   await expect.poll(isPaused, { timeout: 50_000 }).toBe(true);
   await ensureSchedules(service.temporal);

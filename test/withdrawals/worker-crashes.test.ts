@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, settledBooks, takenOver } from './outcomes-support.ts';
+import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the record has what Temporal
@@ -19,6 +21,7 @@ const CRASHES: readonly (readonly string[])[] = [
 ];
 
 const PAUSING = 0;
+const SEVERAL_POLLS_MS = 2_000;
 
 let running: TestStack;
 let hand: ChainHand;
@@ -97,4 +100,24 @@ describe('a withdrawal whose worker is killed', () => {
       attempts: [{ state: 'landed', signature: crashed.attempts[0]?.signature }],
     });
   }, 240_000);
+});
+
+describe('a landing', () => {
+  it('that no second node shows is not final, until one does', async () => {
+    const { stack, sluice } = running;
+    await stack.worker.start();
+    for (const node of stack.rpcUrls.keys())
+      await rpc(hand.url, 'localnet_setFault', [node, 'getTransaction', { kind: 'null' }]);
+    const terms = newTerms('unseconded');
+    await sluice.withdraw(terms);
+    await until(async () => (await hand.lamports(terms.destination)) > 0);
+    await reaches(sluice, terms.id, 'confirmed');
+    await sleep(SEVERAL_POLLS_MS);
+    expect(await sluice.get(terms.id)).toMatchObject({
+      status: 'confirmed',
+      attempts: [{ state: 'signed' }],
+    });
+    await hand.heal();
+    expect(await endOf(terms)).toMatchObject({ status: 'finalized' });
+  }, 120_000);
 });

@@ -36,14 +36,12 @@ export function startCrashingWorker(stack: Stack, at: string, terms: WithdrawalT
 }
 
 /** A chain worker in place of the stack's, which must be down, with calls that throw at these points by withdrawal: see `failing-steps.ts`. */
-export async function startFailingWorker(
+export function startFailingWorker(
   stack: Stack,
   points: Readonly<Record<string, readonly string[]>>,
 ): Promise<ManagedProcess> {
   const env = { ...chainEnvironment(stack), STEPS_FAIL: JSON.stringify(points) };
-  const process = processOf(stack, new URL('./crashing-worker.ts', import.meta.url), 'failing', env, always);
-  await process.start();
-  return process;
+  return startProcess(stack, new URL('./crashing-worker.ts', import.meta.url), 'failing', env, always);
 }
 
 /** A signer in place of the stack's, which must be down: see `crashing-signer.ts`. */
@@ -53,11 +51,9 @@ export function startCrashingSigner(stack: Stack, at: string, terms: WithdrawalT
 }
 
 /** A signer in place of the stack's that answers only after `delayMs`: see `slow-signer.ts`. */
-export async function startSlowSigner(stack: Stack, delayMs: number): Promise<ManagedProcess> {
+export function startSlowSigner(stack: Stack, delayMs: number): Promise<ManagedProcess> {
   const env = { SLUICE_SIGNER_KEY_FILE: stack.signerKeyFile, SLOW_MS: String(delayMs) };
-  const process = processOf(stack, new URL('./slow-signer.ts', import.meta.url), 'late', env, always);
-  await process.start();
-  return process;
+  return startProcess(stack, new URL('./slow-signer.ts', import.meta.url), 'late', env, always);
 }
 
 /** One more API beside the stack's: see `crashing-api.ts`. */
@@ -89,20 +85,19 @@ async function start(
   ready: () => Promise<boolean>,
 ): Promise<Crashing> {
   const env = { ...settings, CRASH_AT: at, CRASH_ID: id, CRASH_WALLET: destination };
-  const process = processOf(stack, program, id, env, ready);
-  await process.start();
+  const process = await startProcess(stack, program, id, env, ready);
   return { crashed: () => endOf(process, at) };
 }
 
-function processOf(
+async function startProcess(
   stack: Stack,
   program: URL,
   suffix: string,
   settings: NodeJS.ProcessEnv,
   ready: () => Promise<boolean>,
-): ManagedProcess {
+): Promise<ManagedProcess> {
   const name = `${basename(program.pathname, '.ts')}-${suffix}`;
-  return new ManagedProcess({
+  const process = new ManagedProcess({
     name,
     ...nodeProgram(program, [], COMPILED),
     env: {
@@ -114,6 +109,8 @@ function processOf(
     logFile: join(stack.logDir, `${name}.log`),
     ready,
   });
+  await process.start();
+  return process;
 }
 
 async function endOf(process: ManagedProcess, at: string): Promise<void> {

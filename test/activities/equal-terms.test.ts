@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { base58, base64 } from '@scure/base';
-import { Client, Connection } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { createLanding } from '../../src/activities/landing.ts';
@@ -16,6 +14,7 @@ import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { listen } from '../solana/rpc-calls.ts';
+import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 
 const use = useLedger();
@@ -48,7 +47,7 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
   const preparing = createPreparation({ ledger, composer, walletWatch, chain });
   const shown = { status: 'requested', code: null } as const;
   return async (of) => {
-    const work: Promise<Preparation> = new MockActivityEnvironment().run(() =>
+    const work: Promise<Preparation> = activityEnvironment().run(() =>
       preparing.prepareAttempt({ terms: of, shown }),
     );
     const preparation = await work;
@@ -87,9 +86,8 @@ function twins(): readonly [string, string] {
 
 async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): Promise<unknown> {
   const signature = base58.encode(await room.signer.sign(base64.decode(message)));
-  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
   const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
-  return new MockActivityEnvironment({}, { client }).run(() => landings.landAttempt({ id, n, signature }));
+  return activityEnvironment().run(() => landings.landAttempt({ id, n, signature }));
 }
 
 describe('withdrawals of equal terms', () => {

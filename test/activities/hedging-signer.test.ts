@@ -1,7 +1,5 @@
 import { base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
-import { Client, Connection } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLanding } from '../../src/activities/landing.ts';
@@ -13,6 +11,7 @@ import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 
 const use = useLedger();
@@ -59,8 +58,7 @@ async function restore(): Promise<void> {
 
 /** The wait of a run that got this signature from its signer. */
 function landing(id: string, signature: string) {
-  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  const environment = new MockActivityEnvironment({}, { client });
+  const environment = activityEnvironment();
   const { watcher, chain } = room;
   const landings = createLanding({ ledger: use.ledger, watcher, chain, restMs: 50 });
   const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {

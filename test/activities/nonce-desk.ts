@@ -1,6 +1,4 @@
 import { Keypair } from '@solana/web3.js';
-import { Client, Connection } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { createLanding } from '../../src/activities/landing.ts';
@@ -23,6 +21,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
+import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 
 /** What every withdrawal of a desk pays, in lamports. */
@@ -145,9 +144,7 @@ async function activities({ ledger, chain, key }: Rooms) {
 
 /** Runs an activity that needs a context, as a worker would. */
 function run<A, R>(activity: (input: A) => Promise<R>, input: A): Promise<R> {
-  // No Temporal: what the run is not told it does not need.
-  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  return new MockActivityEnvironment({}, { client }).run(activity, input);
+  return activityEnvironment().run(activity, input);
 }
 
 async function newWithdrawal(ledger: Ledger) {

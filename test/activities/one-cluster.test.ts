@@ -1,5 +1,3 @@
-import { Client, Connection } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLanding } from '../../src/activities/landing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
@@ -8,6 +6,7 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { activityEnvironment } from '../support/activity.ts';
 import { quickChain } from '../support/quick-chain.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
@@ -53,9 +52,8 @@ async function unsent() {
 }
 
 function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
-  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
   const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: quickChain(pool) });
-  const environment = new MockActivityEnvironment({}, { client });
+  const environment = activityEnvironment();
   return environment.run((input) => landings.landAttempt(input), { id, n: 1, signature });
 }
 

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base64 } from '@scure/base';
-import { Client, Connection } from '@temporalio/client';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createAdmission } from '../../src/activities/admission.ts';
 import { createBurial } from '../../src/activities/burial.ts';
@@ -13,6 +11,7 @@ import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { activityEnvironment } from '../support/activity.ts';
 
 const use = useLedger();
 /** How often the watchers of a {@link LandingRoom} send again what has not landed. */
@@ -54,9 +53,7 @@ async function sound(id: string): Promise<void> {
 function landing(id: string, signature: string) {
   const { ledger } = use;
   const heartbeats: (string | undefined)[] = [];
-  // No Temporal: what the run is not told it does not need.
-  const client = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-  const environment = new MockActivityEnvironment({}, { client });
+  const environment = activityEnvironment();
   environment.on('heartbeat', ({ reason }) => heartbeats.push(reason?.code));
   const { watcher, chain } = room;
   const landings = createLanding({ ledger, watcher, chain, restMs: 50 });

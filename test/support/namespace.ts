@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { registerSearchAttributes } from '../../src/platform/temporal.ts';
-import { testTemporal } from './temporal.ts';
+import { temporalAt, testTemporal } from './temporal.ts';
 
 /** Where one test, or the tests of one file, have all workflows and schedules. */
 export interface TestNamespace {
@@ -31,16 +31,12 @@ async function connected(
 ): Promise<TestNamespace> {
   const { address } = await testTemporal();
   const namespace = `${name}-${randomBytes(6).toString('hex')}`;
-  const connection = await Connection.connect({ address });
-  try {
-    await connection.workflowService.registerNamespace({
-      namespace,
-      workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
-    });
-    await open(connection, namespace);
-  } finally {
-    await connection.close();
-  }
+  const connection = temporalAt(address);
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  await open(connection, namespace);
   return { address, namespace, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } };
 }
 

@@ -5,7 +5,10 @@ import { newWallet, type TestStack } from '../support/stack.ts';
 import { ChainHand, settledBooks } from './outcomes-support.ts';
 
 /** Asks for all at once; true where every one is finalized. */
-export async function payAll({ sluice }: TestStack, terms: readonly WithdrawalTerms[]): Promise<boolean> {
+export async function payAll(
+  { sluice }: Pick<TestStack, 'sluice'>,
+  terms: readonly WithdrawalTerms[],
+): Promise<boolean> {
   await Promise.all(terms.map((one) => sluice.withdraw(one)));
   const results = await Promise.all(terms.map(({ id }) => sluice.waitForFinal(id, { pollMs: 2_000 })));
   return results.every(({ status }) => status === 'finalized');
@@ -14,7 +17,10 @@ export async function payAll({ sluice }: TestStack, terms: readonly WithdrawalTe
 const sum = (spent: Spent): bigint => Object.values(spent).reduce((total, lamports) => total + lamports, 0n);
 
 /** Pays `count` equal withdrawals of SOL, and 5 of a token, at once, and finds each in the blocks once, to the lamport. */
-export async function expectEqualOnesPaid(running: TestStack, count: number): Promise<void> {
+export async function expectEqualOnesPaid(
+  running: Pick<TestStack, 'stack' | 'sluice'>,
+  count: number,
+): Promise<void> {
   const { hotWallet } = running.stack;
   const hand = new ChainHand(running.stack);
   const before = await hand.lamports(hotWallet);

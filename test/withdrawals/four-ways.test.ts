@@ -1,53 +1,40 @@
-import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
-import { newWallet, type TestStack, testEnvironment, testStack } from '../support/stack.ts';
-import { ChainHand, settledBooks } from './outcomes-support.ts';
+import { newWallet, testEnvironment } from '../support/stack.ts';
+import { settledBooks } from './outcomes-support.ts';
+import { useStack } from './use-stack.ts';
 
-let running: TestStack;
-let hand: ChainHand;
-let connection: Connection;
-
-beforeAll(async () => {
-  running = await testStack();
-  hand = new ChainHand(running.stack);
-  connection = await Connection.connect({ address: running.stack.temporal.address });
-});
-
-afterAll(async () => {
-  await connection?.close();
-  await running?.close();
-});
+const use = useStack();
 
 /** Each asks for the withdrawal in its own way and returns when it has ended. */
 const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>>> = {
   HTTP: async (terms) => {
-    const { apiUrl, apiKey } = running.stack;
+    const { apiUrl, apiKey } = use.stack;
     const answer = await fetch(`${apiUrl}/v1/withdrawals`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
       body: JSON.stringify(terms),
     });
     expect([200, 202]).toContain(answer.status);
-    return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
+    return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
   },
   'the command': async ({ id, asset, amount, destination, memo = '' }) => {
     const options = { id, asset, amount, to: destination, memo };
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-    const { apiUrl, apiKey } = running.stack;
+    const { apiUrl, apiKey } = use.stack;
     const ended = await runSluice(['withdraw', ...flags, '--accept-empty-wallet', '--wait', '--json'], {
       env: { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey },
     });
-    expect(lastWord(ended)).toEqual(await running.sluice.get(id));
+    expect(lastWord(ended)).toEqual(await use.sluice.get(id));
   },
   'the typed client': async (terms) => {
-    await running.sluice.withdraw(terms);
-    return running.sluice.waitForFinal(terms.id, { pollMs: 100 });
+    await use.sluice.withdraw(terms);
+    return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
   },
   'any Temporal client': (terms) =>
-    new Client({ connection, namespace: running.stack.temporal.namespace }).workflow.execute('withdrawal', {
+    use.temporal.workflow.execute('withdrawal', {
       workflowId: withdrawalWorkflowId(terms.id),
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: WORKFLOW_TASK_QUEUE,
@@ -64,8 +51,7 @@ function common({ attempts, ...withdrawal }: Withdrawal): unknown {
 
 /** What a list of workflows in Temporal's Web UI can be searched by. */
 async function searchAttributes(id: string): Promise<Readonly<Record<string, unknown>>> {
-  const { namespace } = running.stack.temporal;
-  const handle = new Client({ connection, namespace }).workflow.getHandle(withdrawalWorkflowId(id));
+  const handle = use.temporal.workflow.getHandle(withdrawalWorkflowId(id));
   const { typedSearchAttributes } = await handle.describe();
   const ours = typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('sluice'));
   return Object.fromEntries(ours.map(({ key, value }) => [key.name, value]));
@@ -85,7 +71,7 @@ describe('a withdrawal', () => {
     };
     await WAYS[way]?.(terms);
 
-    const shown = await running.sluice.get(id);
+    const shown = await use.sluice.get(id);
     expect(common(shown)).toEqual({
       status: 'finalized',
       reason: null,
@@ -98,7 +84,7 @@ describe('a withdrawal', () => {
       attempts: [{ n: 1, state: 'landed', error: null }],
     });
     const [attempt] = shown.attempts;
-    expect(await hand.paymentsTo(destination)).toMatchObject([
+    expect(await use.chain.paymentsTo(destination)).toMatchObject([
       { signature: attempt?.signature, received: 2_000_000n },
     ]);
     expect(await searchAttributes(id)).toEqual({
@@ -120,10 +106,10 @@ describe('a withdrawal', () => {
       memo: 'at once',
     };
     await Promise.all(Object.values(WAYS).map((ask) => ask(terms)));
-    const paid = await running.sluice.get(terms.id);
+    const paid = await use.sluice.get(terms.id);
     expect(paid).toMatchObject({ status: 'finalized', attempts: [{ n: 1, state: 'landed' }] });
-    const { chain, record } = await settledBooks(running.stack);
+    const { chain, record } = await settledBooks(use.stack);
     expect(record).toEqual(chain);
-    expect(await hand.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);
+    expect(await use.chain.paymentsTo(destination)).toMatchObject([{ received: 3_000_000n }]);
   }, 120_000);
 });

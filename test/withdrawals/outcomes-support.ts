@@ -7,7 +7,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import pg from 'pg';
 import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
@@ -19,6 +19,7 @@ import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { newWallet } from '../support/stack.ts';
+import { temporalAt } from '../support/temporal.ts';
 
 /** Terms of a withdrawal of SOL to a new wallet. */
 export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
@@ -176,12 +177,7 @@ export async function historyText(stack: Stack, id: string): Promise<string> {
 /** Does something with a client of the stack's Temporal, as `temporal` or the Web UI would. */
 export async function asOperator<T>(stack: Stack, work: (client: Client) => Promise<T>): Promise<T> {
   const { address, namespace } = stack.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    return await work(new Client({ connection, namespace }));
-  } finally {
-    await connection.close();
-  }
+  return work(new Client({ connection: temporalAt(address), namespace }));
 }
 
 /** The workflow ids that a list filter of the Web UI finds. */

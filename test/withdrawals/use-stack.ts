@@ -1,7 +1,8 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ChainClock } from '../support/chain-clock.ts';
 import { SLOT_MS, type StackServers, type TestStack, testStack } from '../support/stack.ts';
+import { temporalAt } from '../support/temporal.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 /** What the tests of one file do to a running stack, and what they read of it. */
@@ -16,15 +17,10 @@ export const STANDING_STILL = 0;
 /** A running stack for the tests of one file. `settings` are those of all processes. */
 export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?: StackServers): UsedStack {
   let running: TestStack | undefined;
-  let connection: Connection | undefined;
   beforeAll(async () => {
     running = await testStack(slotMs, settings, servers);
-    connection = await Connection.connect({ address: running.stack.temporal.address });
   });
-  afterAll(async () => {
-    await connection?.close();
-    await running?.close();
-  });
+  afterAll(() => running?.close());
   return {
     get stack() {
       return up(running).stack;
@@ -36,7 +32,8 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?
       return new ChainHand(up(running).stack);
     },
     get temporal() {
-      return new Client({ connection: up(connection), namespace: up(running).stack.temporal.namespace });
+      const { address, namespace } = up(running).stack.temporal;
+      return new Client({ connection: temporalAt(address), namespace });
     },
   };
 }

@@ -1,5 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
+/** Made once: each request ends with it, and an error of its own would cost more than the request. */
+const NOBODY_WAITS = new DOMException('nobody waits for the answer any more', 'AbortError');
+
 /**
  * Runs `work`. Whatever it still asks is given up when it has ended, or when one of `ends` is aborted, with the reason of that. It listens
  * to them no longer than that: `AbortSignal.any` of Node 20 stays with each of its sources for as long as that lives, and forgets a
@@ -18,6 +21,6 @@ export async function givingUp<T>(
     return await work(ended.signal);
   } finally {
     for (const end of ends) end?.removeEventListener('abort', giveUp);
-    ended.abort();
+    ended.abort(NOBODY_WAITS);
   }
 }

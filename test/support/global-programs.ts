@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundlePrograms } from './bundle.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -20,6 +21,7 @@ export async function setup(): Promise<void> {
     'test/support/short-timeouts.js',
   ];
   await promisify(execFile)(process.execPath, build, { cwd: ROOT });
+  await bundlePrograms(directory);
   process.env.COMPILED_PROGRAMS = directory;
 }
 

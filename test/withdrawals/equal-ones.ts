@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import type { Spent } from '../../src/localstack/books.ts';
+import { readBooks, type Spent } from '../../src/localstack/books.ts';
 import { newWallet, type TestStack } from '../support/stack.ts';
-import { ChainHand, settledBooks } from './outcomes-support.ts';
+import { ChainHand } from './outcomes-support.ts';
 
 /** Asks for all at once; true where every one is finalized. */
 export async function payAll(
@@ -40,7 +40,7 @@ export async function expectEqualOnesPaid(
   const payments = await hand.paymentsTo(equal.destination);
   expect(payments.map(({ received }) => received)).toEqual(Array(count).fill(1_000_000n));
   expect(new Set(payments.map(({ signature }) => signature)).size).toBe(count);
-  const { chain, record, live, openReservations } = await settledBooks(running.stack);
+  const { chain, record, live, openReservations } = await readBooks(running.stack);
   expect(Object.keys(chain)).toHaveLength(count + 5);
   expect(record).toEqual(chain);
   expect(BigInt(before - (await hand.lamports(hotWallet)))).toBe(sum(record));

@@ -87,7 +87,7 @@ describe('a record restored from before the last attempts', () => {
       (await openAlerts()).some(([kind, subject]) => kind === 'record_lost' && subject === 'on-its-way'),
     );
     await reaches(sluice, 'paid-since', 'held');
-    const lostSignature = paid.attempts[0]?.signature ?? '';
+    const lostSignature = paid.attempts.at(-1)?.signature ?? '';
     await until(async () => (await openAlerts()).some(([, subject]) => subject === lostSignature));
     expect(await openAlerts()).toEqual(
       expect.arrayContaining([
@@ -134,7 +134,7 @@ describe('an attempt on record as dead that the chain shows', () => {
     const destination = newWallet();
     await pay('dead-but-landed', destination);
     const { attempts } = await sluice.waitForFinal('dead-but-landed');
-    const signature = attempts[0]?.signature ?? '';
+    const signature = attempts.at(-1)?.signature ?? '';
     await query(
       use.stack,
       `update attempt set state = 'dead', proof = '{"forged":true}' where withdrawal_id = 'dead-but-landed'`,

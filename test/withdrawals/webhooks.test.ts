@@ -38,6 +38,6 @@ test('a receiver hears how a payment goes, in order, signed, with the signature 
     ...terms,
     id: 'told',
     status: 'finalized',
-    signature: paid.attempts[0]?.signature,
+    signature: paid.attempts.at(-1)?.signature,
   });
 });

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAdmission } from '../../src/activities/admission.ts';
@@ -9,6 +8,7 @@ import { cancel, confirm } from '../../src/http/customer-word.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
 import { withdrawalStatus } from '../../src/workflows/messages.ts';
+import { testWorkflows } from '../support/workflows.ts';
 import { authorization, openService, type Service } from './service.ts';
 
 const terms = { asset: 'SOL', amount: '1', destination: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' };
@@ -25,7 +25,7 @@ beforeAll(async () => {
     connection,
     namespace: service.namespace,
     taskQueue: WORKFLOW_TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    workflowBundle: await testWorkflows(),
     activities: { ...createAdmission(service), ...chainWithEmptyWallet(service.ledger) },
     interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
   });

@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
 import { type LocalTemporal, startTemporal } from '../../src/localstack/temporal.ts';
 import { createTemplate, type TemplateDatabase } from './template.ts';
+import type { WorkflowBundleFile } from './workflows.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -14,7 +15,7 @@ declare module 'vitest' {
 }
 
 /**
- * Serves one PostgreSQL, one Temporal and one migrated template database to all test files.
+ * Serves one PostgreSQL, one Temporal, one migrated template database and one bundle of the workflows to all test files.
  * Each starts at its first request. All later requests get the same one.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -22,11 +23,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   let postgres: Promise<LocalPostgres> | undefined;
   let temporal: Promise<LocalTemporal> | undefined;
   let template: Promise<TemplateDatabase> | undefined;
+  let workflows: Promise<WorkflowBundleFile> | undefined;
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const openPostgres = () => (postgres ??= startPostgres({ logDir }));
   const services: Readonly<Record<string, () => Promise<object>>> = {
     '/postgres': openPostgres,
     '/template': () => (template ??= openPostgres().then(({ url }) => createTemplate(url))),
+    '/workflows': () =>
+      (workflows ??= import('./workflows.ts').then(({ bundleWorkflows }) => bundleWorkflows(logDir))),
     '/temporal': () => (temporal ??= startTemporal({ logDir, ui: false, say })),
   };
 

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { inject } from 'vitest';
 
 /** Asks the global setup for the address of a shared service, which may have to be started (or, once, built) first. */
-export async function sharedService<T>(name: 'postgres' | 'template' | 'temporal'): Promise<T> {
+export async function sharedService<T>(name: 'postgres' | 'template' | 'temporal' | 'workflows'): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = request(`${inject('servicesUrl')}/${name}`, (response) => {
       const chunks: string[] = [];

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { failureInterceptor } from '../../src/activities/failures.ts';
@@ -14,6 +13,7 @@ import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { handOver } from '../../src/workers/outbox.ts';
 import { EXPLORER, openService, type Service } from '../http/service.ts';
+import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 export const PATIENCE = { firstRetryMs: 20, longestRetryMs: 50, attempts: 3 };
@@ -65,7 +65,7 @@ export class DeliveryRoom {
     const worker = await Worker.create({
       ...shared,
       taskQueue: WORKFLOW_TASK_QUEUE,
-      workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+      workflowBundle: await testWorkflows(),
       activities: this.#steps(service),
     });
     const activities = this.#tries(service, sender);

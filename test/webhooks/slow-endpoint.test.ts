@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDeliverySteps } from '../../src/activities/webhooks.ts';
@@ -9,6 +8,7 @@ import { readConfig } from '../../src/platform/config.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { webhookWorker } from '../../src/workers/webhooks.ts';
 import { openService, type Service } from '../http/service.ts';
+import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 /** A worker makes 100 tries at once, each of which may last 15 s. More things wait for the endpoint that hangs, with thousands of events. */
@@ -51,7 +51,7 @@ beforeAll(async () => {
     connection,
     namespace: service.namespace,
     taskQueue: WORKFLOW_TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    workflowBundle: await testWorkflows(),
     activities: createDeliverySteps(service.ledger),
   });
   workers = [ofWorkflows, await webhookWorker(config, connection, closers)];

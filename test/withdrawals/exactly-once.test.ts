@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { newWallet } from '../support/stack.ts';
+import { testWorkflows } from '../support/workflows.ts';
 import { expectEqualOnesPaid, payAll } from './equal-ones.ts';
 import { useStack } from './use-stack.ts';
 
@@ -37,8 +37,7 @@ describe('a withdrawal', () => {
       'sign',
       'send until it has landed or is proved dead',
     ]);
-    const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-    await Worker.runReplayHistory({ workflowsPath }, history, workflowId);
+    await Worker.runReplayHistory({ workflowBundle: await testWorkflows() }, history, workflowId);
   }, 120_000);
 
   it('fails before any effect under another workflow id', async () => {

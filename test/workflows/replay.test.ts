@@ -1,16 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
-import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { testWorkflows, type WorkflowBundleFile } from '../support/workflows.ts';
 
 const HISTORIES = new URL('../histories/', import.meta.url);
 const files = readdirSync(HISTORIES).filter((file) => file.endsWith('.bin'));
-let workflowBundle: WorkflowBundleWithSourceMap;
+let workflowBundle: WorkflowBundleFile;
 
 beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  workflowBundle = await bundleWorkflowCode({ workflowsPath });
+  workflowBundle = await testWorkflows();
 });
 
 /** Saved by `test/histories/record.ts`: runs that are open in production must replay with the code of today. */

@@ -1,11 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { Service } from '../http/service.ts';
+import { testWorkflows } from '../support/workflows.ts';
 
 type Queue = Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions'>;
-
-const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
 
 /** A worker with all workflows, and one for each of these queues, with the same activities. The answer stops them. */
 export async function startWorkers(
@@ -13,10 +11,11 @@ export async function startWorkers(
   activities: object,
   queues: readonly Queue[],
 ): Promise<() => Promise<void>> {
+  const workflowBundle = await testWorkflows();
   const connection = await NativeConnection.connect({ address });
   const common = { connection, namespace, activities };
   const workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowsPath }),
+    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowBundle }),
     ...queues.map((queue) => Worker.create({ ...common, ...queue })),
   ]);
   const running = Promise.all(workers.map((worker) => worker.run()));

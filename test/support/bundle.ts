@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { build as bundle, type Plugin } from 'esbuild';
 
 /** What tests start, in the tree of the repository. */
 const PROGRAMS = [
@@ -37,8 +37,8 @@ const require = requireOf(import.meta.url), { filename: __filename, dirname: __d
 /** A module that is in a bundle still finds the files that were beside it. */
 const whereTheyWere: Plugin = {
   name: 'where they were',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
+  setup(build) {
+    build.onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
       if (path.includes('node_modules')) return undefined;
       const url = JSON.stringify(pathToFileURL(path).href);
       return { contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', url) };
@@ -48,7 +48,7 @@ const whereTheyWere: Plugin = {
 
 /** Makes a bundle of each compiled program in `directory`, in its place: one that loads a thousand files starts in twice the time. */
 export async function bundlePrograms(directory: string): Promise<void> {
-  await build({
+  await bundle({
     entryPoints: PROGRAMS.map((program) => join(directory, `${program}.js`)),
     outdir: directory,
     outbase: directory,

@@ -28,6 +28,7 @@ const RETRY_MS = 5_000;
 /** Together less than the time that one try of the activity has, so that a long wait is a reason and no mere timeout. */
 const PACE_DEADLINE_MS = 10_000;
 const LOOK_DEADLINE_MS = 10_000;
+export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 

@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLanding } from '../../src/activities/landing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { readProof } from '../../src/ledger/proofs.ts';
@@ -84,6 +84,21 @@ describe('a signer that answers another signature for the same message', () => {
     expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
     expect(await room.lamportsOf(destination)).toBe(AMOUNT);
     expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
+  });
+
+  it('is not listened to either when another run stores the first one just before it', async () => {
+    const { id, first, second } = await signedTwice();
+    const { attempts } = use.ledger;
+    const storing = vi.spyOn(attempts, 'storeSignature').mockImplementationOnce(async (...mine) => {
+      await attempts.storeSignature(id, 1, first.signature, first.raw);
+      return attempts.storeSignature(...mine);
+    });
+    const { end } = landing(id, second.signature);
+    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
+    expect(storing).toHaveBeenCalledTimes(3);
+    storing.mockRestore();
+    expect(room.localnet.controls.chain.ledger.record(first.signature)).toBeDefined();
+    expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
   });
 
   it('than one that landed and that a restored record has forgotten leads to no second payment', async () => {

@@ -14,6 +14,8 @@ export async function setup(): Promise<void> {
   const place = join(ROOT, '.sluice');
   mkdirSync(place, { recursive: true });
   directory = mkdtempSync(join(place, 'programs-'));
+  // Also where a person ends the run before its time.
+  process.once('exit', teardown);
   const build = [
     'scripts/build.mjs',
     directory,
@@ -26,5 +28,5 @@ export async function setup(): Promise<void> {
 }
 
 export function teardown(): void {
-  if (directory !== undefined) rmSync(directory, { recursive: true });
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
 }

@@ -60,6 +60,17 @@ describe('an event is delivered', () => {
     expect(await room.statesOf('deposit/signed')).toEqual(['delivered']);
   });
 
+  it('again where the receiver only names another place', async () => {
+    const elsewhere = { location: `http://127.0.0.1:${room.receiver.port}/elsewhere` };
+    room.receiver.behave((response, _received, n) =>
+      response.writeHead(n === 1 ? 302 : 200, elsewhere).end(),
+    );
+    await room.happens('deposit/moved', 'final');
+    await room.tell('deposit/moved');
+    expect(room.receiver.types()).toEqual(told('final', 'final'));
+    expect(await room.statesOf('deposit/moved')).toEqual(['delivered']);
+  });
+
   it('after the earlier ones of its thing, however often they fail, and not after those of another', async () => {
     room.receiver.behave((response, { body }) => {
       const fails = body.includes('deposit/slow') && room.receiver.received.length < 4;

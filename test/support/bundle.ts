@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build as bundle, type Plugin } from 'esbuild';
+import { build as bundle, type Plugin, stop } from 'esbuild';
 
 /** What tests start, in the tree of the repository. */
 const PROGRAMS = [
@@ -61,4 +61,6 @@ export async function bundlePrograms(directory: string): Promise<void> {
     plugins: [whereTheyWere],
     banner: { js: NAMES_OF_COMMONJS },
   });
+  // Its process would stay, with what it read, until the tests have ended.
+  await stop();
 }

@@ -82,7 +82,7 @@ it('a block that anybody can make too long stops no scan, is no node’s fault, 
   expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n, state: 'final' }]);
 });
 
-/** 900 kB: more than is read of a block has come within a few of them, before a busy machine takes the node for a late one. */
+/** 900 kB: a few of them pass the bound of 2 MB, before a busy machine counts the node as slow. */
 const NOTHINGS = '{"a":[]},'.repeat(100_000);
 
 /** A node whose blocks never end. */

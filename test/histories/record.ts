@@ -16,14 +16,17 @@ import { rpc } from '../../src/localstack/rpc.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
+import { temporalClient } from '../support/temporal.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import { asOperator, ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
+import { ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
 
-const { stack, sluice, close } = await testStack(SLOT_MS, {
-  SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true',
-  SLUICE_WEBHOOK_ATTEMPTS: '1',
-});
+const { stack, sluice, close } = await testStack(
+  SLOT_MS,
+  { SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true', SLUICE_WEBHOOK_ATTEMPTS: '1' },
+  'own',
+);
 const hand = new ChainHand(stack);
+const temporal = temporalClient(stack.temporal);
 
 function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
   return { id, asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true, ...changes };
@@ -36,14 +39,12 @@ async function ends(id: string): Promise<void> {
 
 /** Waits for the end of the run, unless it has none, and keeps its history under that name. */
 async function save(name: string, workflowId: string, { endless = false } = {}): Promise<void> {
-  await asOperator(stack, async (client) => {
-    const handle = client.workflow.getHandle(workflowId);
-    if (!endless) await handle.result();
-    const history = await handle.fetchHistory();
-    forgetStacks(history);
-    const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
-    writeFileSync(new URL(`${name}.bin`, import.meta.url), bytes);
-  });
+  const handle = temporal.workflow.getHandle(workflowId);
+  if (!endless) await handle.result();
+  const history = await handle.fetchHistory();
+  forgetStacks(history);
+  const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
+  writeFileSync(new URL(`${name}.bin`, import.meta.url), bytes);
 }
 
 /** Stack traces name paths of the machine that recorded; no replay reads them. */
@@ -121,7 +122,7 @@ async function webhook(): Promise<void> {
 }
 
 async function orders(give: (scan: WorkflowHandle) => Promise<void>): Promise<void> {
-  await asOperator(stack, (client) => give(client.workflow.getHandle(depositScanWorkflowId('localnet'))));
+  await give(temporal.workflow.getHandle(depositScanWorkflowId('localnet')));
 }
 
 /** The scan through a pause that is long enough for a catch-up, and what looks after it. */
@@ -141,11 +142,9 @@ async function deposits(): Promise<void> {
   await sluice.scan.rescan(range, 'to see');
   await save('deposit-rescan', rescanWorkflowId(range));
   const order = { ...range, address: newWallet(), repair: false, cause: 'operator' } as const;
-  await asOperator(stack, async (client) => {
-    await startAudit(client, order);
-    const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
-    await client.workflow.start('reconciliation', options);
-  });
+  await startAudit(temporal, order);
+  const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
+  await temporal.workflow.start('reconciliation', options);
   await save('address-audit', auditWorkflowId(order));
   await save('reconciliation', 'reconciliation-recorded');
 }

@@ -1,11 +1,11 @@
-import { Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
-import { temporalAt } from '../support/temporal.ts';
+import { temporalClient } from '../support/temporal.ts';
 
 export const API_KEY = 'key-of-the-http-tests';
 export const authorization = `Bearer ${API_KEY}`;
@@ -31,7 +31,7 @@ export async function openService({ database: own, ...settings }: ServiceSetting
   const database = own ?? (await freshDatabase());
   const { address, namespace } = await freshNamespace('http');
   const ledger = await openLedger(database.url);
-  const temporal = new Client({ connection: temporalAt(address), namespace });
+  const temporal = temporalClient({ address, namespace });
   await ledger.apiKeys.add('tests', API_KEY);
   const app = await buildApp({ ledger, temporal, explorer: EXPLORER, ...settings });
   return {

@@ -56,6 +56,7 @@ async function heldBytes(): Promise<number> {
 
 describe('what nobody waits for any more is cut off, and its node is not blamed', () => {
   // Before its own deadline of 10 s could end it.
+  const isOpen = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(1), 9_000);
   const isCutOff = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(0), 9_000);
   const causes = (pool: NodePool) => pool.report().map(({ demoted }) => demoted?.cause);
 
@@ -86,7 +87,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const pool = await poolWithDrip(state, { connections: 1 });
     const end = new AbortController();
     const reads = [2n, 3n, 4n].map((slot) => readBlock(pool, slot, end.signal));
-    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
+    await isOpen(state);
     end.abort();
     await Promise.allSettled(reads);
     await isCutOff(state);
@@ -117,7 +118,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const pool = await poolWithDrip(state);
     const end = new AbortController();
     const read = readBlock(pool, 2n, end.signal);
-    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
+    await isOpen(state);
     end.abort();
     await expect(read).rejects.toBe(end.signal.reason);
     await isCutOff(state);
@@ -135,11 +136,11 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
       end: end.signal,
     });
     ahead.want([2n]);
-    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
+    await isOpen(state);
     ahead.dropTo(2n);
     await isCutOff(state);
     ahead.want([3n]);
-    await vi.waitFor(() => expect(state.open).toBe(1), 9_000);
+    await isOpen(state);
     end.abort();
     expect(await ahead.take(3n)).toBeNull();
     await isCutOff(state);

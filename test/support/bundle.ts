@@ -30,11 +30,11 @@ const OUTSIDE = [
   'tsx',
 ];
 
-/** What packages of CommonJS use, and a module has not. */
+/** Names that CommonJS packages use and that an ES module lacks. */
 const NAMES_OF_COMMONJS = `import { createRequire as requireOf } from 'node:module';
 const require = requireOf(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;`;
 
-/** A module that is in a bundle still finds the files that were beside it. */
+/** A bundled module still finds the files beside which it was compiled. */
 const whereTheyWere: Plugin = {
   name: 'where they were',
   setup(build) {

@@ -1,4 +1,4 @@
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { sharedService } from './services.ts';
 
 const connections = new Map<string, Connection>();
@@ -17,4 +17,9 @@ export function temporalAt(address: string): Connection {
   const connection = connections.get(address) ?? Connection.lazy({ address });
   connections.set(address, connection);
   return connection;
+}
+
+/** What an operator or any other caller has of a namespace there. */
+export function temporalClient({ address, namespace }: { address: string; namespace: string }): Client {
+  return new Client({ connection: temporalAt(address), namespace });
 }

@@ -83,7 +83,7 @@ describe('a withdrawal', () => {
       confirmedByCustomer: false,
       attempts: [{ n: 1, state: 'landed', error: null }],
     });
-    const attempt = shown.attempts.at(-1);
+    const [attempt] = shown.attempts;
     expect(await use.chain.paymentsTo(destination)).toMatchObject([
       { signature: attempt?.signature, received: 2_000_000n },
     ]);

@@ -5,7 +5,8 @@ import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { asOperator, ChainHand, query, reaches, until } from './outcomes-support.ts';
+import { temporalClient } from '../support/temporal.ts';
+import { ChainHand, query, reaches, until } from './outcomes-support.ts';
 
 let running: TestStack;
 let stack: Stack;
@@ -87,10 +88,10 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
       return address !== undefined;
     });
     const workflowId = nonceUpkeepWorkflowId({ kind: 'create', address: address ?? '' });
-    await asOperator(stack, (client) => client.workflow.getHandle(workflowId).terminate('by a test'));
+    await temporalClient(stack.temporal).workflow.getHandle(workflowId).terminate('by a test');
     expect((await creating).code).not.toBe(0);
     await hand.heal();
-    await asOperator(stack, (client) => client.schedule.getHandle('orphans').trigger());
+    await temporalClient(stack.temporal).schedule.getHandle('orphans').trigger();
     const free = `select address from nonce_account where state = 'free' and address = '${address}'`;
     await until(async () => (await query(stack, free)).length === 1);
   });

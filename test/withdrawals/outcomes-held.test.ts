@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { asOperator, cardOf, listed, query, reaches, sol, until } from './outcomes-support.ts';
+import { cardOf, listed, query, reaches, sol, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const HELD = 'sluiceStatus = "held"';
@@ -66,7 +66,7 @@ describe('a withdrawal of which nothing can be told', () => {
 
 describe('a message that the signer refuses', () => {
   // A round of its own could start a run with the true message before the record is tampered with.
-  beforeAll(() => asOperator(use.stack, ({ schedule }) => schedule.getHandle('orphans').pause()));
+  beforeAll(() => use.temporal.schedule.getHandle('orphans').pause());
 
   it('is listed as held with its reason, and paid once the record is what it was', async () => {
     const terms = sol('tampered');
@@ -101,7 +101,7 @@ describe('a message that the signer refuses', () => {
     await reaches(use.sluice, terms.id, 'held');
     await use.chain.expireBlockhashes();
     await until(async () => {
-      await asOperator(use.stack, (client) => client.schedule.getHandle('orphans').trigger());
+      await use.temporal.schedule.getHandle('orphans').trigger();
       await sleep(2_000);
       return (await use.sluice.get(terms.id)).status === 'finalized';
     });
@@ -120,9 +120,9 @@ async function preparedOnly(terms: WithdrawalTerms): Promise<void> {
   await use.stack.signer.kill('SIGKILL');
   await use.sluice.withdraw(terms);
   await reaches(use.sluice, terms.id, 'preparing');
-  await asOperator(use.stack, (client) =>
-    client.workflow.getHandle(withdrawalWorkflowId(terms.id)).terminate('its database is tampered with'),
-  );
+  await use.temporal.workflow
+    .getHandle(withdrawalWorkflowId(terms.id))
+    .terminate('its database is tampered with');
 }
 
 function openAlerts(subject: string): Promise<{ kind: string; message: string }[]> {

@@ -7,7 +7,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { Client } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import pg from 'pg';
 import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
@@ -19,7 +19,7 @@ import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { newWallet } from '../support/stack.ts';
-import { temporalAt } from '../support/temporal.ts';
+import { temporalClient } from '../support/temporal.ts';
 
 /** Terms of a withdrawal of SOL to a new wallet. */
 export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
@@ -168,34 +168,27 @@ export async function reaches(
 
 /** The history of a withdrawal's workflow, as text with every payload decoded. */
 export async function historyText(stack: Stack, id: string): Promise<string> {
-  return asOperator(stack, async (client) => {
-    const history = await client.workflow.getHandle(withdrawalWorkflowId(id)).fetchHistory();
-    return textOf(history.events ?? []);
-  });
+  const history = await withdrawalRun(stack, id).fetchHistory();
+  return textOf(history.events ?? []);
 }
 
-/** Does something with a client of the stack's Temporal, as `temporal` or the Web UI would. */
-export async function asOperator<T>(stack: Stack, work: (client: Client) => Promise<T>): Promise<T> {
-  const { address, namespace } = stack.temporal;
-  return work(new Client({ connection: temporalAt(address), namespace }));
+function withdrawalRun(stack: Stack, id: string): WorkflowHandle {
+  return temporalClient(stack.temporal).workflow.getHandle(withdrawalWorkflowId(id));
 }
 
 /** The workflow ids that a list filter of the Web UI finds. */
 export async function listed(stack: Stack, filter: string): Promise<readonly string[]> {
-  return asOperator(stack, async (client) => {
-    const ids: string[] = [];
-    for await (const { workflowId } of client.workflow.list({ query: filter })) ids.push(workflowId);
-    return ids;
-  });
+  const ids: string[] = [];
+  const { workflow } = temporalClient(stack.temporal);
+  for await (const { workflowId } of workflow.list({ query: filter })) ids.push(workflowId);
+  return ids;
 }
 
 /** The current details that the Web UI shows for a running withdrawal. */
 export async function cardOf(stack: Stack, id: string): Promise<string> {
-  return asOperator(stack, async (client) => {
-    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
-    const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    return metadata.currentDetails ?? '';
-  });
+  const run = withdrawalRun(stack, id);
+  const metadata = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return metadata.currentDetails ?? '';
 }
 
 /**
@@ -203,15 +196,13 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
  * fell asleep may get the landing first, each for one heartbeat timeout.
  */
 export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
-  await asOperator(stack, async (client) => {
-    const handle = client.workflow.getHandle(withdrawalWorkflowId(id));
-    await until(async () => {
-      const [landing] = (await handle.describe()).raw.pendingActivities ?? [];
-      if (landing?.lastWorkerIdentity?.startsWith(`${pid}@`) !== true) return false;
-      const { state, lastStartedTime, lastHeartbeatTime } = landing;
-      return state === STARTED && millisOf(lastHeartbeatTime) > millisOf(lastStartedTime);
-    }, TAKEOVER_MS);
-  });
+  const run = withdrawalRun(stack, id);
+  await until(async () => {
+    const [landing] = (await run.describe()).raw.pendingActivities ?? [];
+    if (landing?.lastWorkerIdentity?.startsWith(`${pid}@`) !== true) return false;
+    const { state, lastStartedTime, lastHeartbeatTime } = landing;
+    return state === STARTED && millisOf(lastHeartbeatTime) > millisOf(lastStartedTime);
+  }, TAKEOVER_MS);
 }
 
 type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;

@@ -1,8 +1,8 @@
-import { Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ChainClock } from '../support/chain-clock.ts';
 import { SLOT_MS, type StackServers, type TestStack, testStack } from '../support/stack.ts';
-import { temporalAt } from '../support/temporal.ts';
+import { temporalClient } from '../support/temporal.ts';
 import { ChainHand } from './outcomes-support.ts';
 
 /** What the tests of one file do to a running stack, and what they read of it. */
@@ -32,8 +32,7 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?
       return new ChainHand(up(running).stack);
     },
     get temporal() {
-      const { address, namespace } = up(running).stack.temporal;
-      return new Client({ connection: temporalAt(address), namespace });
+      return temporalClient(up(running).stack.temporal);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
-/** Made once: each request ends with it, and an error of its own would cost more than the request. */
-const NOBODY_WAITS = new DOMException('nobody waits for the answer any more', 'AbortError');
+/** One for all: every request ends with it, and each new one would collect its stack. */
+const GIVEN_UP = new DOMException('the question was given up', 'AbortError');
 
 /**
  * Runs `work`. Whatever it still asks is given up when it has ended, or when one of `ends` is aborted, with the reason of that. It listens
@@ -21,6 +21,6 @@ export async function givingUp<T>(
     return await work(ended.signal);
   } finally {
     for (const end of ends) end?.removeEventListener('abort', giveUp);
-    ended.abort(NOBODY_WAITS);
+    ended.abort(GIVEN_UP);
   }
 }

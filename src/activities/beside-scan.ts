@@ -9,6 +9,9 @@ interface BesideDeps {
   readonly pollMs?: number;
 }
 
+/** The defect by which each step fails, by the step's name; a step that succeeds leaves the map. */
+export type Defects = Map<string, string>;
+
 /** Time between two looks for a new block, in ms. */
 export const POLL_MS = 400;
 
@@ -17,13 +20,13 @@ export const POLL_MS = 400;
  * has ended, too.
  */
 export class BesideScan {
-  /** What fails now, by its name, and the defect that it fails by. */
-  readonly defects = new Map<string, string>();
+  readonly defects: Defects;
   readonly #deps: BesideDeps;
   readonly #end: AbortSignal;
 
-  constructor(deps: BesideDeps, end: AbortSignal) {
+  constructor(deps: BesideDeps, defects: Defects, end: AbortSignal) {
     this.#deps = deps;
+    this.defects = defects;
     this.#end = end;
   }
 

@@ -3,7 +3,7 @@ import { type ScanStatus, sinceOf, type TailOrder } from '../domain/scan.ts';
 import { NO_PACE, type Pace, paceAfter } from '../domain/scan-pace.ts';
 import { type Stand, standsSince, statusOf } from '../domain/scan-view.ts';
 import { givingUp } from '../solana/rpc/giving-up.ts';
-import { BesideScan, POLL_MS, rest } from './beside-scan.ts';
+import { BesideScan, type Defects, POLL_MS, rest } from './beside-scan.ts';
 import { DepositAnnouncer } from './deposit-announce.ts';
 import { DepositConfirmer } from './deposit-confirm.ts';
 import { DepositScanner, type ScannerDeps } from './deposit-scanner.ts';
@@ -35,6 +35,8 @@ const OUTFLOWS_EVERY_MS = 2_000;
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
   const paces: Paces = { last: NO_PACE };
+  // A turn is no longer than a brief wait: if each began without the defects of the last, none would ever be long enough for an alert.
+  const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
   const outflows = new OutflowWitness(deps);
   return {
@@ -47,7 +49,7 @@ export function createDepositScan(deps: DepositScanDeps) {
       const reporter = new ScanReporter();
       const abandons = [cancellationSignal(), deps.stop];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<ScanStatus> => {
-        const beside = new BesideScan(deps, turnEnd);
+        const beside = new BesideScan(deps, defects, turnEnd);
         const announcer = new DepositAnnouncer(deps);
         const scanning: Scanning = { deps, beside, turnEnd, abandoned, paces };
         const [status] = await Promise.all([

@@ -1,10 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
+import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { isOperational } from '../../src/activities/scan-alarms.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
 import { isOutdated } from '../../src/domain/scan-view.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { activityEnvironment } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 import { standsAs, turnUntil } from './turns.ts';
@@ -18,6 +22,10 @@ async function stateOf(wallet: string): Promise<string | undefined> {
 async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => ({ kind, subject }));
+}
+
+function isStillFor(status: ScanStatus, why: RegExp): boolean {
+  return 'why' in status && why.test(status.why);
 }
 
 async function newBlocks(): Promise<string> {
@@ -52,16 +60,32 @@ describe('a step that fails by a defect', () => {
     const wallet = await newBlocks();
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
-    const isRead = async () => (await stateOf(wallet)) !== undefined;
-    expect(await turnUntil(deps, isRead, MINUTES_AGO)).toMatchObject({
-      state: 'waiting',
-      why: expect.stringMatching(/^confirming deposits: .*boom/),
-    });
+    const isTold = async (status: ScanStatus): Promise<boolean> =>
+      isStillFor(status, /^confirming deposits: .*boom/) &&
+      (await stateOf(wallet)) !== undefined &&
+      (await openAlerts()).length > 0;
+    expect((await turnUntil({ ...deps, slowMs: 300 }, isTold)).state).toBe('waiting');
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
     await turnUntil(deps, async () => (await stateOf(wallet)) === 'final');
     expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
+  });
+
+  it('beside the scan is alarmed also where each turn is shorter than the wait for an alarm', async () => {
+    const deps = room.deps();
+    const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockImplementation(async () => {
+      await sleep(100);
+      throw new TypeError('boom');
+    });
+    const scan = createDepositScan({ ...deps, pollMs: 20, slowMs: 2_000 });
+    let since: string | null = null;
+    for (let turn = 0; turn < 20 && (await openAlerts()).length === 0; turn += 1)
+      since = sinceOf(await activityEnvironment().run(() => scan.scanTail({ seconds: 1, since })));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    asked.mockRestore();
+    expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');
+    expect(await openAlerts()).toEqual([]);
   });
 
   it('in keeping the alerts is shown, as no alert can tell it', async () => {

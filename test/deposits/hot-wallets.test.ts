@@ -59,10 +59,14 @@ describe('a hot wallet is reconciled with the scan', () => {
     await room.scanAll(room.scanner());
     expect(await reconcile()).toMatchObject({ complete: true, differences: 0, unread: 0 });
     const baseline = await room.ledger.baselines.of(address);
-    expect(baseline?.balances).toMatchObject([
-      { asset: room.localnet.feeMint.address, amount: 9_000_000n },
-      { account: address, asset: 'SOL', amount: 5_000_000_000n },
-    ]);
+    expect(baseline?.balances).toHaveLength(2);
+    // In the order of their assets, which differs from chain to chain.
+    expect(baseline?.balances).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ asset: room.localnet.feeMint.address, amount: 9_000_000n }),
+        { account: address, asset: 'SOL', amount: 5_000_000_000n },
+      ]),
+    );
     await moves(hot);
     await room.scanAll(room.scanner());
     const { db } = room.ledger;

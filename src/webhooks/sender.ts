@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { callbackify } from 'node:util';
-import { Agent, request } from 'undici';
+import { Agent, request } from '../packages/undici.ts';
 import { isOwnFault, OwnFault } from './own-fault.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 

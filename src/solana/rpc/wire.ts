@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { Pool } from '../../packages/undici.ts';
 import { Body, OversizedAnswer } from './body.ts';
 import type { MethodBounds } from './bounds.ts';
 import { Deadline } from './deadline.ts';

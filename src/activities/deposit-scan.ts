@@ -35,7 +35,7 @@ const OUTFLOWS_EVERY_MS = 2_000;
 /** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
   const paces: Paces = { last: NO_PACE };
-  // A turn is no longer than a brief wait: if each began without the defects of the last, none would ever be long enough for an alert.
+  // A turn lasts no longer than a defect must before it raises an alert: the next turn needs to know of it.
   const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
   const outflows = new OutflowWitness(deps);

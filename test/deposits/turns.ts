@@ -23,11 +23,13 @@ export async function turnUntil(
 ): Promise<ScanStatus> {
   const stop = new AbortController();
   let then: ScanStatus | undefined;
-  const onStatus = async (status: ScanStatus): Promise<void> => {
-    if (!(await isOver(status))) return;
-    then ??= status;
+  const judge = async (status: ScanStatus): Promise<void> => {
+    if (then !== undefined || !(await isOver(status))) return;
+    then = status;
     stop.abort();
   };
+  // One after the other: else a later status could overtake the first of which it is true.
+  let judged = Promise.resolve();
   const failures: unknown[] = [];
   const fail = (error: unknown): void => {
     failures.push(error);
@@ -37,11 +39,14 @@ export async function turnUntil(
     ...PAUSES,
     ...deps,
     stop: stop.signal,
-    onStatus: (status) => void onStatus(status).catch(fail),
+    onStatus: (status) => {
+      judged = judged.then(() => judge(status)).catch(fail);
+    },
   });
   const last: ScanStatus = await new MockActivityEnvironment().run(() =>
     scan.scanTail({ seconds: LONG_SECONDS, since }),
   );
+  await judged;
   if (failures.length > 0) throw new Error('a status of the scan was not judged', { cause: failures[0] });
   return then ?? last;
 }

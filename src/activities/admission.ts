@@ -2,17 +2,19 @@ import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
-import { CANCELLED, isPaidByDead, type StatusReason, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import { CANCELLED, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readmitted } from './lost-record.ts';
-import { currentAttempt } from './prepared-attempt.ts';
+import { currentAttempt, preparedAttempt } from '../settlement/prepared-attempt.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
-    const row = await ledger.withdrawals.get(id);
+    const row = await ledger.settlements.get(id);
     const { status, reason } = row;
-    const attempt = currentAttempt(await ledger.attempts.of(id));
+    const current = currentAttempt(await ledger.attempts.of(id));
+    const attempt = current === null ? null : preparedAttempt(current);
     // What is not signed yet never is where a dead attempt has paid.
     const goesOn = attempt?.signature !== null || !isPaidByDead(row);
     return { status, reason, attempt: goesOn ? attempt : null };
@@ -31,9 +33,9 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels where nothing is on its way; see `Withdrawals.cancel`. @throws NotCancellable, RecordInDoubt */
+    /** Cancels where nothing is on its way; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
     async cancel({ id }: { readonly id: string }): Promise<Standing> {
-      await ledger.withdrawals.cancel(id, CANCELLED).catch(once);
+      await ledger.settlements.cancel(id, CANCELLED).catch(once);
       return standing(id);
     },
 
@@ -41,7 +43,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     async hold(input: { readonly terms: WithdrawalTerms; readonly reason: StatusReason }): Promise<Standing> {
       const { id } = await readmitted(ledger, input.terms);
       try {
-        await ledger.withdrawals.move(id, 'held', input.reason);
+        await ledger.settlements.move(id, 'held', input.reason);
       } catch (error) {
         if (!isDomainError(error, 'IllegalTransition')) throw error;
       }

@@ -29,7 +29,7 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const proof = { ...found.times, ...found.evidence };
-    await ledger.attempts.settle(row.withdrawalId, row.n, { state: 'dead', signature: null, proof });
+    await ledger.attempts.settle(row.settlementId, row.n, { state: 'dead', signature: null, proof });
     return true;
   }
 

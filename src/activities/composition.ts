@@ -1,25 +1,17 @@
 import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
+import type { Composition } from '../settlement/kind.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
-import { checkMessage, type SigningBounds, type SigningRequest } from '../signing/policy.ts';
+import type { SigningBounds } from '../signing/checks.ts';
+import { checkMessage, type SigningRequest } from '../signing/policy/withdrawal.ts';
 import type { Chain } from '../solana/chain.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import type { FeePlan, FeePlanner } from '../solana/fees.ts';
 import { composeTransfer, type TransferDraft } from '../solana/transactions.ts';
-import { type Lifetimes, lifetimeColumns, type Stop } from './lifetimes.ts';
-import { type Payee, type PayeeRules, type Refusal, readPayee } from './payee.ts';
+import { type Lifetimes, lifetimeColumns } from './lifetimes.ts';
+import { type Payee, type PayeeRules, readPayee } from './payee.ts';
 import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
-
-/** An attempt ready to be written, with the money it needs, or why there is none. */
-export type Composition =
-  | {
-      readonly kind: 'composed';
-      readonly attempt: NewAttempt;
-      readonly reservation: ReservationInput;
-    }
-  | Refusal
-  | Stop;
 
 export interface ComposerDeps {
   readonly chain: Chain;
@@ -78,7 +70,7 @@ export class Composer {
     if (refusal !== null) return refusal;
     if (failed) return failureRefusal(plan);
     const reservation = reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum);
-    return { kind: 'composed', attempt: this.#attempt(row, n, payee, plan, lifetime), reservation };
+    return { kind: 'composed', attempt: this.#attempt(row, n, payee, plan, lifetime), reservations: [reservation] };
   }
 
   /** Throws DomainError SigningRefused where the signer's own check would refuse the message. */
@@ -95,12 +87,13 @@ export class Composer {
     const request = requestFor(row, hotWallet, feeLamports, rentLamports);
     checkMessage(message, { ...request, ...nonceOf(lifetime) }, this.#deps.bounds);
     return {
-      withdrawalId: row.id,
+      settlementId: row.id,
       n,
-      wallet: hotWallet,
+      signers: [hotWallet],
       message: base64.encode(message),
       messageHash,
       ...lifetimeColumns(lifetime),
+      bareAdvance: false,
       computeUnitLimit: spec.computeUnitLimit,
       computeUnitPriceMicroLamports: spec.computeUnitPriceMicroLamports,
       feeLamports,

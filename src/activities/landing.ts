@@ -3,17 +3,16 @@ import { cancellationSignal, sleep } from '@temporalio/activity';
 import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import type { Landing } from '../domain/steps.ts';
-import { isPaidByDead, type StatusReason } from '../domain/withdrawal.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
+import type { Kinds } from '../settlement/kind.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
-import { decodeMessage } from '../solana/message.ts';
 import { rentPaid, type Spending } from '../solana/spending.ts';
-import { withheldBy } from '../solana/token-transfer.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
@@ -27,7 +26,8 @@ export interface LandingDeps {
   readonly ledger: Ledger;
   readonly watcher: LandingWatcher;
   readonly chain: Chain;
-  /** Milliseconds between two looks at a withdrawal that only people can end. Default 15,000. */
+  readonly kinds: Kinds;
+  /** Milliseconds between two looks at a settlement that only people can end. Default 15,000. */
   readonly restMs?: number;
 }
 
@@ -36,15 +36,15 @@ const REST_MS = 15_000;
 /** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
 export function createLanding(deps: LandingDeps) {
   const { ledger, restMs = REST_MS } = deps;
-  const paid = new PaidMeanwhile(ledger.withdrawals);
+  const paid = new PaidMeanwhile(ledger.settlements);
   const sameMessage = new SameMessage(ledger, deps.chain);
 
   async function untilSettled(signed: AttemptRow, reporter: LandingReporter): Promise<AttemptRow> {
-    const { withdrawalId, n } = signed;
+    const { settlementId, n } = signed;
     // While it is in doubt the wallet's history may show under which signature it has landed.
-    for (let attempt = signed; ; attempt = await ledger.attempts.get(withdrawalId, n)) {
+    for (let attempt = signed; ; attempt = await ledger.attempts.get(settlementId, n)) {
       const outcome = await judged({ ...deps, paid, sameMessage }, attempt, reporter);
-      if (outcome !== null) return settle(ledger, attempt, outcome);
+      if (outcome !== null) return settle(deps, attempt, outcome);
       await sleep(restMs);
     }
   }
@@ -53,10 +53,8 @@ export function createLanding(deps: LandingDeps) {
     const stored = await ledger.attempts.get(id, n);
     if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
       throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
-    const isOpen = stored.raw === null && !isSettled(stored);
-    const attempt = isOpen ? await storeBytes(ledger, stored, signature) : stored;
-    const isOnItsWay = attempt.raw !== null && !isSettled(attempt);
-    const ended = isOnItsWay ? await untilSettled(attempt, reporter) : attempt;
+    const attempt = stored.state === 'prepared' ? await storeBytes(ledger, stored, signature) : stored;
+    const ended = attempt.state === 'signed' ? await untilSettled(attempt, reporter) : attempt;
     return landingOf(await whenPeopleAgree(ledger, ended, reporter, restMs));
   }
 
@@ -95,30 +93,31 @@ async function judged(
   attempt: AttemptRow,
   reporter: LandingReporter,
 ): Promise<Judgement | null> {
-  const { withdrawalId, n, signature, raw } = attempt;
-  if (signature === null || raw === null)
-    throw new DomainError('IllegalTransition', `attempt ${withdrawalId}/${n} has no bytes`);
-  const row = await ledger.withdrawals.get(withdrawalId);
+  const { settlementId, n, signature, state } = attempt;
+  if (signature === null || state !== 'signed')
+    throw new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is not signed`);
+  const row = await ledger.settlements.get(settlementId);
   const start = outlookOf(row);
-  const alert = evidenceAlert(ledger, withdrawalId, start.status === 'held');
+  const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
   reporter.show(reportOf(n, start));
   const hooks: LandingHooks = {
     signal: cancellationSignal(),
     maySend: async () => {
-      const reason = isPaidByDead(row) ? row.reason : await paid.reasonFor(withdrawalId);
+      const reason = isPaidByDead(row) ? row.reason : await paid.reasonFor(settlementId);
       if (reason !== null) reporter.show({ n, status: 'held', reason });
       return reason === null;
     },
     onOutlook: async (outlook) => {
       const report = reportOf(n, outlook);
-      const noted = await ledger.withdrawals.note(withdrawalId, report.status, report.reason);
+      const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
       if (!noted) return;
       reporter.show(report);
       await alert(report.reason);
     },
   };
-  const watch = () => watcher.watch({ ...attemptOfRow(attempt, signature), raw }, hooks, start);
-  const outcome = await paid.during(withdrawalId, watch);
+  const watched = { ...attemptOfRow(attempt, signature), raw: bytesOf(attempt) };
+  const watch = () => watcher.watch(watched, hooks, start);
+  const outcome = await paid.during(settlementId, watch);
   let ofMessage: MessageProof | null = null;
   if (outcome.verdict.kind === 'dead') {
     await confirmOneCluster(ledger, chain.pool);
@@ -140,16 +139,16 @@ async function whenPeopleAgree(
   reporter: LandingReporter,
   restMs: number,
 ): Promise<AttemptRow> {
-  for (let attempt = ended; ; attempt = await ledger.attempts.get(attempt.withdrawalId, attempt.n)) {
+  for (let attempt = ended; ; attempt = await ledger.attempts.get(attempt.settlementId, attempt.n)) {
     if (attempt.state === 'dead') return attempt;
-    const row = await ledger.withdrawals.get(attempt.withdrawalId);
+    const row = await ledger.settlements.get(attempt.settlementId);
     if (!isPaidByDead(row)) return attempt;
     reporter.show({ n: attempt.n, status: row.status, reason: row.reason });
     await sleep(restMs);
   }
 }
 
-/** Keeps the alert about a withdrawal open for as long as there is a reason why nobody can tell how its attempt ends. */
+/** Keeps the alert about a settlement open for as long as there is a reason why nobody can tell how its attempt ends. */
 function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
   const kind = 'evidence_missing';
   let open = isOpen;
@@ -161,7 +160,7 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
 }
 
 /** What an earlier wait, perhaps of a worker that died, has left on record. */
-function outlookOf({ status, reason }: WithdrawalRow): Outlook {
+function outlookOf({ status, reason }: SettlementRow): Outlook {
   if (status === 'held') return { status, why: reason?.message ?? 'held without a reason' };
   return { status: status === 'confirmed' ? status : 'sending', why: null };
 }
@@ -171,41 +170,46 @@ function reportOf(n: number, { status, why }: Outlook): LandingReport {
 }
 
 /** True for any signature of its message: a signer may answer another one each time, and the one on record is the one that counts. */
-function isSigned({ message, wallet }: AttemptRow, signature: string): boolean {
-  return verifySignature(wallet, base64.decode(message), base58.decode(signature));
+function isSigned({ message, signers: [payer = ''] }: AttemptRow, signature: string): boolean {
+  return verifySignature(payer, base64.decode(message), base58.decode(signature));
 }
 
 async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
-  const { withdrawalId, n, message, wallet } = attempt;
+  const { settlementId, n, signers } = attempt;
   if (!isSigned(attempt, signature)) {
-    throw new DomainError('SigningRefused', `the signature for ${withdrawalId}/${n} is not one of ${wallet}`);
+    throw new DomainError('SigningRefused', `the signature for ${settlementId}/${n} is not one of ${signers[0]}`);
   }
-  const { raw } = assembleTransaction(base64.decode(message), base58.decode(signature));
-  return ledger.attempts.storeSignature(withdrawalId, n, signature, raw);
+  return ledger.attempts.storeSignature(settlementId, n, signature);
 }
 
-function isSettled(attempt: AttemptRow): boolean {
-  return attempt.state === 'landed' || attempt.state === 'failed' || attempt.state === 'dead';
+/** The signed transaction, base64. */
+function bytesOf({ message, signatures }: AttemptRow): string {
+  const signed = signatures.map((signature) => base58.decode(signature ?? ''));
+  return assembleTransaction(base64.decode(message), ...signed).raw;
 }
 
 async function settle(
-  ledger: Ledger,
+  { ledger, kinds }: LandingDeps,
   attempt: AttemptRow,
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
-  const withdrawal = await ledger.withdrawals.get(attempt.withdrawalId);
-  return ledger.attempts.settle(attempt.withdrawalId, attempt.n, {
+  const settlement = await ledger.settlements.get(attempt.settlementId);
+  const kind = kinds[settlement.kind];
+  const landed = verdict.kind === 'landed' ? await kind?.landed?.(settlement, attempt) : undefined;
+  const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
-    ...(verdict.kind === 'landed' ? { amountReceived: received(withdrawal, attempt) } : {}),
-    ...costOf(withdrawal, attempt, verdict.kind, spending),
+    ...(landed === undefined ? {} : { amountReceived: landed.amountReceived }),
+    ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
   });
+  await kind?.afterwards?.(settled);
+  return settled;
 }
 
-/** What a settled attempt made of its withdrawal; the record has it already. */
+/** What a settled attempt made of its settlement; the record has it already. */
 function landingOf(attempt: AttemptRow): Landing {
   const { signature, state } = attempt;
   if (state === 'dead' || signature === null) return { kind: 'dead', signature };
@@ -219,23 +223,16 @@ function failureOf({ message }: AttemptRow, error: string | null): StatusReason 
   return { code: 'failed_on_chain', message: text };
 }
 
-/** What it cost beside its amount, as far as that is shown. */
+/** What it cost beside what it moved, as far as that is shown. */
 function costOf(
-  { asset, amount }: WithdrawalRow,
-  attempt: AttemptRow,
-  end: LandingOutcome['verdict']['kind'],
+  { rentLamports: planned }: AttemptRow,
+  movedLamports: bigint,
   spending: Spending,
 ): Pick<AttemptOutcome, 'feeLamports' | 'rentLamports'> {
   const { feeLamports } = spending;
-  const paidLamports = end === 'landed' && asset === 'SOL' ? amount : 0n;
-  const rentLamports = rentPaid(spending, paidLamports, attempt.rentLamports);
+  const rentLamports = rentPaid(spending, movedLamports, planned);
   return {
     ...(feeLamports === null ? {} : { feeLamports }),
     ...(rentLamports === null ? {} : { rentLamports }),
   };
-}
-
-/** Base units that reached the destination: the chain fails a transfer whose declared fee is not what it withholds. */
-function received({ amount }: WithdrawalRow, attempt: AttemptRow): bigint {
-  return amount - withheldBy(decodeMessage(base64.decode(attempt.message)));
 }

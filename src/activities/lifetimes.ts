@@ -1,6 +1,6 @@
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';

@@ -2,7 +2,7 @@ import type { Alarm } from '../domain/alerts.ts';
 import { type DomainError, isDomainError } from '../domain/errors.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
 import { notYet } from './failures.ts';
 
 const RETRY_MS = 15_000;
@@ -36,17 +36,18 @@ export async function unlessLost<T>(
 }
 
 /**
- * The row of a withdrawal whose run goes on. Where it is gone, Postgres was restored from before it: then it is taken in again from the
+ * The settlement of a withdrawal whose run goes on. Where it is gone, Postgres was restored from before it: then it is taken in again from the
  * run's own terms, and stays stopped until people have looked whether a lost attempt has paid it.
  */
-export async function readmitted(ledger: Ledger, terms: WithdrawalTerms): Promise<WithdrawalRow> {
-  const row = await ledger.withdrawals.find(terms.id);
+export async function readmitted(ledger: Ledger, terms: WithdrawalTerms): Promise<SettlementRow> {
+  const row = await ledger.settlements.find(terms.id);
   if (row !== undefined) return row;
   const message =
     'the record was restored from before it: end it as paid, or close this alert to have it paid';
   // First the alert: what is on record again may be prepared.
   await ledger.alerts.raise({ kind: 'maybe_paid', subject: terms.id, message });
-  return (await ledger.withdrawals.reserve(terms)).row;
+  await ledger.withdrawals.reserve(terms);
+  return ledger.settlements.get(terms.id);
 }
 
 function lostAlarm({ id, n, signature }: RememberedAttempt, { message }: DomainError): Alarm {

@@ -1,21 +1,23 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import type { AuditOrder } from '../domain/audit.ts';
-import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../domain/ids.ts';
+import { settlementWorkflowId } from '../domain/ids.ts';
 import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
 import { rangeOf } from '../domain/slots.ts';
-import type { NonceUpkeepRequest } from '../domain/steps.ts';
-import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
+import type { Kinds } from '../settlement/kind.ts';
 
-/** The runs of withdrawals, of nonce upkeep and of rescans, by workflow id, as the root gives them. */
+/** The runs of settlements and of rescans, by workflow id, as the root gives them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
-  startUpkeep(request: NonceUpkeepRequest): Promise<void>;
+  startSettlement(settlement: SettlementRow): Promise<void>;
   startRescan(order: RescanOrder): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
   /** The audits that go on, by workflow id, and since when. */
@@ -25,54 +27,48 @@ export interface Runs {
 export interface OrphansDeps {
   readonly ledger: Ledger;
   readonly runs: Runs;
-  /** Only its nonce accounts can be kept up: the signer has no other key. */
-  readonly hotWallet: string;
+  readonly kinds: Kinds;
 }
 
 const AT_ONCE = 16;
 const RESCANS_A_ROUND = 100;
 
 /** Postgres is the record: whatever it has not finished must have a run. */
-export function createOrphans({ ledger, runs, hotWallet }: OrphansDeps) {
-  async function restart(terms: WithdrawalTerms): Promise<void> {
-    const end = await runs.lastEnd(withdrawalWorkflowId(terms.id));
-    if (end === 'failed') await ledger.alerts.raise(failedAlarm(terms.id));
+export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
+  async function restart(settlement: SettlementRow): Promise<void> {
+    const { id, kind } = settlement;
+    const end = await runs.lastEnd(settlementWorkflowId(settlement));
+    if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
     // A run completes only after its end is on record, so a record that has not ended now has lost that.
     if (end === 'completed') {
-      if (isTerminal((await ledger.withdrawals.get(terms.id)).status)) return;
-      const told = await ledger.alerts.everRaised('maybe_paid', [terms.id]);
-      if (!told.has(terms.id)) await ledger.alerts.raise(endedAlarm(terms.id));
+      if (isTerminal((await ledger.settlements.get(id)).status)) return;
+      const told = await ledger.alerts.everRaised('maybe_paid', [id]);
+      if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
-    await runs.start(terms);
+    if (kind === WITHDRAWAL) await runs.start(termsOf(await ledger.withdrawals.get(id)));
+    else await runs.startSettlement(settlement);
   }
 
-  async function restartUpkeep([workflowId, request]: readonly [string, NonceUpkeepRequest]): Promise<void> {
-    if ((await runs.lastEnd(workflowId)) === 'failed') await ledger.alerts.raise(failedAlarm(workflowId));
-    await runs.startUpkeep(request);
+  async function isServed(settlement: SettlementRow): Promise<boolean> {
+    return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
   }
 
   return {
     /**
-     * Starts a run for each unfinished withdrawal, each unfinished upkeep and each rescan that has none; answers how many. Harmless for
+     * Starts a run for each unfinished settlement and each rescan that has none; answers how many. Harmless for
      * those that have one after all.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
-      const orphans: WithdrawalTerms[] = [];
+      const orphans: SettlementRow[] = [];
       const running = await runs.running();
-      for await (const row of ledger.withdrawals.unfinished())
-        if (!running.has(withdrawalWorkflowId(row.id))) orphans.push(termsOf(row));
-      const upkeeps = new Map<string, NonceUpkeepRequest>();
-      for (const request of await ledger.nonceUpkeeps.unfinished(hotWallet)) {
-        const workflowId = nonceUpkeepWorkflowId(request);
-        if (!running.has(workflowId)) upkeeps.set(workflowId, request);
-      }
+      for await (const row of ledger.settlements.unfinished())
+        if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
         .map(orderOf)
         .filter((order) => !running.has(rescanWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);
-      await pLimit(AT_ONCE).map([...upkeeps], restartUpkeep);
       await pLimit(AT_ONCE).map(rescans, (order) => runs.startRescan(order));
-      return { restarted: orphans.length + upkeeps.size + rescans.length };
+      return { restarted: orphans.length + rescans.length };
     },
   };
 }

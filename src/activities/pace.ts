@@ -8,18 +8,20 @@ import type { Chain } from '../solana/chain.ts';
 const LOOK_AGAIN_MS = 250;
 
 /**
- * Lets preparations begin no faster than what they prepare gets on its way. Else a crowd that the signer and the workers cannot serve
+ * Lets preparations of one kind begin no faster than what they prepare gets on its way. Else a crowd that the signer and the workers cannot serve
  * within one life of a blockhash would die unsent and be prepared again, all of it, over and over.
  */
 export class Pace {
   readonly #ledger: Pick<Ledger, 'traffic'>;
   readonly #chain: Pick<Chain, 'latestBlockhash'>;
+  readonly #kind: string;
   readonly #head = pLimit(1);
   #preparing = 0;
 
-  constructor(ledger: Pick<Ledger, 'traffic'>, chain: Pick<Chain, 'latestBlockhash'>) {
+  constructor(ledger: Pick<Ledger, 'traffic'>, chain: Pick<Chain, 'latestBlockhash'>, kind: string) {
     this.#ledger = ledger;
     this.#chain = chain;
+    this.#kind = kind;
   }
 
   /** Runs `prepare` when it is its turn, in the order of asking. Throws Unavailable where that does not come by the deadline. */
@@ -40,8 +42,8 @@ export class Pace {
       const { traffic } = this.#ledger;
       const { height } = await this.#chain.latestBlockhash();
       const [{ living, overdue }, ends] = await Promise.all([
-        traffic.unsent(height),
-        traffic.newestEnds(MOST_UNSENT),
+        traffic.unsent(this.#kind, height),
+        traffic.newestEnds(this.#kind, MOST_UNSENT),
       ]);
       const unsent = { living: living + this.#preparing, overdue };
       if (mayBegin(unsent, ends)) {

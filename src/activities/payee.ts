@@ -1,6 +1,6 @@
 import type { WatchKind } from '../domain/deposit.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { classifyDestination } from '../solana/addresses.ts';
 import { ataRent, deriveAta } from '../solana/ata.ts';

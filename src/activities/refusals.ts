@@ -1,6 +1,6 @@
 import { checkNativeSides } from '../domain/balance-guard.ts';
 import { type ErrorCode, isDomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import { describeFailure } from '../solana/transaction-error.ts';

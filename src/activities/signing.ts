@@ -1,30 +1,29 @@
 import { base58, base64 } from '@scure/base';
-import type { NonceUpkeepTask, SigningTask } from '../domain/steps.ts';
-import { checkUpkeep } from '../signing/nonce-policy.ts';
-import { checkMessage, type SigningBounds } from '../signing/policy.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import { refused, type SigningBounds } from '../signing/checks.ts';
+import { POLICIES, type Policies } from '../signing/policies.ts';
 import type { Signer } from '../signing/signer.ts';
 import { beating } from './beating.ts';
 
 export interface SigningDeps {
-  readonly signer: Signer;
+  /** The keys of this process by their names, as `hot`. */
+  readonly keys: Readonly<Partial<Record<string, Signer>>>;
   readonly bounds: SigningBounds;
+  /** Default: those of all kinds that there are. */
+  readonly policies?: Policies;
 }
 
 /** The only activity that touches a key. It reads what it signs, and signs nothing but what is asked for, within its own bounds. */
-export function createSignerActivities({ signer, bounds }: SigningDeps) {
+export function createSignerActivities({ keys, bounds, policies = POLICIES }: SigningDeps) {
   return {
     /** Signs the message, 64 bytes as base58, for which a signer may wait for people. @throws SigningRefused */
-    async signTransaction(task: SigningTask): Promise<{ readonly signature: string }> {
-      const message = base64.decode(task.message);
-      checkMessage(message, { ...task, signer: signer.address }, bounds);
-      return { signature: base58.encode(await beating(() => signer.sign(message))) };
-    },
-
-    /** Signs the making or the bare advance of a nonce account of its own, 64 bytes as base58. @throws SigningRefused */
-    async signUpkeep(task: NonceUpkeepTask): Promise<{ readonly signature: string }> {
-      const message = base64.decode(task.message);
-      checkUpkeep(message, { ...task, signer: signer.address }, bounds);
-      return { signature: base58.encode(await beating(() => signer.sign(message))) };
+    async signTransaction({ kind, key, message, terms }: SigningTask): Promise<{ readonly signature: string }> {
+      const [signer, policy] = [keys[key], policies[kind]];
+      if (signer === undefined) throw refused(`this signer has no key ${key}`);
+      if (policy === undefined) throw refused(`there is no rule for a message of kind ${kind}`);
+      const bytes = base64.decode(message);
+      policy(bytes, terms, signer.address, bounds);
+      return { signature: base58.encode(await beating(() => signer.sign(bytes))) };
     },
   };
 }

@@ -8,13 +8,14 @@ import type { UnsignedAttempt } from '../solana/unsigned-investigation.ts';
  * what was prepared: it says nothing about what was signed, so people must look at it.
  */
 export function unsignedAttemptOf({
-  wallet,
+  signers,
   message,
   messageHash,
   ...life
 }: AttemptRow): UnsignedAttempt | null {
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = life;
-  if (blockhashHeight === null || lastValidBlockHeight === null) return null;
+  const [wallet] = signers;
+  if (wallet === undefined || blockhashHeight === null || lastValidBlockHeight === null) return null;
   if (messageHashOf(base64.decode(message)) !== messageHash) return null;
   return { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, messageHash, wallet };
 }

@@ -234,7 +234,7 @@ export class WalletWatch {
     // The record may be older than the signature, and know the message all the same.
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
-      await this.#takeFound(recorded, entry.signature);
+      await this.#takeFound(recorded, parties.signatures);
       return this.#judgeRecorded(wallet, entry.signature, recorded);
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
@@ -253,12 +253,8 @@ export class WalletWatch {
    * An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that
    * one.
    */
-  async #takeFound(recorded: RecordedSpend, signature: string): Promise<void> {
-    if ('nonceAccount' in recorded) return;
-    const { attempts } = this.#deps.ledger;
-    const { withdrawalId, n, message } = await attempts.get(recorded.withdrawalId, recorded.n);
-    const { raw } = assembleTransaction(base64.decode(message), base58.decode(signature));
-    await attempts.takeFound(withdrawalId, n, signature, raw);
+  async #takeFound({ settlementId, n }: RecordedSpend, signatures: readonly string[]): Promise<void> {
+    await this.#deps.ledger.attempts.takeFound(settlementId, n, signatures);
   }
 
   #remember(signature: string): void {
@@ -268,16 +264,16 @@ export class WalletWatch {
   }
 
   async #secondPayment(
-    { withdrawalId, n }: { readonly withdrawalId: string; readonly n: number },
+    { settlementId, n }: { readonly settlementId: string; readonly n: number },
     signature: string,
   ): Promise<void> {
     const { ledger } = this.#deps;
-    const told = await ledger.alerts.everRaised('dead_attempt_landed', [withdrawalId]);
-    if (told.has(withdrawalId)) return;
-    const later = (await ledger.attempts.of(withdrawalId)).filter((attempt) => attempt.n > n);
+    const told = await ledger.alerts.everRaised('dead_attempt_landed', [settlementId]);
+    if (told.has(settlementId)) return;
+    const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
-    const alarm = landedThoughDead(withdrawalId, n, signature, others);
-    await ledger.pauses.sound(alarm, withdrawalId);
+    const alarm = landedThoughDead(settlementId, n, signature, others);
+    await ledger.pauses.sound(alarm, settlementId);
   }
 }
 

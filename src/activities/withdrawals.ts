@@ -1,10 +1,14 @@
+import { WITHDRAWAL } from '../domain/settlement.ts';
 import { createAdmission } from './admission.ts';
 import { createLanding, type LandingDeps } from './landing.ts';
-import { createPreparation, type PreparationDeps } from './preparation.ts';
+import { createPreparation } from './preparation.ts';
 
-/** Every activity that the withdrawal workflow runs on the chain worker. */
-export function createWithdrawalActivities(deps: PreparationDeps & LandingDeps) {
-  return { ...createAdmission(deps), ...createPreparation(deps), ...createLanding(deps) };
+/** Every activity that the withdrawal workflow runs on the chain worker. `kinds` has that of withdrawals. */
+export function createWithdrawalActivities(deps: LandingDeps) {
+  const { ledger, kinds } = deps;
+  const kind = kinds[WITHDRAWAL];
+  if (kind === undefined) throw new Error('withdrawals are a kind of settlements');
+  return { ...createAdmission(deps), ...createPreparation({ ledger, kind }), ...createLanding(deps) };
 }
 
 export type WithdrawalActivities = ReturnType<typeof createWithdrawalActivities>;

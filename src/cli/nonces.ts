@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { NonceUpkeepEnd, NonceUpkeepRequest } from '../domain/steps.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/nonce-settlements.ts';
+import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
@@ -36,9 +37,9 @@ export function registerNonces(program: Command): void {
       run(command.optsWithGlobals(), async (output) => {
         const addresses = await withRecord((ledger) => register(ledger, howMany(count)));
         output.progress(`waiting until ${addresses.length} accounts are final`);
-        const ends = await upkeep(addresses.map((address) => ({ kind: 'create', address })));
+        const ends = await settle(NONCE_CREATE, addresses);
         output.result({ created: addresses }, addresses.join('\n'));
-        return allLanded(ends) ? EXIT.ok : EXIT.failure;
+        return ends.every(isDone) ? EXIT.ok : EXIT.failure;
       }),
     );
   nonces
@@ -50,11 +51,11 @@ export function registerNonces(program: Command): void {
     .option(...JSON_AND_PROGRESS_OPTION)
     .action((withdrawal, _options, command) =>
       run(command.optsWithGlobals(), async (output) => {
-        const request = await withRecord((ledger) => advanceOf(ledger, withdrawal));
-        output.progress(`waiting until the nonce of ${request.address} is used up`);
-        const [end = null] = await upkeep([request]);
+        const used = await withRecord((ledger) => useUp(ledger, withdrawal));
+        output.progress(`waiting until the nonce of ${used.address} is used up`);
+        const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
         const signature = end?.signature ?? null;
-        output.result({ ...request, signature }, signature ?? 'its own transaction has used up the nonce');
+        output.result({ kind: 'advance', ...used, signature }, signature ?? 'its own transaction has used up the nonce');
         return EXIT.ok;
       }),
     );
@@ -79,32 +80,35 @@ async function register(ledger: Ledger, count: number): Promise<readonly string[
   return addresses;
 }
 
-async function advanceOf(ledger: Ledger, withdrawalId: string): Promise<NonceUpkeepRequest> {
+async function useUp(ledger: Ledger, withdrawalId: string): Promise<UsedUp> {
   const attempts = await ledger.attempts.of(withdrawalId);
   const live = attempts.find(({ state }) => state === 'prepared' || state === 'signed');
   if (live === undefined || live.nonceAccount === null)
     throw new UsageError(`withdrawal ${withdrawalId} has no live attempt with a durable nonce`);
-  return { kind: 'advance', address: live.nonceAccount, nonce: live.blockhash };
+  const used = { address: live.nonceAccount, nonce: live.blockhash };
+  await ledger.nonces.useUp(used);
+  return used;
 }
 
-async function upkeep(requests: readonly NonceUpkeepRequest[]): Promise<readonly (NonceUpkeepEnd | null)[]> {
+async function settle(kind: string, subjectIds: readonly string[]): Promise<readonly SettlementEnd[]> {
   const { temporalAddress, temporalNamespace, payloadKeys } = settings();
   const dev = process.env.TEMPORAL_ADDRESS ? {} : readDevFile();
   const address = dev.temporalAddress ?? temporalAddress;
   const namespace = dev.temporalNamespace ?? temporalNamespace;
   const { dataConverter } = await import('../platform/codec.ts');
-  const { runNonceUpkeep } = await import('../platform/nonce-upkeep.ts');
+  const { runSettlement } = await import('../platform/start-settlement.ts');
   const { connectTemporal } = await import('../platform/temporal.ts');
   const { connection, client } = await connectTemporal({ address, namespace }, dataConverter(payloadKeys));
   try {
-    return await Promise.all(requests.map((request) => runNonceUpkeep(client, request)));
+    return await Promise.all(subjectIds.map((subjectId) => runSettlement(client, { kind, subjectId })));
   } finally {
     await connection.close();
   }
 }
 
-function allLanded(ends: readonly (NonceUpkeepEnd | null)[]): boolean {
-  return ends.every((end) => end === null || end.state === 'landed');
+/** Landed, or found to be made already. */
+function isDone({ status }: SettlementEnd): boolean {
+  return status === 'finalized' || status === 'cancelled';
 }
 
 function settings(): Config {
@@ -115,16 +119,16 @@ function settings(): Config {
   }
 }
 
-function toJson({ address, authority, state, withdrawalId, nonce }: NonceAccountRow): object {
-  return { address, authority, state, withdrawalId, nonce };
+function toJson({ address, authority, state, settlementId, nonce }: NonceAccountRow): object {
+  return { address, authority, state, withdrawalId: settlementId, nonce };
 }
 
 function render(accounts: readonly NonceAccountRow[]): string {
   if (accounts.length === 0) return 'no nonce accounts';
-  const rows = accounts.map(({ address, state, withdrawalId, nonce }) => [
+  const rows = accounts.map(({ address, state, settlementId, nonce }) => [
     address,
     state,
-    withdrawalId ?? '',
+    settlementId ?? '',
     nonce ?? '',
   ]);
   return inColumns([['account', 'state', 'withdrawal', 'nonce'], ...rows]).join('\n');

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { SluiceClient, Withdrawal, WithdrawalTerms } from '../client/client.ts';
-import { isTerminal } from '../domain/withdrawal.ts';
+import { isTerminal } from '../domain/settlement.ts';
 import { connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';

@@ -1,4 +1,4 @@
-import { isTerminal } from '../domain/withdrawal.ts';
+import { isTerminal } from '../domain/settlement.ts';
 import { AssetCalls } from './assets.ts';
 import { AuditCalls } from './audits.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';

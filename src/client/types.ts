@@ -1,4 +1,5 @@
-import type { StatusReason, WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
+import type { WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { AttemptEvidence } from './evidence.ts';
 
 export type { StatusReason, WithdrawalStatus, WithdrawalTerms };

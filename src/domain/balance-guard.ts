@@ -1,5 +1,5 @@
 import { formatLamports } from './amount.ts';
-import type { StatusReason } from './withdrawal.ts';
+import type { StatusReason } from './settlement.ts';
 
 /** Both sides of a transfer in lamports, as read from the finalized chain. A token withdrawal has `amountLamports` 0. */
 export interface NativeSides {

@@ -1,4 +1,3 @@
-import type { NonceUpkeepRequest } from './steps.ts';
 import type { DeliveryLine } from './webhook.ts';
 
 /** Task queue of workflows, and of the short steps that prepare payments. */
@@ -29,10 +28,9 @@ export function withdrawalWorkflowId(id: string): string {
   return `withdrawal/${id}`;
 }
 
-/** One run at a time makes an account, or uses up a value of it. */
-export function nonceUpkeepWorkflowId(request: NonceUpkeepRequest): string {
-  const value = request.kind === 'advance' ? `/${request.nonce}` : '';
-  return `nonce-${request.kind}/${request.address}${value}`;
+/** The one workflow id under which a settlement may run: `<kind>/<subject>`. */
+export function settlementWorkflowId({ kind, subjectId }: { readonly kind: string; readonly subjectId: string }): string {
+  return `${kind}/${subjectId}`;
 }
 
 /** One run at a time tells one endpoint of one thing, so that it hears the events in their order. */

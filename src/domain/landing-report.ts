@@ -1,4 +1,4 @@
-import type { StatusReason } from './withdrawal.ts';
+import type { StatusReason } from './settlement.ts';
 
 /** Name of the signal with a {@link LandingReport}; sent by the activity that waits, to its own run. */
 export const LANDING_REPORT = 'landingReport';

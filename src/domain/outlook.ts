@@ -1,8 +1,8 @@
 import type { Verdict } from './attempt.ts';
-import type { StatusReason, WithdrawalStatus } from './withdrawal.ts';
+import type { SettlementStatus, StatusReason } from './settlement.ts';
 
 /** What each state waits for, in an operator's words. */
-export const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
+export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker to check the destination and compose the transaction',
   awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
   awaiting_funds: 'the hot wallet to be funded; it goes on by itself',
@@ -14,9 +14,10 @@ export const WAITS_FOR: Readonly<Record<WithdrawalStatus, string>> = {
   rejected: 'nothing: it was not paid and never will be',
   cancelled: 'nothing: it was not paid and never will be',
   failed: 'nothing: the transaction failed on chain and paid nothing',
+  dead: 'nothing: its transaction is proved dead and paid nothing',
 };
 
-/** What ends each reason to hold a withdrawal. Nobody can force a signature past one. */
+/** What ends each reason to hold a settlement. Nobody can force a signature past one. */
 const ENDS_HOLD: Readonly<Record<string, string>> = {
   evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
   cannot_prepare: 'mend what the reason names; it goes on by itself',
@@ -32,7 +33,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'the chain shows an attempt that was proved dead: `sluice paid <id> <why>` ends it as paid',
 };
 
-const BY_STATUS: Readonly<Record<WithdrawalStatus, string>> = {
+const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
   awaiting_confirmation: '`sluice confirm` pays the wallet as it is, `sluice cancel` ends it',
   awaiting_funds: 'fund the hot wallet; it goes on by itself',
@@ -45,11 +46,12 @@ const BY_STATUS: Readonly<Record<WithdrawalStatus, string>> = {
   rejected: 'nothing: it has ended',
   cancelled: 'nothing: it has ended',
   failed: 'nothing: it has ended',
+  dead: 'nothing: it has ended',
 };
 
 /** What comes next for a withdrawal, in an operator's words. `verdict` is that on its live attempt, where it is signed. */
 export function nextStep(
-  { status, reason }: { readonly status: WithdrawalStatus; readonly reason: StatusReason | null },
+  { status, reason }: { readonly status: SettlementStatus; readonly reason: StatusReason | null },
   verdict: Verdict['kind'] | null,
 ): string {
   switch (verdict) {

@@ -1,11 +1,9 @@
-/** What the record knows of a signature: the attempt that has it, or the nonce account that it makes or advances. */
-export type RecordedSpend =
-  | {
-      readonly withdrawalId: string;
-      readonly n: number;
-      readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
-    }
-  | { readonly nonceAccount: string };
+/** What the record knows of a signature: the attempt that has it. */
+export interface RecordedSpend {
+  readonly settlementId: string;
+  readonly n: number;
+  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+}
 
 export type SpendVerdict =
   /** On record, and not given up, or failed as the record has it: as it should be. */
@@ -13,7 +11,7 @@ export type SpendVerdict =
   /** Somebody else's transaction that only names the wallet: a deposit, an airdrop. */
   | { readonly kind: 'not_a_spend' }
   | { readonly kind: 'unknown_spend' }
-  | { readonly kind: 'dead_attempt_landed'; readonly withdrawalId: string; readonly n: number };
+  | { readonly kind: 'dead_attempt_landed'; readonly settlementId: string; readonly n: number };
 
 /**
  * What a finalized transaction in the history of a hot wallet means. It is a spend where the wallet is among its signers, whether it
@@ -27,8 +25,7 @@ export function judgeSpend(
   hasSucceeded: boolean,
 ): SpendVerdict {
   if (recorded === null) return { kind: signers.includes(wallet) ? 'unknown_spend' : 'not_a_spend' };
-  if ('nonceAccount' in recorded) return { kind: 'on_record' };
-  const { withdrawalId, n, state } = recorded;
+  const { settlementId, n, state } = recorded;
   const isGivenUp = state === 'dead' || (state === 'failed' && hasSucceeded);
-  return isGivenUp ? { kind: 'dead_attempt_landed', withdrawalId, n } : { kind: 'on_record' };
+  return isGivenUp ? { kind: 'dead_attempt_landed', settlementId, n } : { kind: 'on_record' };
 }

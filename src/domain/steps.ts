@@ -1,4 +1,4 @@
-import type { StatusReason, WithdrawalStatus } from './withdrawal.ts';
+import type { SettlementStatus, StatusReason } from './settlement.ts';
 
 /** The parts of a prepared attempt that the workflow carries from one step to the next. Bytes are base64. */
 export interface PreparedAttempt {
@@ -13,18 +13,20 @@ export interface PreparedAttempt {
   readonly maxRentLamports: string;
   /** The durable nonce account that gives it its lifetime; absent where a blockhash does. */
   readonly nonceAccount?: string;
+  /** What keys of ours are still to sign of it, the fee payer's last; absent where the workflow knows by itself. */
+  readonly tasks?: readonly SigningTask[];
 }
 
-/** Where a withdrawal stands in Postgres, and its newest attempt that is not dead. */
+/** Where a settlement stands in Postgres, and its newest attempt that is not dead. */
 export interface Standing {
-  readonly status: WithdrawalStatus;
+  readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
   readonly attempt: PreparedAttempt | null;
 }
 
-/** What people see of a withdrawal: a wait that would look the same tells nothing. */
+/** What people see of a settlement: a wait that would look the same tells nothing. */
 export interface Shown {
-  readonly status: WithdrawalStatus;
+  readonly status: SettlementStatus;
   /** Of its reason. */
   readonly code: string | null;
 }
@@ -37,7 +39,7 @@ export type Preparation =
       readonly status: 'awaiting_confirmation' | 'awaiting_funds' | 'held';
       readonly reason: StatusReason;
     }
-  | { readonly kind: 'ended'; readonly status: WithdrawalStatus; readonly reason: StatusReason | null };
+  | { readonly kind: 'ended'; readonly status: SettlementStatus; readonly reason: StatusReason | null };
 
 /** How an attempt ended: `slot` is a decimal slot number. */
 export type Landing =
@@ -50,37 +52,21 @@ export type Landing =
     }
   | { readonly kind: 'dead'; readonly signature: string | null };
 
-/** What the signer is asked for: exactly this transfer, in exactly this message. */
+/** What a signer is asked for: its signature of exactly this message, which must be what the terms say by the rule of the kind. */
 export interface SigningTask {
-  readonly withdrawalId: string;
+  readonly kind: string;
+  /** The name of the key, as `hot`. */
+  readonly key: string;
+  /** base64. */
   readonly message: string;
-  readonly asset: string;
-  readonly amount: string;
-  readonly destination: string;
-  readonly memo: string | null;
-  readonly maxFeeLamports: string;
-  readonly maxRentLamports: string;
-  readonly nonceAccount?: string;
+  /** What the rule of the kind compares the message with. */
+  readonly terms: Readonly<Record<string, string | null>>;
 }
 
-/** What is to be done with a nonce account. `nonce`: only that value is used up, so that a late request harms no later attempt. */
-export type NonceUpkeepRequest =
-  | { readonly kind: 'create'; readonly address: string }
-  | { readonly kind: 'advance'; readonly address: string; readonly nonce: string };
-
-/** One transaction of it, on record, for the signer. */
-export interface NonceUpkeepTask {
-  readonly kind: 'create' | 'advance';
-  readonly messageHash: string;
-  readonly seed: string;
-  /** The unsigned message, base64. */
-  readonly message: string;
-  readonly rentLamports: string;
-  readonly maxFeeLamports: string;
-}
-
-/** How one transaction of it ended. */
-export interface NonceUpkeepEnd {
-  readonly state: 'landed' | 'failed' | 'dead';
-  readonly signature: string;
+/** How a settlement ended. */
+export interface SettlementEnd {
+  readonly status: SettlementStatus;
+  readonly reason: StatusReason | null;
+  /** base58 signature of the newest signed attempt. */
+  readonly signature: string | null;
 }

@@ -2,12 +2,13 @@ import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@
 import type { UpdateDefinition } from '@temporalio/common';
 import { DomainError } from '../domain/errors.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { CANCELLED, isTerminal, PAID_ALREADY } from '../domain/withdrawal.ts';
+import { isTerminal, PAID_ALREADY } from '../domain/settlement.ts';
+import { CANCELLED } from '../domain/withdrawal.ts';
 import type { Word } from '../domain/word.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
-import { cancelWithdrawal, confirmDestination, type WithdrawalView } from '../workflows/messages.ts';
+import { cancelWithdrawal, confirmDestination, type SettlementView } from '../workflows/messages.ts';
 import { temporalFault } from './temporal-faults.ts';
 
 export interface CustomerWordDeps {
@@ -37,7 +38,7 @@ export async function confirm(deps: CustomerWordDeps, id: string): Promise<void>
  */
 export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
   if (!(await runTook(deps, id, cancelWithdrawal))) {
-    await deps.ledger.withdrawals.cancel(id, CANCELLED);
+    await deps.ledger.settlements.cancel(id, CANCELLED);
     await tellRun(deps, id, cancelWithdrawal);
   }
   const { reason } = await deps.ledger.withdrawals.get(id);
@@ -51,7 +52,8 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
 export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word): Promise<void> {
-  await deps.ledger.withdrawals.endAsPaid(id, word);
+  await deps.ledger.withdrawals.get(id);
+  await deps.ledger.settlements.endAsPaid(id, word);
   await tellRun(deps, id, cancelWithdrawal);
 }
 
@@ -59,7 +61,7 @@ export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word):
 async function runTook(
   deps: CustomerWordDeps,
   id: string,
-  update: UpdateDefinition<WithdrawalView>,
+  update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {
   const { status } = await deps.ledger.withdrawals.get(id);
   return isTerminal(status) ? false : tellRun(deps, id, update);
@@ -72,7 +74,7 @@ async function runTook(
 async function tellRun(
   deps: CustomerWordDeps,
   id: string,
-  update: UpdateDefinition<WithdrawalView>,
+  update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {
   const handle = deps.temporal.workflow.getHandle(withdrawalWorkflowId(id));
   try {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Withdrawal } from '../client/types.ts';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { checkTerms } from '../domain/terms.ts';
-import { isTerminal } from '../domain/withdrawal.ts';
+import { isTerminal } from '../domain/settlement.ts';
 import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';

@@ -1,38 +1,57 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { AttemptState, Database, Tables } from './database.ts';
 
-/** One transaction for a withdrawal, from before it is signed to its end. `message` and `raw` are base64, `messageHash` hex of SHA-256. */
+/** One transaction for a settlement, from before it is signed to its end. `message` is base64, `messageHash` hex of SHA-256. */
 export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
+
+/** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
+export interface AttemptOutcome {
+  readonly state: 'landed' | 'failed' | 'dead';
+  readonly slot?: bigint;
+  readonly error?: string;
+  /** The one that was judged, null for one without: after a restore, or signed meanwhile, an attempt of the same number is another one. */
+  readonly signature?: string | null;
+  /** What the chain charged, where it is known. */
+  readonly feeLamports?: bigint;
+  /** What it paid for the token account that it made, where that is known: nothing where somebody else had made it. */
+  readonly rentLamports?: bigint;
+  readonly proof: unknown;
+  /** Why, for `failed`. */
+  readonly reason?: StatusReason;
+  /** Base units that reached the destination, for `landed`. */
+  readonly amountReceived?: bigint;
+}
 
 /** An attempt in one of these has not ended. */
 export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 
 /** Oldest first. */
-export async function attemptsOf(db: Database, withdrawalId: string): Promise<readonly AttemptRow[]> {
-  return db.selectFrom('attempt').selectAll().where('withdrawalId', '=', withdrawalId).orderBy('n').execute();
+export async function attemptsOf(db: Database, settlementId: string): Promise<readonly AttemptRow[]> {
+  return db.selectFrom('attempt').selectAll().where('settlementId', '=', settlementId).orderBy('n').execute();
 }
 
 /** Throws NotFound. */
-export async function readAttempt(db: Database, withdrawalId: string, n: number): Promise<AttemptRow> {
+export async function readAttempt(db: Database, settlementId: string, n: number): Promise<AttemptRow> {
   const row = await db
     .selectFrom('attempt')
     .selectAll()
-    .where('withdrawalId', '=', withdrawalId)
+    .where('settlementId', '=', settlementId)
     .where('n', '=', n)
     .executeTakeFirst();
   if (row !== undefined) return row;
-  throw new DomainError('NotFound', `withdrawal ${withdrawalId} has no attempt ${n}`, { withdrawalId, n });
+  throw new DomainError('NotFound', `settlement ${settlementId} has no attempt ${n}`, { settlementId, n });
 }
 
 /** The error for a step that its state forbids. */
 export function illegal(row: AttemptRow, wish: string): DomainError {
-  const { withdrawalId, n, state } = row;
+  const { settlementId, n, state } = row;
   return new DomainError(
     'IllegalTransition',
-    `attempt ${withdrawalId}/${n} is ${state} and may not ${wish}`,
+    `attempt ${settlementId}/${n} is ${state} and may not ${wish}`,
     {
-      withdrawalId,
+      settlementId,
       n,
       state,
     },

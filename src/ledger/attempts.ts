@@ -1,7 +1,14 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/withdrawal.ts';
-import { type AttemptRow, attemptsOf, illegal, LIVE, readAttempt } from './attempt-row.ts';
+import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
+import {
+  type AttemptOutcome,
+  type AttemptRow,
+  attemptsOf,
+  illegal,
+  LIVE,
+  readAttempt,
+} from './attempt-row.ts';
 import { violates } from './connection.ts';
 import type { Database, Tables } from './database.ts';
 import { GENERATION } from './doubt.ts';
@@ -13,104 +20,99 @@ import {
   reserveFunds,
   type Shortage,
 } from './reservations.ts';
+import { lockSettlement, type SettlementRow } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
 import { stopOf } from './stops.ts';
+import type { Kinds } from './subject-events.ts';
 import { toJson } from './to-json.ts';
-import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
-export type { AttemptRow } from './attempt-row.ts';
+export type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 export type { ReservationInput } from './reservations.ts';
 
 export type NewAttempt = Omit<
   AttemptRow,
-  'state' | 'signature' | 'raw' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
+  'state' | 'signatures' | 'signature' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
 >;
 
-/** `stopped`: no attempt may be prepared now, for this or for any withdrawal. `nonce_taken`: compose with another nonce account. */
+/** `stopped`: no attempt may be prepared now, for this or for any settlement. `nonce_taken`: compose with another nonce account. */
 export type PrepareResult =
   | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
   | { readonly kind: 'nonce_taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason }
   | Shortage;
 
-/** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
-export interface AttemptOutcome {
-  readonly state: 'landed' | 'failed' | 'dead';
-  readonly slot?: bigint;
-  readonly error?: string;
-  /** The one that was judged, null for one without: after a restore, or signed meanwhile, an attempt of the same number is another one. */
-  readonly signature?: string | null;
-  /** What the chain charged, where it is known. */
-  readonly feeLamports?: bigint;
-  /** What it paid for the token account that it made, where that is known: nothing where somebody else had made it. */
-  readonly rentLamports?: bigint;
-  readonly proof: unknown;
-  /** Why, for `failed`. */
-  readonly reason?: StatusReason;
-  /** Base units that reached the destination, for `landed`. */
-  readonly amountReceived?: bigint;
-}
-
-/** The signed transactions of withdrawals. Every step may be repeated and is then a success without effect. */
+/** The transactions of settlements. Every step may be repeated and is then a success without effect. */
 export class Attempts {
   readonly #db: Database;
+  readonly #kinds: Kinds;
 
-  constructor(db: Database) {
+  constructor(db: Database, kinds: Kinds) {
     this.#db = db;
+    this.#kinds = kinds;
   }
 
   /**
    * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
    * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
-   * as it is. Throws IllegalTransition; MessageTaken where another attempt has these very bytes.
+   * as it is. `reserve`: what it needs of each wallet, each once. Throws IllegalTransition; MessageTaken where another attempt has these
+   * very bytes.
    */
-  async prepare(input: NewAttempt, reserve: ReservationInput): Promise<PrepareResult> {
+  async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
-      return await this.#db.transaction().execute((trx) => prepareIn(trx, input, reserve));
+      return await this.#db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
     } catch (error) {
       if (!violates(error, 'attempt_message_unique')) throw error;
-      const { withdrawalId, n, messageHash } = input;
-      const message = `another attempt already has the message of ${withdrawalId}/${n}`;
-      throw new DomainError('MessageTaken', message, { withdrawalId, n, messageHash }, error);
+      const { settlementId, n, messageHash } = input;
+      const message = `another attempt already has the message of ${settlementId}/${n}`;
+      throw new DomainError('MessageTaken', message, { settlementId, n, messageHash }, error);
     }
   }
 
   /**
-   * Stores the signed bytes, before any of them is sent. The signature that is stored first stays: a later one is never sent. Where a
-   * dead attempt has paid the withdrawal nothing is stored: the row comes back without a signature. Throws IllegalTransition for one
-   * that was settled without a signature.
+   * Stores the signature of one signer, by default of the one that pays the fee; the message and all signatures are the bytes, stored
+   * before any of them is sent. The signature that is stored first stays: a later one is never sent. Where a dead attempt has paid the
+   * settlement nothing is stored: the row comes back as it was. Throws IllegalTransition for one that was settled before all had signed.
    */
-  async storeSignature(withdrawalId: string, n: number, signature: string, raw: string): Promise<AttemptRow> {
+  async storeSignature(
+    settlementId: string,
+    n: number,
+    signature: string,
+    signer?: string,
+  ): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
-      const withdrawal = await lockWithdrawal(trx, withdrawalId);
-      const row = await readAttempt(trx, withdrawalId, n);
-      if (row.signature !== null || (row.state === 'prepared' && isPaidByDead(withdrawal))) return row;
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
+      const place = signer === undefined ? 0 : row.signers.indexOf(signer);
+      const stored = row.signatures[place];
+      if (stored === undefined) throw illegal(row, `be signed by ${signer}, who is not among its signers`);
+      if (stored !== null || (row.state === 'prepared' && isPaidByDead(settlement))) return row;
       if (row.state !== 'prepared') throw illegal(row, 'take a signature');
-      return signIn(trx, withdrawal, row, { signature, raw });
+      return signIn(trx, this.#kinds, settlement, row, row.signatures.with(place, signature));
     });
   }
 
   /**
-   * Takes the signature under which the message of a living attempt stands on the chain in the place of the one on record, or of none.
+   * Takes the signatures under which the message of a living attempt stands on the chain in the place of those on record, or of none.
    * One that is settled stays as it is.
    */
-  async takeFound(withdrawalId: string, n: number, signature: string, raw: string): Promise<void> {
+  async takeFound(settlementId: string, n: number, signatures: readonly string[]): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      const withdrawal = await lockWithdrawal(trx, withdrawalId);
-      const row = await readAttempt(trx, withdrawalId, n);
-      if (LIVE.includes(row.state)) await signIn(trx, withdrawal, row, { signature, raw });
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
+      if (LIVE.includes(row.state)) await signIn(trx, this.#kinds, settlement, row, signatures);
     });
   }
 
   /**
-   * Records the verdict and, in the same transaction, what it makes of the withdrawal: `finalized`, `failed` or, for `dead`,
+   * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized`, `failed` or, for `dead`,
    * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind
    * what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it
    * open for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
-  async settle(withdrawalId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
+  async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
-      const withdrawal = await lockWithdrawal(trx, withdrawalId);
-      const row = await readAttempt(trx, withdrawalId, n);
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
       if (outcome.signature !== undefined && row.signature !== outcome.signature)
         throw illegal(row, `end as ${outcome.signature ?? 'an unsigned one'} did`);
       if (row.state === outcome.state) return row;
@@ -124,25 +126,26 @@ export class Attempts {
           feeLamports: outcome.feeLamports ?? row.feeLamports,
           rentLamports: outcome.rentLamports ?? row.rentLamports,
         })
-        .where('withdrawalId', '=', withdrawalId)
+        .where('settlementId', '=', settlementId)
         .where('n', '=', n)
         .where('state', 'in', LIVE)
         .returningAll()
         .executeTakeFirst();
       if (stored === undefined) throw illegal(row, `become ${outcome.state}`);
-      await afterSettlement(trx, withdrawal, stored, outcome);
+      await this.#kinds[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
+      await afterSettlement(trx, this.#kinds, settlement, stored, outcome);
       return stored;
     });
   }
 
-  /** All attempts of a withdrawal, oldest first. */
-  async of(withdrawalId: string): Promise<readonly AttemptRow[]> {
-    return attemptsOf(this.#db, withdrawalId);
+  /** All attempts of a settlement, oldest first. */
+  async of(settlementId: string): Promise<readonly AttemptRow[]> {
+    return attemptsOf(this.#db, settlementId);
   }
 
   /** Throws NotFound. */
-  async get(withdrawalId: string, n: number): Promise<AttemptRow> {
-    return readAttempt(this.#db, withdrawalId, n);
+  async get(settlementId: string, n: number): Promise<AttemptRow> {
+    return readAttempt(this.#db, settlementId, n);
   }
 
   /** Every attempt that may still land. */
@@ -156,18 +159,18 @@ export class Attempts {
   }
 
   /**
-   * Those with a blockhash that nobody signs, at most `limit`: prepared, their withdrawals held because the signer refused, or because
+   * Those with a blockhash that nobody signs, at most `limit`: prepared, their settlements held because the signer refused, or because
    * a dead attempt has paid them. The oldest first.
    */
   async refused(limit: number): Promise<readonly AttemptRow[]> {
     return this.#db
       .selectFrom('attempt')
-      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
+      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .selectAll('attempt')
       .where('attempt.state', '=', 'prepared')
       .where('attempt.nonceAccount', 'is', null)
-      .where('withdrawal.status', '=', 'held')
-      .where('withdrawal.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD])
+      .where('settlement.status', '=', 'held')
+      .where('settlement.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD])
       .orderBy('attempt.createdAt')
       .limit(limit)
       .execute();
@@ -180,81 +183,97 @@ export class Attempts {
 
 async function prepareIn(
   trx: Transaction<Tables>,
+  kinds: Kinds,
   input: NewAttempt,
-  reserve: ReservationInput,
+  reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
-  const { withdrawalId, n } = input;
-  const withdrawal = await lockWithdrawal(trx, withdrawalId);
-  if (isPaidByDead(withdrawal)) return { kind: 'stopped', reason: withdrawal.reason };
-  const { status } = withdrawal;
-  const earlier = await attemptsOf(trx, withdrawalId);
+  const { settlementId, n, signers, nonceAccount, bareAdvance } = input;
+  const settlement = await lockSettlement(trx, settlementId);
+  if (isPaidByDead(settlement)) return { kind: 'stopped', reason: settlement.reason };
+  const earlier = await attemptsOf(trx, settlementId);
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
-  const open = earlier.find((attempt) => attempt.state !== 'dead');
-  if (open !== undefined || n !== earlier.length + 1 || !mayFollow(status, 'preparing')) {
-    const why = open === undefined ? `the withdrawal is ${status}` : `attempt ${open.n} is ${open.state}`;
-    const message = `attempt ${n} of withdrawal ${withdrawalId} may not be prepared: ${why}`;
-    throw new DomainError('IllegalTransition', message, { withdrawalId, n, status });
-  }
-  const stop = await stopOf(trx, withdrawalId);
+  refuseAnother(settlement, input, earlier);
+  const stop = await stopOf(trx, input);
   if (stop !== null) return { kind: 'stopped', reason: stop };
-  const { nonceAccount } = input;
-  if (nonceAccount !== null && !(await lockFreeNonce(trx, nonceAccount, input.blockhash)))
-    return { kind: 'nonce_taken' };
-  const shortage = await reserveFunds(trx, withdrawalId, reserve);
+  const leased = bareAdvance ? null : nonceAccount;
+  if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
+  const shortage = await reserveFunds(trx, settlementId, reserve, signers[0]);
   if (shortage !== null) return shortage;
-  if (nonceAccount !== null) await leaseNonce(trx, nonceAccount, withdrawalId);
+  if (leased !== null) await leaseNonce(trx, leased, settlementId);
   const attempt = await trx
     .insertInto('attempt')
-    .values({ ...input, state: 'prepared', generation: GENERATION })
+    .values({
+      ...input,
+      signatures: signers.map(() => null),
+      state: 'prepared',
+      generation: GENERATION,
+    })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await enterStatus(trx, withdrawalId, 'preparing');
+  await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
+  await enterStatus(trx, kinds, settlementId, 'preparing');
   return { kind: 'prepared', attempt };
 }
 
-/** Needs the lock on the withdrawal, and that the attempt was seen alive under it. */
+/** Throws IllegalTransition unless all attempts so far are dead, and `n` is the next. */
+function refuseAnother(
+  { id, status }: SettlementRow,
+  { n }: NewAttempt,
+  earlier: readonly AttemptRow[],
+): void {
+  const open = earlier.find((attempt) => attempt.state !== 'dead');
+  if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
+  const why = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
+  const message = `attempt ${n} of ${id} may not be prepared: ${why}`;
+  throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
+}
+
+/** Needs the lock on the settlement, and that the attempt was seen alive under it. */
 async function signIn(
   trx: Transaction<Tables>,
-  withdrawal: WithdrawalRow,
+  kinds: Kinds,
+  settlement: SettlementRow,
   { n, state }: AttemptRow,
-  signed: { readonly signature: string; readonly raw: string },
+  signatures: readonly (string | null)[],
 ): Promise<AttemptRow> {
-  const { id, status } = withdrawal;
+  const { id, status } = settlement;
+  const isComplete = !signatures.includes(null);
   const row = await trx
     .updateTable('attempt')
-    .set({ state: 'signed', ...signed })
-    .where('withdrawalId', '=', id)
+    .set({ signatures: sql`${signatures}::text[]`, ...(isComplete ? { state: 'signed' as const } : {}) })
+    .where('settlementId', '=', id)
     .where('n', '=', n)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const begins = state === 'prepared' && mayFollow(status, 'sending') && !isPaidByDead(withdrawal);
-  if (begins) await enterStatus(trx, id, 'sending');
+  const begins = isComplete && state === 'prepared' && mayFollow(status, 'sending');
+  if (begins && !isPaidByDead(settlement)) await enterStatus(trx, kinds, id, 'sending');
   return row;
 }
 
 async function afterSettlement(
   trx: Transaction<Tables>,
-  withdrawal: WithdrawalRow,
+  kinds: Kinds,
+  settlement: SettlementRow,
   settled: AttemptRow,
-  { reason, amountReceived }: AttemptOutcome,
+  { reason }: AttemptOutcome,
 ): Promise<void> {
-  const { id } = withdrawal;
+  const { id } = settlement;
   if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
-  const isStopped = isPaidByDead(withdrawal);
+  const isStopped = isPaidByDead(settlement);
   if (settled.state === 'dead') {
     if (isStopped) return;
     // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
-    if (withdrawal.status === 'confirmed') await enterStatus(trx, id, 'sending');
-    await enterStatus(trx, id, 'preparing');
+    if (settlement.status === 'confirmed') await enterStatus(trx, kinds, id, 'sending');
+    await enterStatus(trx, kinds, id, 'preparing');
     return;
   }
   if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
   if (settled.state === 'landed') {
     await landReservations(trx, id, settled.slot);
-    if (!isStopped) await enterStatus(trx, id, 'finalized', null, amountReceived);
+    if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
   } else {
     await landFee(trx, id, settled.slot, settled.feeLamports);
-    if (!isStopped) await enterStatus(trx, id, 'failed', reason ?? null);
+    if (!isStopped) await enterStatus(trx, kinds, id, 'failed', reason ?? null);
   }
 }

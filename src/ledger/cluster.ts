@@ -11,9 +11,8 @@ export interface ClusterRow {
 
 /** What a record of one cluster holds that means nothing on another, or would pay twice there. */
 const OF_THE_CHAIN = [
-  'withdrawal',
+  'settlement',
   'attempt',
-  'nonceUpkeep',
   'nonceAccount',
   'deposit',
   'outflow',
@@ -79,7 +78,7 @@ export class Cluster {
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {
-      await sql`lock table withdrawal, attempt, nonce_account, cluster, scan_cursor in exclusive mode`.execute(
+      await sql`lock table settlement, attempt, nonce_account, cluster, scan_cursor in exclusive mode`.execute(
         trx,
       );
       for (const table of OF_THE_CHAIN) await refuseAnyOf(trx, table);

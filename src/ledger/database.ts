@@ -1,34 +1,41 @@
-import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type ColumnType, type Generated, type GeneratedAlways, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
-import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { SettlementStatus } from '../domain/settlement.ts';
 import type { DepositTables } from './deposit-tables.ts';
 import type { WebhookTables } from './webhook-tables.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
 export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
 
-interface WithdrawalTable {
+interface SettlementTable {
   id: string;
   position: Generated<bigint>;
+  kind: string;
+  subjectId: string;
+  status: SettlementStatus;
+  reasonCode: string | null;
+  reasonMessage: string | null;
+  createdAt: Generated<Date>;
+  updatedAt: Generated<Date>;
+}
+
+interface WithdrawalTable {
+  id: string;
   asset: string;
   amount: bigint;
   destination: string;
   acceptEmptyWallet: boolean;
   memo: string | null;
   fingerprint: string;
-  status: WithdrawalStatus;
-  reasonCode: string | null;
-  reasonMessage: string | null;
   confirmedByCustomer: Generated<boolean>;
   amountReceived: bigint | null;
-  createdAt: Generated<Date>;
-  updatedAt: Generated<Date>;
 }
 
 interface AttemptTable {
-  withdrawalId: string;
+  settlementId: string;
   n: number;
-  wallet: string;
+  /** base58, in the order of the message's keys: the first pays the fee. */
+  signers: readonly string[];
   messageHash: string;
   message: string;
   /** What the message carries: a blockhash, or the value of the nonce account. */
@@ -39,13 +46,17 @@ interface AttemptTable {
   blockhashHeight: bigint | null;
   lastValidBlockHeight: bigint | null;
   nonceAccount: string | null;
+  /** Uses up the nonce that another attempt carries, and does nothing else. */
+  bareAdvance: Generated<boolean>;
   computeUnitLimit: number;
   computeUnitPriceMicroLamports: bigint;
   feeLamports: bigint;
   rentLamports: bigint;
   state: AttemptState;
-  signature: string | null;
-  raw: string | null;
+  /** base58, one for each signer; null for those that have not signed yet. */
+  signatures: readonly (string | null)[];
+  /** That of the transaction: the fee payer's. */
+  signature: GeneratedAlways<string | null>;
   slot: bigint | null;
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
@@ -62,40 +73,18 @@ interface NonceAccountTable {
   authority: string;
   position: number;
   state: NonceAccountState;
-  withdrawalId: string | null;
+  settlementId: string | null;
   nonce: string | null;
   slot: bigint | null;
   createdAt: Generated<Date>;
 }
 
-interface NonceUpkeepTable
-  extends Pick<
-    AttemptTable,
-    | 'wallet'
-    | 'messageHash'
-    | 'message'
-    | 'blockhash'
-    | 'blockhashSlot'
-    | 'blockhashHeight'
-    | 'lastValidBlockHeight'
-    | 'feeLamports'
-    | 'rentLamports'
-    | 'state'
-    | 'signature'
-    | 'raw'
-    | 'slot'
-    | 'error'
-    | 'proof'
-    | 'createdAt'
-  > {
-  kind: 'create' | 'advance';
-  address: string;
-}
-
 interface ReservationTable {
-  withdrawalId: string;
+  settlementId: string;
   wallet: string;
   asset: string;
+  /** The fee of the transaction is part of this amount. */
+  paysFee: boolean;
   amount: bigint;
   state: 'open' | 'landed' | 'released';
   slot: bigint | null;
@@ -177,6 +166,7 @@ interface NodeViewTable {
 
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables extends DepositTables, WebhookTables {
+  settlement: SettlementTable;
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;
   reservation: ReservationTable;
@@ -186,7 +176,6 @@ export interface Tables extends DepositTables, WebhookTables {
   walletHistory: WalletHistoryTable;
   continuity: ContinuityTable;
   nonceAccount: NonceAccountTable;
-  nonceUpkeep: NonceUpkeepTable;
   lostNonce: LostNonceTable;
   cluster: ClusterTable;
   nodeLedger: NodeLedgerTable;

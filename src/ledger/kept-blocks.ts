@@ -71,7 +71,6 @@ export class KeptBlocks {
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
-    (select min(blockhash_slot) from nonce_upkeep where state in ('prepared', 'signed')),
     (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);

@@ -18,12 +18,12 @@ import { GapAudits } from './gap-audits.ts';
 import { Gaps } from './gaps.ts';
 import { ImportAudits } from './import-audits.ts';
 import { KeptBlocks } from './kept-blocks.ts';
+import { KINDS } from './kinds.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { isMigrated, migrate } from './migrate.ts';
 import { Movements } from './movements.ts';
 import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
-import { NonceUpkeeps } from './nonce-upkeeps.ts';
 import { Nonces } from './nonces.ts';
 import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
@@ -33,8 +33,10 @@ import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
 import { ScanPauses } from './scan-pauses.ts';
+import { Settlements } from './settlements.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
+import type { Kinds } from './subject-events.ts';
 import { Traffic } from './traffic.ts';
 import { WalletHistory } from './wallet-history.ts';
 import { Watched } from './watched.ts';
@@ -43,6 +45,7 @@ import { Withdrawals } from './withdrawals.ts';
 
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
 export interface Ledger {
+  readonly settlements: Settlements;
   readonly withdrawals: Withdrawals;
   readonly attempts: Attempts;
   readonly traffic: Traffic;
@@ -54,7 +57,6 @@ export interface Ledger {
   readonly cluster: Cluster;
   readonly walletHistory: WalletHistory;
   readonly nonces: Nonces;
-  readonly nonceUpkeeps: NonceUpkeeps;
   readonly lostNonces: LostNonces;
   readonly watched: Watched;
   readonly spends: Spends;
@@ -87,23 +89,27 @@ export interface Ledger {
 
 /**
  * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts the secrets of webhooks, which else
- * stand there as they are. Throws DomainError Unavailable.
+ * stand there as they are; `kinds` has what settlements do to their subjects. Throws DomainError Unavailable.
  */
-export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL): Promise<Ledger> {
+export async function openLedger(
+  databaseUrl: string,
+  seal: Seal = PLAIN_SEAL,
+  kinds: Kinds = KINDS,
+): Promise<Ledger> {
   const db = await migrated(databaseUrl);
   return {
+    settlements: new Settlements(db, kinds),
     withdrawals: new Withdrawals(db),
-    attempts: new Attempts(db),
+    attempts: new Attempts(db, kinds),
     traffic: new Traffic(db),
     reservations: new Reservations(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),
-    pauses: new Pauses(db),
+    pauses: new Pauses(db, kinds),
     continuity: new Continuity(db),
     cluster: new Cluster(db),
     walletHistory: new WalletHistory(db),
     nonces: new Nonces(db),
-    nonceUpkeeps: new NonceUpkeeps(db),
     lostNonces: new LostNonces(db),
     watched: new Watched(db, databaseUrl),
     spends: new Spends(db),

@@ -2,7 +2,7 @@ import { type Migration, Migrator, sql } from 'kysely';
 import pg from 'pg';
 import { connect } from './connection.ts';
 import type { Database } from './database.ts';
-import { withdrawals } from './migrations/0001-withdrawals.ts';
+import { settlements } from './migrations/0001-settlements.ts';
 import { nonces } from './migrations/0002-nonces.ts';
 import { attempts } from './migrations/0003-attempts.ts';
 import { operations } from './migrations/0004-operations.ts';
@@ -23,7 +23,7 @@ export type Migrations = Readonly<Record<string, Migration>>;
  * so that it holds no lock while it waits for that one.
  */
 export const MIGRATIONS: Migrations = {
-  '0001-withdrawals': withdrawals,
+  '0001-settlements': settlements,
   '0002-nonces': nonces,
   '0003-attempts': attempts,
   '0004-operations': operations,

@@ -1,27 +1,25 @@
 import type { Selectable } from 'kysely';
 import { presentBlockTime } from '../domain/block-time.ts';
-import { eventOfStatus } from '../domain/webhook.ts';
+import type { WebhookEventType } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
 import type { DepositEvent } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
 import type { DepositRow } from './deposit-row.ts';
 import type { OutboxEvent } from './outbox.ts';
+import type { SettlementRow } from './settlement-row.ts';
 
 /**
  * What customers are told of our rows: the public form, field by field, so that no column is told by being there. Public words: add
  * fields, never rename or take away one. See docs/webhooks.md.
  */
 
-/** A withdrawal has come to where it is now; null where that is nobody's news. `signature`: of its transaction, null before it. */
+/** A withdrawal has come to where its settlement is now. `signature`: of its transaction, null before it. */
 export function withdrawalNews(
-  stored: Selectable<Tables['withdrawal']>,
-  signature: string | null,
-): OutboxEvent | null {
-  const { id, status, asset, amount, amountReceived, destination, memo, updatedAt } = stored;
-  const type = eventOfStatus(status);
-  if (type === null) return null;
-  const { reasonCode: code, reasonMessage: message } = stored;
-  const reason = code === null || message === null ? null : { code, message };
+  type: WebhookEventType,
+  { id, status, reason, updatedAt }: SettlementRow,
+  withdrawal: Selectable<Tables['withdrawal']> & { readonly signature: string | null },
+): OutboxEvent {
+  const { asset, amount, amountReceived, destination, memo, signature } = withdrawal;
   const data = {
     id,
     status,

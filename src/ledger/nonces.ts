@@ -1,5 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/nonce-settlements.ts';
 import type { Database, Tables } from './database.ts';
+import { requestSettlements } from './settlement-row.ts';
 
 /** A nonce account of a wallet; `position` numbers those of one wallet from 1. */
 export type NonceAccountRow = Readonly<Selectable<Tables['nonceAccount']>>;
@@ -11,7 +13,7 @@ export interface FinalizedNonce {
 }
 
 /**
- * Durable nonce accounts: `free` -> `leased` to one withdrawal -> `unproved` when its attempt is settled -> `free` when finalized banks
+ * Durable nonce accounts: `free` -> `leased` to one settlement -> `unproved` when its attempt is settled -> `free` when finalized banks
  * show another value. No value is ever carried by two attempts.
  */
 export class Nonces {
@@ -21,7 +23,7 @@ export class Nonces {
     this.#db = db;
   }
 
-  /** Takes the wallet's next position on record, before anything of the account is signed. `addressOf` derives its address. */
+  /** Takes the wallet's next position on record, with the settlement that makes the account. `addressOf` derives its address. */
   async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
     return this.#db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
@@ -34,12 +36,18 @@ export class Nonces {
         .executeTakeFirst();
       const position = (last?.position ?? 0) + 1;
       const address = addressOf(position);
+      await requestSettlements(trx, NONCE_CREATE, [address]);
       return trx
         .insertInto('nonceAccount')
         .values({ address, authority, position, state: 'unproved' })
         .returningAll()
         .executeTakeFirstOrThrow();
     });
+  }
+
+  /** Puts on record that this value of the account is to be used up, so that the attempt that carries it cannot land any more. */
+  async useUp(value: UsedUp): Promise<void> {
+    await requestSettlements(this.#db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 
   /**
@@ -127,20 +135,20 @@ export async function lockFreeNonce(
 export async function leaseNonce(
   trx: Transaction<Tables>,
   address: string,
-  withdrawalId: string,
+  settlementId: string,
 ): Promise<void> {
-  await updateOf(trx, address).set({ state: 'leased', withdrawalId }).execute();
+  await updateOf(trx, address).set({ state: 'leased', settlementId }).execute();
 }
 
 /** Ends the lease of a settled attempt. The account keeps the nonce that the attempt carried until another one is proved. */
 export async function returnNonce(
   trx: Transaction<Tables>,
   address: string,
-  withdrawalId: string,
+  settlementId: string,
 ): Promise<void> {
   await updateOf(trx, address)
-    .set({ state: 'unproved', withdrawalId: null })
-    .where('withdrawalId', '=', withdrawalId)
+    .set({ state: 'unproved', settlementId: null })
+    .where('settlementId', '=', settlementId)
     .execute();
 }
 

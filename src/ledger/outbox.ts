@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { topicsOf, type WebhookEventType } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
-import { withdrawalNews } from './news.ts';
 import { toJson } from './to-json.ts';
 
 /** Something that happened, as the endpoints hear of it. */
@@ -71,14 +70,4 @@ export async function writeEvents(trx: Transaction<Tables>, events: readonly Out
     insert into webhook_delivery (endpoint, sequence, entity)
     select asking.id, event.sequence, given.entity
     from event join given using (id) join asking on asking.events && given.topics`.execute(trx);
-}
-
-/** Tells that the withdrawal has come to where it is now. */
-export async function tellWithdrawal(
-  trx: Transaction<Tables>,
-  stored: Selectable<Tables['withdrawal']>,
-  signature: string | null,
-): Promise<void> {
-  const news = withdrawalNews(stored, signature);
-  if (news !== null) await writeEvent(trx, news);
 }

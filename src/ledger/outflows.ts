@@ -53,12 +53,12 @@ export class Outflows {
       .leftJoin('attempt', (join) =>
         join
           .onRef('attempt.signature', '=', 'outflow.signature')
-          .onRef('attempt.wallet', '=', 'outflow.wallet'),
+          .on(sql<boolean>`outflow.wallet = any(attempt.signers)`),
       )
       .leftJoin('reservation as planned', (join) =>
         join
-          .onRef('planned.withdrawalId', '=', 'attempt.withdrawalId')
-          .onRef('planned.wallet', '=', 'attempt.wallet')
+          .onRef('planned.settlementId', '=', 'attempt.settlementId')
+          .onRef('planned.wallet', '=', 'outflow.wallet')
           .onRef('planned.asset', '=', 'outflow.asset')
           .onRef('planned.amount', '=', 'outflow.amount')
           .on('planned.state', '=', 'landed')
@@ -66,7 +66,7 @@ export class Outflows {
           .onRef('attempt.slot', '=', 'outflow.slot'),
       )
       .selectAll('outflow')
-      .select(['planned.withdrawalId', 'attempt.n', 'attempt.message'])
+      .select(['planned.settlementId', 'attempt.n', 'attempt.message'])
       .where('outflow.witnessDue', '=', true)
       .where((row) =>
         row.or([
@@ -86,9 +86,9 @@ export class Outflows {
       .orderBy('outflow.asset')
       .limit(limit)
       .execute();
-    return rows.map(({ withdrawalId, n, message, ...row }) => ({
+    return rows.map(({ settlementId, n, message, ...row }) => ({
       row,
-      payment: withdrawalId === null || message === null ? null : { name: `${withdrawalId}/${n}`, message },
+      payment: settlementId === null || message === null ? null : { name: `${settlementId}/${n}`, message },
     }));
   }
 

@@ -1,11 +1,13 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
-import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
+import { isPaidByDead, mayFollow } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
+import { lockSettlement } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
+import type { Kinds } from './subject-events.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
@@ -18,14 +20,16 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of all withdrawals: while one is open no attempt can be prepared, and those that live are landed as ever. People and
+ * Pauses of all payments: while one is open no attempt can be prepared, and those that live are landed as ever. People and
  * each kind of alarm pause on their own, so that none takes away another's; a resume ends them all, once every alarm was looked at.
  */
 export class Pauses {
   readonly #db: Database;
+  readonly #kinds: Kinds;
 
-  constructor(db: Database) {
+  constructor(db: Database, kinds: Kinds) {
     this.#db = db;
+    this.#kinds = kinds;
   }
 
   /** The open pauses, oldest first. */
@@ -64,11 +68,11 @@ export class Pauses {
     });
   }
 
-  /** Raises the alert and pauses everything in one step; `hold` is the withdrawal that it is about, held where it has not ended. */
+  /** Raises the alert and pauses everything in one step; `hold` is the settlement that it is about, held where it has not ended. */
   async sound(alarm: Alarm, hold?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      // Locks in the order of a preparation: the withdrawal, then all preparations.
-      if (hold !== undefined) await holdIn(trx, hold, alarm);
+      // Locks in the order of a preparation: the settlement, then all preparations.
+      if (hold !== undefined) await holdIn(trx, this.#kinds, hold, alarm);
       await pause(trx, alarm.kind, alarm.message, SLUICE);
       await raiseAlert(trx, alarm);
     });
@@ -118,10 +122,15 @@ async function pause(trx: Transaction<Tables>, cause: string, reason: string, wh
     .execute();
 }
 
-async function holdIn(trx: Transaction<Tables>, id: string, { kind, message }: Alarm): Promise<void> {
-  const known = await trx.selectFrom('withdrawal').select('id').where('id', '=', id).executeTakeFirst();
+async function holdIn(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  id: string,
+  { kind, message }: Alarm,
+): Promise<void> {
+  const known = await trx.selectFrom('settlement').select('id').where('id', '=', id).executeTakeFirst();
   if (known === undefined) return;
-  const row = await lockWithdrawal(trx, id);
+  const row = await lockSettlement(trx, id);
   if (mayFollow(row.status, 'held') && !isPaidByDead(row))
-    await enterStatus(trx, id, 'held', { code: kind, message });
+    await enterStatus(trx, kinds, id, 'held', { code: kind, message });
 }

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { SOL } from '../domain/deposit-asset.ts';
 import type { Database, Tables } from './database.ts';
 
 /** One asset that an attempt needs of a wallet. */
@@ -12,7 +13,7 @@ export interface Need {
   readonly keep: bigint;
 }
 
-/** What an attempt needs of its wallet, all or nothing. Each asset once. */
+/** What an attempt needs of a wallet, all or nothing. Each asset once. */
 export interface ReservationInput {
   readonly wallet: string;
   /** The finalized slot at which the balances were read. */
@@ -22,6 +23,7 @@ export interface ReservationInput {
 
 export interface Shortage {
   readonly kind: 'short';
+  readonly wallet: string;
   readonly asset: string;
   /** Base units to add before this need can be met. */
   readonly missing: bigint;
@@ -33,7 +35,7 @@ interface Committed {
   readonly amount: bigint;
 }
 
-/** Money of our wallets that is promised to withdrawals. */
+/** Money of our wallets that is promised to settlements. */
 export class Reservations {
   readonly #db: Database;
 
@@ -65,32 +67,39 @@ export class Reservations {
 }
 
 /**
- * Promises the needs to the withdrawal in place of what it had, or answers what is missing and changes nothing. Available is the
- * finalized balance less what others have open or landed after it was read. Holds the wallet's lock until the transaction ends,
- * so that two can never promise the same money.
+ * Promises the needs to the settlement in place of what it had, or answers what is missing and changes nothing. Available is the
+ * finalized balance less what others have open or landed after it was read. Holds the lock of each wallet until the transaction ends,
+ * so that two can never promise the same money; all take these locks in one order. The SOL of `feePayer` pays the fee.
  */
 export async function reserveFunds(
   trx: Transaction<Tables>,
-  withdrawalId: string,
-  input: ReservationInput,
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+  feePayer: string | undefined,
 ): Promise<Shortage | null> {
-  const { wallet, needs } = input;
-  const shortage = await shortageIn(trx, withdrawalId, input);
-  if (shortage !== null) return shortage;
-  await releaseReservations(trx, withdrawalId);
-  const rows = needs.map(({ asset, amount }) => ({
-    withdrawalId,
-    wallet,
-    asset,
-    amount,
-    state: 'open' as const,
-    slot: null,
-  }));
+  for (const input of inputs.toSorted((a, b) => (a.wallet < b.wallet ? -1 : 1))) {
+    const shortage = await shortageIn(trx, settlementId, input);
+    if (shortage !== null) return shortage;
+  }
+  await releaseReservations(trx, settlementId);
+  const rows = inputs.flatMap(({ wallet, needs }) =>
+    needs.map(({ asset, amount }) => ({
+      settlementId,
+      wallet,
+      asset,
+      paysFee: wallet === feePayer && asset === SOL,
+      amount,
+      state: 'open' as const,
+      slot: null,
+    })),
+  );
+  if (rows.length === 0) return null;
   await trx
     .insertInto('reservation')
     .values(rows)
     .onConflict((conflict) =>
-      conflict.columns(['withdrawalId', 'wallet', 'asset']).doUpdateSet((row) => ({
+      conflict.columns(['settlementId', 'wallet', 'asset']).doUpdateSet((row) => ({
+        paysFee: row.ref('excluded.paysFee'),
         amount: row.ref('excluded.amount'),
         state: row.ref('excluded.state'),
         slot: row.ref('excluded.slot'),
@@ -100,33 +109,27 @@ export async function reserveFunds(
   return null;
 }
 
-/**
- * What is missing for these needs, beside what is promised to all but one withdrawal (null: to all), or null. Holds the wallet's lock
- * until the transaction ends.
- */
-export async function shortageIn(
+/** What is missing for these needs, beside what is promised to all but one settlement, or null. Takes the lock of the wallet. */
+async function shortageIn(
   trx: Transaction<Tables>,
-  exceptFor: string | null,
+  exceptFor: string,
   { wallet, observedSlot, needs }: ReservationInput,
 ): Promise<Shortage | null> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/wallet/${wallet}`}, 0))`.execute(trx);
-  const committed = [
-    ...(await committedToOthers(trx, exceptFor ?? '', wallet, observedSlot)),
-    ...(await committedToUpkeep(trx, wallet, observedSlot)),
-  ];
+  const committed = await committedToOthers(trx, exceptFor, wallet, observedSlot);
   for (const need of needs) {
-    const shortage = shortageOf(need, committed);
-    if (shortage !== null) return shortage;
+    const missing = missingOf(need, committed);
+    if (missing !== null) return { kind: 'short', wallet, asset: need.asset, missing };
   }
   return null;
 }
 
-/** Gives back what the withdrawal still has open. */
-export async function releaseReservations(trx: Transaction<Tables>, withdrawalId: string): Promise<void> {
+/** Gives back what the settlement still has open. */
+export async function releaseReservations(trx: Transaction<Tables>, settlementId: string): Promise<void> {
   await trx
     .updateTable('reservation')
     .set({ state: 'released' })
-    .where('withdrawalId', '=', withdrawalId)
+    .where('settlementId', '=', settlementId)
     .where('state', '=', 'open')
     .execute();
 }
@@ -134,13 +137,13 @@ export async function releaseReservations(trx: Transaction<Tables>, withdrawalId
 /** What was open has left the wallet in `slot`: balances read before it do not show that yet. */
 export async function landReservations(
   trx: Transaction<Tables>,
-  withdrawalId: string,
+  settlementId: string,
   slot: bigint,
 ): Promise<void> {
   await trx
     .updateTable('reservation')
     .set({ state: 'landed', slot })
-    .where('withdrawalId', '=', withdrawalId)
+    .where('settlementId', '=', settlementId)
     .where('state', '=', 'open')
     .execute();
 }
@@ -148,23 +151,23 @@ export async function landReservations(
 /** A failed transaction has cost its fee in `slot` and nothing else. */
 export async function landFee(
   trx: Transaction<Tables>,
-  withdrawalId: string,
+  settlementId: string,
   slot: bigint,
   feeLamports: bigint,
 ): Promise<void> {
   await trx
     .updateTable('reservation')
     .set({ state: 'landed', slot, amount: feeLamports })
-    .where('withdrawalId', '=', withdrawalId)
-    .where('asset', '=', 'SOL')
+    .where('settlementId', '=', settlementId)
+    .where('paysFee', '=', true)
     .where('state', '=', 'open')
     .execute();
-  await releaseReservations(trx, withdrawalId);
+  await releaseReservations(trx, settlementId);
 }
 
 async function committedToOthers(
   trx: Transaction<Tables>,
-  withdrawalId: string,
+  settlementId: string,
   wallet: string,
   observedSlot: bigint,
 ): Promise<readonly Committed[]> {
@@ -173,7 +176,7 @@ async function committedToOthers(
     .select(['asset', 'state'])
     .select((row) => row.fn.sum<bigint>('amount').as('amount'))
     .where('wallet', '=', wallet)
-    .where('withdrawalId', '<>', withdrawalId)
+    .where('settlementId', '<>', settlementId)
     .where((row) =>
       row.or([
         row('state', '=', 'open'),
@@ -184,36 +187,12 @@ async function committedToOthers(
     .execute();
 }
 
-/** What making and advancing nonce accounts takes of the wallet. */
-async function committedToUpkeep(
-  trx: Transaction<Tables>,
-  wallet: string,
-  observedSlot: bigint,
-): Promise<readonly Committed[]> {
-  const rows = await trx
-    .selectFrom('nonceUpkeep')
-    .select(['feeLamports', 'rentLamports', 'slot'])
-    .where('wallet', '=', wallet)
-    .where((row) =>
-      row.or([
-        row('state', 'in', ['prepared', 'signed']),
-        row.and([row('state', 'in', ['landed', 'failed']), row('slot', '>', observedSlot)]),
-      ]),
-    )
-    .execute();
-  return rows.map(({ feeLamports, rentLamports, slot }) => ({
-    asset: 'SOL',
-    state: slot === null ? 'open' : 'landed',
-    amount: feeLamports + rentLamports,
-  }));
-}
-
-function shortageOf(need: Need, committed: readonly Committed[]): Shortage | null {
+/** Null where nothing is missing. */
+function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
   const others = committed.filter((one) => one.asset === need.asset);
   const available = others.reduce((rest, one) => rest - one.amount, need.finalizedBalance);
   const left = available - need.amount;
   // Emptying the wallet is safe only when nothing else is on its way: any other order of landing would strand it below `keep`.
   const empties = left === 0n && !others.some((one) => one.state === 'open');
-  if (left >= need.keep || empties) return null;
-  return { kind: 'short', asset: need.asset, missing: need.keep - left };
+  return left >= need.keep || empties ? null : need.keep - left;
 }

@@ -1,28 +1,29 @@
 import { sql, type Transaction } from 'kysely';
-import type { StatusReason } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
+import type { NewAttempt } from './attempts.ts';
 import { gapOf } from './continuity.ts';
 import type { Tables } from './database.ts';
 import { lockPreparations, openPauses } from './pauses.ts';
 
 /**
- * Why no attempt may be prepared for this withdrawal now; null where one may. Binds until the transaction ends: a pause waits for it.
+ * Why this attempt may not be prepared now; null where it may. Binds until the transaction ends: a pause waits for it.
  */
-export async function stopOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+export async function stopOf(trx: Transaction<Tables>, attempt: NewAttempt): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
-  const suspicion = await suspicionOf(trx, withdrawalId);
+  const suspicion = await suspicionOf(trx, attempt.settlementId);
   if (suspicion !== null) return suspicion;
   const [pause] = await openPauses(trx);
   if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
-  return restorationOf(trx);
+  return (await endsTheGap(trx, attempt)) ? null : restorationOf(trx);
 }
 
 /**
- * Why this withdrawal may not be ended without a payment now: an attempt that the record does not know may have paid it, or be on its
+ * Why this settlement may not be ended without a payment now: an attempt that the record does not know may have paid it, or be on its
  * way; null where none can be. Binds as {@link stopOf} does.
  */
-export async function doubtOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
-  const suspicion = await suspicionOf(trx, withdrawalId);
+  const suspicion = await suspicionOf(trx, settlementId);
   if (suspicion !== null) return suspicion;
   const alert = await trx
     .selectFrom('alert')
@@ -34,21 +35,36 @@ export async function doubtOf(trx: Transaction<Tables>, withdrawalId: string): P
   return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
 }
 
+/** True for the advance of a nonce that a lost attempt may carry: the gap does not end before it. */
+async function endsTheGap(
+  trx: Transaction<Tables>,
+  { bareAdvance, nonceAccount, blockhash }: NewAttempt,
+): Promise<boolean> {
+  if (!bareAdvance || nonceAccount === null) return false;
+  const lost = await trx
+    .selectFrom('lostNonce')
+    .select('address')
+    .where('address', '=', nonceAccount)
+    .where('nonce', '=', blockhash)
+    .executeTakeFirst();
+  return lost !== undefined;
+}
+
 async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
   return gap === null ? null : { code: 'record_restored', message: gap.why };
 }
 
 /**
- * What stops this one withdrawal although others go on. A second payment is never got over, and an attempt that only a workflow
+ * What stops this one settlement although others go on. A second payment is never got over, and an attempt that only a workflow
  * remembers not before it is on record again, whatever becomes of the alert; that it may be paid already, people can judge by
  * closing the alert.
  */
-async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Promise<StatusReason | null> {
+async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   const alert = await trx
     .selectFrom('alert')
     .select(['kind', 'message'])
-    .where('subject', '=', withdrawalId)
+    .where('subject', '=', settlementId)
     .where((row) =>
       row.or([
         row('kind', '=', 'dead_attempt_landed'),
@@ -60,7 +76,7 @@ async function suspicionOf(trx: Transaction<Tables>, withdrawalId: string): Prom
             row
               .selectFrom('attempt')
               .select('signature')
-              .where('withdrawalId', '=', withdrawalId)
+              .where('settlementId', '=', settlementId)
               .where('signature', 'is not', null),
           ),
         ]),

@@ -4,14 +4,16 @@ import type { AttemptState, Database } from './database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
-/** When the newest was prepared that has been signed. */
-const newestSigned = sql<Date>`greatest(
-  (select max(created_at) from attempt where state = 'signed'),
-  (select created_at from attempt where state in ('landed', 'failed', 'dead') and signature is not null
-    order by created_at desc limit 1),
+/** When the newest of a kind was prepared that has been signed. */
+const newestSigned = (kind: string) => sql<Date>`greatest(
+  (select max(attempt.created_at) from attempt join settlement on settlement.id = settlement_id
+    where state = 'signed' and kind = ${kind}),
+  (select attempt.created_at from attempt join settlement on settlement.id = settlement_id
+    where state in ('landed', 'failed', 'dead') and signature is not null and kind = ${kind}
+    order by attempt.created_at desc limit 1),
   '-infinity')`;
 
-/** What is on its way and what has become of the newest, by which preparations keep their pace. */
+/** What is on its way and what has become of the newest, by which the preparations of each kind keep their pace. */
 export class Traffic {
   readonly #db: Database;
 
@@ -23,31 +25,34 @@ export class Traffic {
    * How many of a limited life are prepared and not on their way: `living` above block height `height`, and `overdue` ones, of which the
    * life is over and no later one has been signed. What the signer passed over, or refused, holds up nobody.
    */
-  async unsent(height: bigint): Promise<Unsent> {
+  async unsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.#db
       .selectFrom('attempt')
-      .innerJoin('withdrawal', 'withdrawal.id', 'attempt.withdrawalId')
+      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .select(({ fn }) => [
         fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
         fn
           .countAll<bigint>()
           .filterWhere('attempt.lastValidBlockHeight', '<=', height)
-          .filterWhere('attempt.createdAt', '>', newestSigned)
+          .filterWhere('attempt.createdAt', '>', newestSigned(kind))
           .as('overdue'),
       ])
       .where('attempt.state', '=', 'prepared')
-      .where('withdrawal.status', '=', 'preparing')
+      .where('settlement.kind', '=', kind)
+      .where('settlement.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
     return { living: Number(living), overdue: Number(overdue) };
   }
 
   /** Of the newest `count` that have ended, how many died; as many as there are count. */
-  async newestEnds(count: number): Promise<Ends> {
+  async newestEnds(kind: string, count: number): Promise<Ends> {
     const newest = await this.#db
       .selectFrom('attempt')
+      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .select('state')
       .where('state', 'in', ENDED)
-      .orderBy('createdAt', 'desc')
+      .where('settlement.kind', '=', kind)
+      .orderBy('attempt.createdAt', 'desc')
       .limit(count)
       .execute();
     return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
-import { isTerminal, UNPAID_ENDS } from '../domain/withdrawal.ts';
+import { isTerminal, UNPAID_ENDS } from '../domain/settlement.ts';
 import { anyOf, type Database } from './database.ts';
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
@@ -54,7 +54,7 @@ export class WalletHistory {
     const newest = await this.#db
       .selectFrom('attempt')
       .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
-      .where('wallet', '=', wallet)
+      .where(sql<boolean>`${wallet} = any(signers)`)
       .executeTakeFirst();
     return newest?.slot ?? null;
   }
@@ -76,18 +76,11 @@ export class WalletHistory {
   async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
     const rows = await this.#db
       .selectFrom('attempt')
-      .select(['signature', 'withdrawalId', 'n', 'state'])
-      .where('signature', '=', anyOf(signatures))
-      .execute();
-    const upkeep = await this.#db
-      .selectFrom('nonceUpkeep')
-      .select(['signature', 'address as nonceAccount'])
+      .select(['signature', 'settlementId', 'n', 'state'])
       .where('signature', '=', anyOf(signatures))
       .execute();
     return new Map(
-      [...rows, ...upkeep].flatMap(({ signature, ...spend }) =>
-        signature === null ? [] : [[signature, spend]],
-      ),
+      rows.flatMap(({ signature, ...spend }) => (signature === null ? [] : [[signature, spend]])),
     );
   }
 
@@ -95,16 +88,10 @@ export class WalletHistory {
   async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
     const attempt = await this.#db
       .selectFrom('attempt')
-      .select(['withdrawalId', 'n', 'state'])
+      .select(['settlementId', 'n', 'state'])
       .where('messageHash', '=', messageHash)
       .executeTakeFirst();
-    if (attempt !== undefined) return attempt;
-    const upkeep = await this.#db
-      .selectFrom('nonceUpkeep')
-      .select('address as nonceAccount')
-      .where('messageHash', '=', messageHash)
-      .executeTakeFirst();
-    return upkeep ?? null;
+    return attempt ?? null;
   }
 
   /**
@@ -116,7 +103,8 @@ export class WalletHistory {
     const lately = sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`;
     const rows = await this.#db
       .selectFrom('withdrawal')
-      .select(['id', 'destination', 'asset', 'status'])
+      .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+      .select(['withdrawal.id', 'destination', 'asset', 'status'])
       .where((row) =>
         row.or([
           row('destination', '=', anyOf(named)),
@@ -132,7 +120,7 @@ export class WalletHistory {
             row
               .selectFrom('attempt')
               .select('n')
-              .whereRef('attempt.withdrawalId', '=', 'withdrawal.id')
+              .whereRef('attempt.settlementId', '=', 'withdrawal.id')
               .where('attempt.state', '<>', 'dead'),
           ),
         ),

@@ -1,17 +1,12 @@
-import { type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import {
-  PAID_BY_DEAD,
-  type StatusReason,
-  statesBefore,
-  type WithdrawalStatus,
-} from '../domain/withdrawal.ts';
-import type { Tables } from './database.ts';
-import { tellWithdrawal } from './outbox.ts';
+import { isWithdrawalStatus, type WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { Database, Tables } from './database.ts';
+import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
-/** A withdrawal as it stands on record. */
-export interface WithdrawalRow {
-  readonly id: string;
+/** A withdrawal as it stands on record: the terms, and its settlement. */
+export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status'> {
+  readonly status: WithdrawalStatus;
   readonly asset: string;
   /** Base units that leave the hot wallet. */
   readonly amount: bigint;
@@ -19,89 +14,29 @@ export interface WithdrawalRow {
   readonly acceptEmptyWallet: boolean;
   readonly memo: string | null;
   readonly fingerprint: string;
-  readonly status: WithdrawalStatus;
-  readonly reason: StatusReason | null;
   readonly confirmedByCustomer: boolean;
   /** What reaches the destination, where it differs by a transfer fee or is known at all. */
   readonly amountReceived: bigint | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
 }
 
-/** The row as the database gives it, in the shape of this program. */
-export function toWithdrawalRow(stored: Selectable<Tables['withdrawal']>): WithdrawalRow {
-  const { position: _position, reasonCode, reasonMessage, ...rest } = stored;
-  const reason =
-    reasonCode === null || reasonMessage === null ? null : { code: reasonCode, message: reasonMessage };
-  return { ...rest, reason };
+/** The rows of both tables as the database gives them, in the shape of this program. */
+export function toWithdrawalRow(
+  stored: Selectable<Tables['withdrawal']> & Selectable<Tables['settlement']>,
+): WithdrawalRow {
+  const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
+  const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
+  const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
+  if (!isWithdrawalStatus(status)) throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+  const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
+  return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }
 
-/**
- * Locks the withdrawal until the transaction ends. Everything that changes a withdrawal, its attempts or its reservations takes
- * this lock first and in a statement of its own, so that what is read afterwards includes what the lock waited for.
- */
-export async function lockWithdrawal(trx: Transaction<Tables>, id: string): Promise<WithdrawalRow> {
-  const stored = await trx
+/** Withdrawals with their settlements, for {@link toWithdrawalRow}. */
+export function selectWithdrawals(db: Database) {
+  return db
     .selectFrom('withdrawal')
-    .selectAll()
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
-  if (stored === undefined) throw noWithdrawal(id);
-  return toWithdrawalRow(stored);
-}
-
-/**
- * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
- * a dead attempt has paid it. Where the status or the code of its reason differs from before, that is put out to webhooks. The caller
- * holds the lock.
- */
-export async function enterStatus(
-  trx: Transaction<Tables>,
-  id: string,
-  to: WithdrawalStatus,
-  reason: StatusReason | null = null,
-  amountReceived?: bigint,
-): Promise<WithdrawalRow> {
-  const entered = await trx
-    .updateTable('withdrawal')
-    .from((row) =>
-      row
-        .selectFrom('withdrawal as old')
-        .select(['old.status as oldStatus', 'old.reasonCode as oldCode'])
-        .where('old.id', '=', id)
-        .as('before'),
-    )
-    .set({
-      status: to,
-      reasonCode: reason?.code ?? null,
-      reasonMessage: reason?.message ?? null,
-      updatedAt: sql<Date>`now()`,
-      ...(amountReceived === undefined ? {} : { amountReceived }),
-    })
-    .where('withdrawal.id', '=', id)
-    .where('withdrawal.status', 'in', statesBefore(to))
-    .$if(to !== 'cancelled', (query) =>
-      query.where('withdrawal.reasonCode', 'is distinct from', PAID_BY_DEAD),
-    )
-    .returningAll('withdrawal')
-    .returning(['before.oldStatus', 'before.oldCode'])
-    .returning(newestSignatureOf(id).as('signature'))
-    .executeTakeFirst();
-  if (entered === undefined)
-    throw new DomainError('IllegalTransition', `withdrawal ${id} may not become ${to} from where it is`, {
-      id,
-      to,
-    });
-  const { oldStatus, oldCode, signature, ...stored } = entered;
-  if (oldStatus !== stored.status || oldCode !== stored.reasonCode)
-    await tellWithdrawal(trx, stored, signature);
-  return toWithdrawalRow(stored);
-}
-
-/** Null where no attempt is signed yet, the newest not among them. */
-function newestSignatureOf(id: string): RawBuilder<string | null> {
-  return sql`(select signature from attempt where withdrawal_id = ${id} order by n desc limit 1)`;
+    .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+    .selectAll(['settlement', 'withdrawal']);
 }
 
 /** The error for an id that was never reserved. */

@@ -1,18 +1,18 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AuditOrder } from '../domain/audit.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
-import type { NonceUpkeepRequest } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import { startNonceUpkeep } from './nonce-upkeep.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
 import { startAudit } from './start-audit.ts';
 import { startRescan } from './start-rescan.ts';
+import { startSettlement } from './start-settlement.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING =
-  'WorkflowType IN ("withdrawal", "nonceUpkeep", "depositRescan") AND ExecutionStatus = "Running"';
+  'WorkflowType IN ("withdrawal", "settlement", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
-/** The runs of withdrawals, of nonce upkeep, of rescans and of audits as Temporal knows them. */
+/** The runs of settlements, of rescans and of audits as Temporal knows them. */
 export class TemporalRuns {
   readonly #client: Client;
 
@@ -44,9 +44,9 @@ export class TemporalRuns {
     await startWithdrawal(this.#client, terms, 'ALLOW_DUPLICATE');
   }
 
-  /** The same for a nonce account. */
-  async startUpkeep(request: NonceUpkeepRequest): Promise<void> {
-    await startNonceUpkeep(this.#client, request);
+  /** The same for a settlement of another kind. */
+  async startSettlement(settlement: SettlementRow): Promise<void> {
+    await startSettlement(this.#client, settlement);
   }
 
   /** Starts a rescan where none of these slots goes on. */

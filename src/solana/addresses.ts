@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { base58 } from '@scure/base';
 import type { WatchKind } from '../domain/deposit.ts';
-import type { StatusReason } from '../domain/withdrawal.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import { INCINERATOR, isTokenProgram, LOADERS, SYSTEM_PROGRAM } from './programs.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 

@@ -68,15 +68,17 @@ export class FeePlanner {
   /** Limits for making or advancing a nonce account, and what that costs in fees. Throws as {@link plan}. */
   async planUpkeep(
     draft: NonceUpkeepDraft,
-  ): Promise<{ readonly message: Uint8Array; readonly feeLamports: bigint }> {
+    last: bigint | null,
+    salt: bigint,
+  ): Promise<{ readonly message: Uint8Array; readonly limits: Limits; readonly feeLamports: bigint }> {
     const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
     const { limits, feeLamports } = await this.#plan(
       compose,
       (trial) => this.#limits.limitOf(trial),
-      null,
-      0n,
+      last,
+      salt,
     );
-    return { message: compose(limits), feeLamports };
+    return { message: compose(limits), limits, feeLamports };
   }
 
   async #plan(

@@ -61,6 +61,8 @@ export interface ComposedTransfer {
 /** Largest transaction a node takes: one packet. */
 const MAX_TRANSACTION_BYTES = 1232;
 const SIGNATURE_BYTES = 65;
+/** More do not fit: each signer has a signature and a key. */
+const MAX_SIGNATURES = 12;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
@@ -119,17 +121,19 @@ function memoRoom(spec: TransferSpec): number | null {
   return room < 128 ? room : Math.max(127, room - 1);
 }
 
-/** A complete transaction of one signer: base64 wire bytes and the base58 signature that names it. */
+/**
+ * A complete transaction: base64 wire bytes and the base58 signature that names it. `signatures`: 64 bytes each, in the order of the
+ * message's signers, at least one.
+ */
 export function assembleTransaction(
   message: Uint8Array,
-  signature: Uint8Array,
+  ...signatures: readonly Uint8Array[]
 ): { raw: string; signature: string } {
-  if (signature.length !== 64) throw new DomainError('InvalidRequest', 'a signature has 64 bytes');
-  const raw = new Uint8Array(SIGNATURE_BYTES + message.length);
-  raw[0] = 1;
-  raw.set(signature, 1);
-  raw.set(message, SIGNATURE_BYTES);
-  return { raw: base64.encode(raw), signature: base58.encode(signature) };
+  const [first] = signatures;
+  if (first === undefined || signatures.length > MAX_SIGNATURES || signatures.some(({ length }) => length !== 64))
+    throw new DomainError('InvalidRequest', `a transaction has 1 to ${MAX_SIGNATURES} signatures of 64 bytes`);
+  const raw = Buffer.concat([Uint8Array.of(signatures.length), ...signatures, message]);
+  return { raw: base64.encode(raw), signature: base58.encode(first) };
 }
 
 function nativeTransfer(spec: TransferSpec): TransactionInstruction {

@@ -18,6 +18,8 @@ export interface Progress {
 /** Who signed a transaction, and who had a part in it: every account of it and the owners of its token accounts. */
 export interface Parties {
   readonly signers: readonly string[];
+  /** base58, in the order of `signers`: the first names the transaction. */
+  readonly signatures: readonly string[];
   readonly all: readonly string[];
   /** Whether it moved tokens between accounts whose owners the node tells; `hidden` where it tells not all that there must be. */
   readonly tokens: 'none' | 'told' | 'hidden';
@@ -118,7 +120,13 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   const isTold =
     preTokenBalances && postTokenBalances && holders.length > 0 && owners.length === holders.length;
   const tokens = movesTokens ? (isTold ? 'told' : 'hidden') : 'none';
-  return { signers, all: [...new Set([...named, ...owners])], tokens, messageHash: messageHashOf(message) };
+  return {
+    signers,
+    signatures: signatures.map((one) => base58.encode(one)),
+    all: [...new Set([...named, ...owners])],
+    tokens,
+    messageHash: messageHashOf(message),
+  };
 }
 
 /** How far one node has finalized. */

@@ -7,7 +7,8 @@ import { DepositMatcher } from '../activities/deposit-matcher.ts';
 import { createDepositActivities } from '../activities/deposits.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { shareNodes } from '../activities/node-watch.ts';
-import { createNonceUpkeep } from '../activities/nonce-upkeep.ts';
+import { withdrawalKind } from '../activities/preparation.ts';
+import { createSettlementActivities } from '../activities/settlements.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
 import { createDeliverySteps } from '../activities/webhooks.ts';
@@ -19,6 +20,7 @@ import {
   WATCH_TASK_QUEUE,
   WORKFLOW_TASK_QUEUE,
 } from '../domain/ids.ts';
+import { WITHDRAWAL } from '../domain/settlement.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
@@ -34,6 +36,7 @@ import { openNodePool } from '../solana/rpc/pool.ts';
 import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { HeldSlots } from '../solana/scan/held-slots.ts';
 import { WalletLists } from '../solana/wallet-lists.ts';
+import { nonceKinds } from '../treasury/nonces.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
 import { ScanMetrics } from './scan-metrics.ts';
@@ -135,10 +138,14 @@ function chainActivities(
   });
   const watcher = new LandingWatcher(chain);
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  const kinds = {
+    [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
+    ...nonceKinds({ ledger, chain, fees, hotWallet }),
+  };
   return {
-    ...createWithdrawalActivities({ ledger, composer, watcher, walletWatch, chain }),
+    ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
+    ...createSettlementActivities({ ledger, kinds }),
     ...createDeliverySteps(ledger),
-    ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
     ...createWatchActivities({
       ledger,
       chain,
@@ -146,7 +153,7 @@ function chainActivities(
       worker: WORKER,
       walletWatch,
       runs: new TemporalRuns(client),
-      hotWallet,
+      kinds,
     }),
     ...depositActivities(config, { ledger, chain }, stop),
   };

@@ -3,7 +3,7 @@ import { createSignerActivities } from '../activities/signing.ts';
 import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
 import { allowsHooks } from '../domain/token-rules.ts';
 import type { Config } from '../platform/config.ts';
-import type { SigningBounds } from '../signing/policy.ts';
+import type { SigningBounds } from '../signing/checks.ts';
 import { loadKeypair, type Signer } from '../signing/signer.ts';
 import { workerOptions } from './run.ts';
 
@@ -16,7 +16,7 @@ export async function signerWorker(
   const signer = decorate(await loadKeypair(config.keypair));
   return Worker.create({
     ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
-    activities: createSignerActivities({ signer, bounds: signingBounds(config) }),
+    activities: createSignerActivities({ keys: { hot: signer }, bounds: signingBounds(config) }),
   });
 }
 

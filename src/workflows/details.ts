@@ -4,22 +4,27 @@ import { WAITS_FOR } from '../domain/outlook.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import type { WithdrawalView } from './messages.ts';
+import type { SettlementView } from './messages.ts';
 
 /**
  * The markdown card that the Temporal Web UI shows as current details. Its frame shows three lines and scrolls after them, and a
  * signature fills one: the state and the signature come first.
  */
-export function progressCard(terms: WithdrawalTerms, view: WithdrawalView): string {
+export function progressCard(purpose: string, view: SettlementView): string {
   const { reason, signature } = view;
   const attempt = signature === null ? '' : `, attempt ${view.attempts}: \`${signature}\``;
   const lines = [
     `**${view.status}**${attempt}`,
     `waits for ${WAITS_FOR[view.status]}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
-    `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``,
+    purpose,
   ];
   return lines.join(LINE_BREAK);
+}
+
+/** The line of a card that says what a withdrawal is for. */
+export function purposeOf(terms: WithdrawalTerms): string {
+  return `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``;
 }
 
 /** The card of the scan: its state and what keeps it, how far it is, and when a worker said so. */

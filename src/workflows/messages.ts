@@ -2,12 +2,12 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
-import type { StatusReason, WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 
-/** What a withdrawal run knows of itself. Postgres is the record; this is the motor's view of it. */
-export interface WithdrawalView {
-  readonly status: WithdrawalStatus;
+/** What a run knows of its settlement. Postgres is the record; this is the motor's view of it. */
+export interface SettlementView {
+  readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
   /** base58 signature of the newest signed attempt. */
   readonly signature: string | null;
@@ -18,10 +18,10 @@ export interface WithdrawalView {
  * The customer says: pay this wallet although it needs a confirmation. Fails with NotAwaitingConfirmation unless the withdrawal waits
  * for it.
  */
-export const confirmDestination = defineUpdate<WithdrawalView>('confirmDestination');
+export const confirmDestination = defineUpdate<SettlementView>('confirmDestination');
 
 /** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */
-export const cancelWithdrawal = defineUpdate<WithdrawalView>('cancelWithdrawal');
+export const cancelWithdrawal = defineUpdate<SettlementView>('cancelWithdrawal');
 
 /** The activity that waits for the newest attempt says that it is held, or no longer. */
 export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
@@ -30,7 +30,7 @@ export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 export const wakeDelivery = defineSignal('wakeDelivery');
 
 /** Status, reason and newest signature. */
-export const withdrawalStatus = defineQuery<WithdrawalView>('status');
+export const settlementStatus = defineQuery<SettlementView>('status');
 
 /** How the deposit scan stands. */
 export const scanStatus = defineQuery<ScanStatus>('scan');

@@ -1,16 +1,11 @@
-import {
-  ApplicationFailure,
-  allHandlersFinished,
-  condition,
-  isCancellation,
-  rootCause,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
 import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
-import { isTerminal, type WithdrawalTerms } from '../domain/withdrawal.ts';
+import { WITHDRAWAL } from '../domain/settlement.ts';
+import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
-import type { WithdrawalView } from './messages.ts';
+import type { SettlementView } from './messages.ts';
+import { settle } from './settle.ts';
 import { WithdrawalProgress } from './withdrawal-progress.ts';
 
 /**
@@ -19,16 +14,16 @@ import { WithdrawalProgress } from './withdrawal-progress.ts';
  *
  * @throws ApplicationFailure of type ForeignWorkflowId, InvalidRequest or TermsConflict, all before any effect.
  */
-export async function withdrawal(terms: WithdrawalTerms): Promise<WithdrawalView> {
+export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView> {
   refuseForeignId(terms);
   const progress = new WithdrawalProgress(terms);
   progress.stand(await act.admit(terms));
 
-  while (!isTerminal(progress.status)) {
-    const attempt = progress.attempt ?? (await prepareAttempt(progress));
-    if (attempt === null) continue;
-    await payAttempt(progress, attempt);
-  }
+  await settle(progress, {
+    prepare: () => prepareAttempt(progress),
+    tasksOf: (attempt) => (attempt.signature === null ? [taskOf(progress, attempt)] : []),
+    hold: (reason) => act.hold({ terms, reason }),
+  });
 
   await condition(allHandlersFinished);
   return progress.view();
@@ -47,33 +42,14 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
   return progress.attempt;
 }
 
-/** Has the attempt signed where it is not yet, then keeps its bytes on the way until the chain has judged it. */
-async function payAttempt(progress: WithdrawalProgress, attempt: PreparedAttempt): Promise<void> {
-  const { id, asset, amount, destination, memo } = progress.terms;
-  const { n, message, maxFeeLamports, maxRentLamports, nonceAccount } = attempt;
+/** What the signer is asked for: this transfer, by the terms that the run was started with. */
+function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): SigningTask {
+  const { id, asset, amount, destination, memo } = terms;
+  const { message, maxFeeLamports, maxRentLamports, nonceAccount } = attempt;
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
   const bounds = { maxFeeLamports, maxRentLamports, ...lifetime };
-  const task = { withdrawalId: id, message, asset, amount, destination, memo: memo ?? null, ...bounds };
-  const signature = attempt.signature ?? (await signOrHold(progress, task));
-  if (signature === null) return;
-  progress.signed(signature);
-  progress.landed(await act.landAttempt({ id, n, signature }));
-}
-
-/**
- * A refusal of the signer means tampering or a defect: the withdrawal is held on record and the run fails for people to see.
- * Null where the record has an end already, which then is this run's end too.
- */
-async function signOrHold(progress: WithdrawalProgress, task: SigningTask): Promise<string | null> {
-  try {
-    return (await act.signTransaction(task)).signature;
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    const message = rootCause(error) ?? 'the signer refused';
-    progress.stand(await act.hold({ terms: progress.terms, reason: { code: 'signing_refused', message } }));
-    if (isTerminal(progress.status)) return null;
-    throw error;
-  }
+  const transfer = { withdrawalId: id, asset, amount, destination, memo: memo ?? null, ...bounds };
+  return { kind: WITHDRAWAL, key: 'hot', message, terms: transfer };
 }
 
 /** A start without terms must fail the run, not the task: a task is tried again for ever. */

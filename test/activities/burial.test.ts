@@ -46,19 +46,19 @@ async function refused(changes: { readonly message?: string } = {}) {
   await use.ledger.withdrawals.reserve(terms(id, { destination }));
   const row = {
     ...life,
-    wallet: room.signer.address,
+    signers: [room.signer.address],
     message: base64.encode(message),
     messageHash: messageHashOf(message),
     ...changes,
   };
   expect((await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY)).kind).toBe('prepared');
-  await use.ledger.withdrawals.move(id, 'held', REFUSED);
+  await use.ledger.settlements.move(id, 'held', REFUSED);
   return { id, raw, signature };
 }
 
 /** Leaves no refused attempt of one test to the next. */
 async function end(id: string): Promise<void> {
-  await use.ledger.withdrawals.move(id, 'held', { code: 'evidence_missing', message: 'the test is over' });
+  await use.ledger.settlements.move(id, 'held', { code: 'evidence_missing', message: 'the test is over' });
 }
 
 describe('an attempt that the signer refused', () => {
@@ -74,20 +74,20 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
     const [dead] = await use.ledger.attempts.of(id);
     expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
-    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature, raw))).toBe('IllegalTransition');
+    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
   });
 
   it('can be cancelled then, and not before; that gives back what it had reserved', async () => {
     const { id } = await refused();
-    expect(await codeOf(use.ledger.withdrawals.cancel(id, CANCELLED))).toBe('NotCancellable');
+    expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');
     room.localnet.controls.produceSlots(170);
     expect(await bury()).toBe(1);
-    expect((await use.ledger.withdrawals.cancel(id, CANCELLED)).status).toBe('cancelled');
+    expect((await use.ledger.settlements.cancel(id, CANCELLED)).status).toBe('cancelled');
     const open = await use.ledger.db
       .selectFrom('reservation')
       .select('state')
-      .where('withdrawalId', '=', id)
+      .where('settlementId', '=', id)
       .where('state', '=', 'open')
       .execute();
     expect(open).toEqual([]);
@@ -187,7 +187,7 @@ describe('an attempt that the signer refused', () => {
 
   it('is not ended unsigned where its signature was stored meanwhile', async () => {
     const { id, raw, signature } = await refused();
-    await use.ledger.attempts.storeSignature(id, 1, signature, raw);
+    await use.ledger.attempts.storeSignature(id, 1, signature);
     const proof = {};
     const settled = use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof });
     expect(await codeOf(settled)).toBe('IllegalTransition');

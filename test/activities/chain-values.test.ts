@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Composition } from '../../src/activities/composition.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { formatUnits } from '../../src/domain/amount.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
@@ -28,8 +28,10 @@ async function composed(row: WithdrawalRow) {
 describe('a chain with another rent', () => {
   it('sets what the hot wallet keeps, and the least that may be paid (ckSOL, ledger-live #21646, stakenet #325)', async () => {
     says('getMinimumBalanceForRentExemption', Number(RENT));
-    const { reservation } = await composed(withdrawalRow('SOL', { amount: 1_000_000n }));
-    expect(reservation.needs).toMatchObject([{ asset: 'SOL', keep: RENT }]);
+    const {
+      reservations: [reservation],
+    } = await composed(withdrawalRow('SOL', { amount: 1_000_000n }));
+    expect(reservation?.needs).toMatchObject([{ asset: 'SOL', keep: RENT }]);
     expect(await compose(withdrawalRow('SOL', { amount: RENT - 1n }))).toMatchObject({
       kind: 'rejected',
       reason: {
@@ -41,9 +43,12 @@ describe('a chain with another rent', () => {
 
   it('sets what is reserved for a token account that must be made', async () => {
     says('getMinimumBalanceForRentExemption', Number(RENT));
-    const { attempt, reservation } = await composed(withdrawalRow(room.localnet.mint.address));
+    const {
+      attempt,
+      reservations: [reservation],
+    } = await composed(withdrawalRow(room.localnet.mint.address));
     expect(attempt.rentLamports).toBe(RENT);
-    expect(reservation.needs[0]).toMatchObject({
+    expect(reservation?.needs[0]).toMatchObject({
       asset: 'SOL',
       amount: attempt.feeLamports + RENT,
       keep: RENT,
@@ -55,8 +60,11 @@ describe('a chain with another fee for a signature', () => {
   it('sets the fee that is reserved', async () => {
     const row = withdrawalRow('SOL', { amount: 1_000_000n });
     says('getFeeForMessage', { context: { slot: 1 }, value: Number(FEE) });
-    const { attempt, reservation } = await composed(row);
+    const {
+      attempt,
+      reservations: [reservation],
+    } = await composed(row);
     expect(attempt.feeLamports).toBe(FEE);
-    expect(reservation.needs).toMatchObject([{ amount: row.amount + FEE }]);
+    expect(reservation?.needs).toMatchObject([{ amount: row.amount + FEE }]);
   });
 });

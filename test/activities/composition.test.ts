@@ -3,7 +3,8 @@ import { NATIVE_MINT } from '@solana/spl-token';
 import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Composer, type Composition } from '../../src/activities/composition.ts';
+import { Composer } from '../../src/activities/composition.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
@@ -11,7 +12,7 @@ import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import type { SigningBounds } from '../../src/signing/policy.ts';
+import type { SigningBounds } from '../../src/signing/checks.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
@@ -28,6 +29,7 @@ import {
   plantHookList,
   plantHookProgram,
 } from './hook-program.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();
@@ -97,9 +99,8 @@ describe('a token with a transfer hook', () => {
     const { message, feeLamports, rentLamports } = composed.attempt;
     const transfer = decodeMessage(base64.decode(message)).instructions.at(-1);
     expect(transfer?.accounts).toHaveLength(4 + 1 + 2);
-    const task = {
+    const transferTerms = {
       withdrawalId: terms.id,
-      message,
       asset: terms.asset,
       amount: terms.amount.toString(),
       destination: terms.destination,
@@ -107,9 +108,10 @@ describe('a token with a transfer hook', () => {
       maxFeeLamports: feeLamports.toString(),
       maxRentLamports: rentLamports.toString(),
     };
+    const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
     const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
       new MockActivityEnvironment().run(() =>
-        createSignerActivities({ signer, bounds }).signTransaction(task),
+        createSignerActivities({ keys: { hot: signer }, bounds }).signTransaction(task),
       );
     expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
     await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { createLanding } from '../../src/activities/landing.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import { createPreparation } from '../../src/activities/preparation.ts';
+import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
 import type { Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import type { AttemptRow, NewAttempt } from '../../src/ledger/attempts.ts';
@@ -16,6 +16,7 @@ import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { listen } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
+import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
@@ -44,7 +45,10 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = { look: async () => undefined };
-  const preparing = createPreparation({ ledger, composer, walletWatch, chain });
+  const preparing = createPreparation({
+    ledger,
+    kind: withdrawalKind({ ledger, composer, walletWatch, chain }),
+  });
   const shown = { status: 'requested', code: null } as const;
   return async (of) => {
     const work: Promise<Preparation> = activityEnvironment().run(() =>
@@ -86,7 +90,12 @@ function twins(): readonly [string, string] {
 
 async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): Promise<unknown> {
   const signature = base58.encode(await room.signer.sign(base64.decode(message)));
-  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: room.chain });
+  const landings = createLanding({
+    ledger: use.ledger,
+    watcher: room.watcher,
+    chain: room.chain,
+    kinds: landedWithdrawals(use.ledger),
+  });
   return activityEnvironment().run(() => landings.landAttempt({ id, n, signature }));
 }
 

@@ -13,6 +13,7 @@ import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
+import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 5_000_000n;
@@ -41,7 +42,7 @@ async function signedTwice() {
   await use.ledger.withdrawals.reserve(terms(id, { destination }));
   const row = {
     ...life,
-    wallet: room.signer.address,
+    signers: [room.signer.address],
     message: base64.encode(message),
     messageHash: messageHashOf(message),
   };
@@ -60,7 +61,13 @@ async function restore(): Promise<void> {
 function landing(id: string, signature: string) {
   const environment = activityEnvironment();
   const { watcher, chain } = room;
-  const landings = createLanding({ ledger: use.ledger, watcher, chain, restMs: 50 });
+  const landings = createLanding({
+    ledger: use.ledger,
+    watcher,
+    chain,
+    kinds: landedWithdrawals(use.ledger),
+    restMs: 50,
+  });
   const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
     id,
     n: 1,
@@ -77,7 +84,7 @@ const stands = async (id: string) => {
 describe('a signer that answers another signature for the same message', () => {
   it('when it is asked again is not listened to: what is on record first is the only one ever sent', async () => {
     const { id, destination, first, second } = await signedTwice();
-    await use.ledger.attempts.storeSignature(id, 1, first.signature, first.raw);
+    await use.ledger.attempts.storeSignature(id, 1, first.signature);
     const { end } = landing(id, second.signature);
     expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
@@ -90,7 +97,7 @@ describe('a signer that answers another signature for the same message', () => {
     const { id, first, second } = await signedTwice();
     const { attempts } = use.ledger;
     const storing = vi.spyOn(attempts, 'storeSignature').mockImplementationOnce(async (...mine) => {
-      await attempts.storeSignature(id, 1, first.signature, first.raw);
+      await attempts.storeSignature(id, 1, first.signature);
       return attempts.storeSignature(...mine);
     });
     const { end } = landing(id, second.signature);

@@ -3,9 +3,10 @@ import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrphans } from '../../src/activities/orphans.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import type { NonceUpkeepRequest } from '../../src/domain/steps.ts';
+import { readAdvanceSubject } from '../../src/domain/nonce-settlements.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import type { SettlementRow } from '../../src/ledger/settlements.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
@@ -97,13 +98,13 @@ async function received({ destination }: Paid): Promise<bigint> {
 }
 
 /** The upkeep that a round over the orphans starts. */
-async function started(): Promise<readonly NonceUpkeepRequest[]> {
-  const requests: NonceUpkeepRequest[] = [];
+async function started(): Promise<readonly SettlementRow[]> {
+  const settlements: SettlementRow[] = [];
   const runs = {
     running: async () => new Set<string>(),
     lastEnd: async () => 'none' as const,
     start: async () => undefined,
-    startUpkeep: async (request: NonceUpkeepRequest) => void requests.push(request),
+    startSettlement: async (settlement: SettlementRow) => void settlements.push(settlement),
     startRescan: async () => {
       throw new Error('no rescan is on record');
     },
@@ -112,8 +113,8 @@ async function started(): Promise<readonly NonceUpkeepRequest[]> {
       throw new Error('no audit is due');
     },
   };
-  await createOrphans({ ledger, runs, hotWallet: HOT }).restartOrphans();
-  return requests;
+  await createOrphans({ ledger, runs, kinds: desk.act.kinds }).restartOrphans();
+  return settlements;
 }
 
 async function send({ id }: Paid): Promise<void> {
@@ -135,11 +136,12 @@ describe('a record restored from before attempts with durable nonces', () => {
       [3, 'unproved'],
     ]);
     const requests = await started();
-    const doubtful = accounts.slice(1).map(({ address }) => ({ kind: 'advance', address }));
-    expect(requests.toSorted((a, b) => positionOf(a) - positionOf(b))).toMatchObject(doubtful);
+    const doubtful = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
+    const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
+    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(doubtful);
     expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
 
-    function positionOf({ address }: NonceUpkeepRequest): number {
+    function positionOf(address?: string): number {
       return accounts.find((account) => account.address === address)?.position ?? 0;
     }
   });
@@ -149,9 +151,9 @@ describe('a record restored from before attempts with durable nonces', () => {
     await send(landsLate);
     expect(await received(landsLate)).toBe(AMOUNT);
     const requests = await started();
-    const ends = await Promise.all(requests.map((request) => desk.upkeep(request)));
+    const ends = await Promise.all(requests.map(({ id }) => desk.settle(id)));
     expect(ends.filter((end) => end === null)).toHaveLength(1);
-    expect(ends.filter((end) => end?.state === 'landed')).toHaveLength(1);
+    expect(ends.filter((end) => end?.kind === 'finalized')).toHaveLength(1);
     await look(ledger);
     expect(await started(), 'nothing is to be advanced any more').toEqual([]);
     expect(await ledger.continuity.pulse(), 'the gap goes on').toMatchObject({ noncesSettled: true });

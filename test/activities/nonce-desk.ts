@@ -3,17 +3,13 @@ import { expect } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { createLanding } from '../../src/activities/landing.ts';
 import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
-import { createNonceUpkeep } from '../../src/activities/nonce-upkeep.ts';
-import { createPreparation } from '../../src/activities/preparation.ts';
+import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import type {
-  Landing,
-  NonceUpkeepEnd,
-  NonceUpkeepRequest,
-  NonceUpkeepTask,
-  Preparation,
-} from '../../src/domain/steps.ts';
+import { createSettlementActivities } from '../../src/activities/settlements.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../src/domain/nonce-settlements.ts';
+import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
+import type { Landing, PreparedAttempt, Preparation } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NonceAccountRow } from '../../src/ledger/nonces.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
@@ -21,6 +17,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
+import { nonceKinds } from '../../src/treasury/nonces.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 
@@ -57,20 +54,30 @@ export class NonceDesk {
     this.act = act;
   }
 
-  /** What the workflow `nonceUpkeep` does. */
-  async upkeep(request: NonceUpkeepRequest): Promise<NonceUpkeepEnd | null> {
-    const task = await this.act.prepareUpkeep(request);
-    if (task === null) return null;
-    const { signature } = await this.signUpkeep(task);
-    return this.landUpkeep(task, signature);
+  /** What the workflow `settlement` does with one attempt; null where there is nothing to do. */
+  async settle(id: string): Promise<Landing | null> {
+    const attempt = await this.prepareSettlement(id);
+    return attempt === null ? null : this.landSettlement(id, attempt, await this.signSettlement(attempt));
   }
 
-  signUpkeep(task: NonceUpkeepTask) {
-    return run((input) => this.act.signUpkeep(input), task);
+  async prepareSettlement(id: string): Promise<PreparedAttempt | null> {
+    const preparation = await this.act.prepareSettlement({ id, shown: { status: 'requested', code: null } });
+    return preparation.kind === 'prepared' ? preparation.attempt : null;
   }
 
-  landUpkeep({ messageHash }: NonceUpkeepTask, signature: string): Promise<NonceUpkeepEnd> {
-    return run((input) => this.act.landUpkeep(input), { messageHash, signature });
+  async signSettlement({ tasks: [task] = [] }: PreparedAttempt): Promise<string> {
+    if (task === undefined) throw new Error('it is signed');
+    return (await run((input) => this.act.signTransaction(input), task)).signature;
+  }
+
+  landSettlement(id: string, { n }: PreparedAttempt, signature: string): Promise<Landing> {
+    return run((input) => this.act.landAttempt(input), { id, n, signature });
+  }
+
+  /** The settlement that uses up a nonce. */
+  async advance(used: UsedUp): Promise<string> {
+    await this.#ledger.nonces.useUp(used);
+    return settlementId(NONCE_ADVANCE, advanceSubject(used));
   }
 
   land({ id, n, signature }: Signed): Promise<Landing> {
@@ -80,11 +87,11 @@ export class NonceDesk {
   async newAccount(): Promise<NonceAccountRow> {
     const addressOf = (position: number) => nonceAddress(this.#wallet, nonceSeed(position));
     const { address } = await this.#ledger.nonces.register(this.#wallet, addressOf);
-    const making = () => this.upkeep({ kind: 'create', address });
+    const making = () => this.settle(settlementId(NONCE_CREATE, address));
     let end = await making();
     // Its blockhash lives for some seconds here, and a slow record may take longer.
-    while (end?.state === 'dead') end = await making();
-    expect(end).toMatchObject({ state: 'landed' });
+    while (end?.kind === 'dead') end = await making();
+    expect(end).toMatchObject({ kind: 'finalized' });
     return this.account(address);
   }
 
@@ -110,10 +117,11 @@ export class NonceDesk {
   /** The attempt that was prepared, signed by the signer. */
   async sign({ id, destination, amount }: Paid, preparation: Preparation) {
     if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
-    const { n, signature: _signature, ...attempt } = preparation.attempt;
-    const task = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
+    const { n, signature: _signature, message, tasks: _tasks, ...attempt } = preparation.attempt;
+    const terms = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
+    const task = { kind: WITHDRAWAL, key: 'hot', message, terms };
     const { signature } = await run((input) => this.act.signTransaction(input), task);
-    return { id, n, signature, message: attempt.message };
+    return { id, n, signature, message };
   }
 }
 
@@ -129,16 +137,15 @@ async function activities({ ledger, chain, key }: Rooms) {
     rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {} },
     bounds: BOUNDS,
   });
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  const kind = withdrawalKind({ ledger, composer, chain, walletWatch });
+  const kinds = { [WITHDRAWAL]: kind, ...nonceKinds({ ledger, chain, fees, hotWallet }) };
   return {
-    ...createPreparation({
-      ledger,
-      composer,
-      chain,
-      walletWatch: new WalletWatch({ ledger, chain, hotWallet }),
-    }),
-    ...createLanding({ ledger, watcher, chain, restMs: 50 }),
-    ...createNonceUpkeep({ ledger, chain, fees, watcher, hotWallet }),
-    ...createSignerActivities({ signer, bounds: BOUNDS }),
+    kinds,
+    ...createPreparation({ ledger, kind }),
+    ...createLanding({ ledger, watcher, chain, kinds, restMs: 50 }),
+    ...createSettlementActivities({ ledger, kinds }),
+    ...createSignerActivities({ keys: { hot: signer }, bounds: BOUNDS }),
   };
 }
 

@@ -60,14 +60,14 @@ describe('a withdrawal with a durable nonce', () => {
     expect(state).toBe('free');
     const paid = await desk.withdrawal();
     const preparation = await desk.prepare(paid);
-    expect(await desk.account(address)).toMatchObject({ state: 'leased', withdrawalId: paid.id, nonce });
+    expect(await desk.account(address)).toMatchObject({ state: 'leased', settlementId: paid.id, nonce });
     const [row] = await ledger.attempts.of(paid.id);
     expect(row).toMatchObject({ nonceAccount: address, blockhash: nonce, lastValidBlockHeight: null });
 
     const landing = await desk.land(await desk.sign(paid, preparation));
     expect(landing.kind).toBe('finalized');
     expect(await lamports(paid.destination)).toBe(AMOUNT);
-    expect(await desk.account(address)).toMatchObject({ state: 'unproved', withdrawalId: null, nonce });
+    expect(await desk.account(address)).toMatchObject({ state: 'unproved', settlementId: null, nonce });
     const other = await desk.withdrawal();
     const again = await desk.sign(other, await desk.preparedWhenFree(other));
     expect((await desk.land(again)).kind).toBe('finalized');
@@ -154,10 +154,10 @@ describe('a withdrawal with a durable nonce', () => {
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [first] = await ledger.attempts.of(paid.id);
     if (!first?.nonceAccount) throw new Error('it has no nonce account');
-    const request = { kind: 'advance', address: first.nonceAccount, nonce: first.blockhash } as const;
-    expect(await desk.upkeep(request)).toMatchObject({ state: 'landed' });
+    const used = { address: first.nonceAccount, nonce: first.blockhash };
+    expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
     expect(await desk.land(signed)).toMatchObject({ kind: 'dead' });
-    expect(await desk.upkeep(request), 'a late request harms nobody').toBeNull();
+    expect(await desk.settle(await desk.advance(used)), 'a late request harms nobody').toBeNull();
 
     const second = await desk.sign(paid, await desk.preparedWhenFree(paid));
     expect((await desk.land(second)).kind).toBe('finalized');
@@ -172,14 +172,14 @@ describe('a withdrawal with a durable nonce', () => {
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
     if (!row?.nonceAccount) throw new Error('it has no nonce account');
-    const request = { kind: 'advance', address: row.nonceAccount, nonce: row.blockhash } as const;
-    const task = await desk.act.prepareUpkeep(request);
-    if (task === null) throw new Error('the account is leased with this nonce');
+    const id = await desk.advance({ address: row.nonceAccount, nonce: row.blockhash });
+    const attempt = await desk.prepareSettlement(id);
+    if (attempt === null) throw new Error('the account is leased with this nonce');
     expect((await desk.land(signed)).kind).toBe('finalized');
-    const { signature } = await desk.signUpkeep(task);
-    expect(await desk.landUpkeep(task, signature)).toMatchObject({
-      state: 'dead',
-    });
+    const signature = await desk.signSettlement(attempt);
+    expect(await desk.landSettlement(id, attempt, signature)).toMatchObject({ kind: 'dead' });
+    expect(await desk.settle(id), 'nothing is to be used up any more').toBeNull();
+    expect(await ledger.settlements.get(id)).toMatchObject({ status: 'cancelled' });
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 

@@ -8,6 +8,7 @@ import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { quickChain } from '../support/quick-chain.ts';
+import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
@@ -41,10 +42,10 @@ const judgedTo = () => use.ledger.walletHistory.judgedTo(room.signer.address);
 /** An attempt on record that was never sent, so that its death can be proved after its life. */
 async function unsent() {
   const id = newId();
-  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(wallet(), 5_000_000n);
+  const { raw: _raw, signature, feeLamports: _fee, ...life } = await room.attempt(wallet(), 5_000_000n);
   await use.ledger.withdrawals.reserve(terms(id));
-  await use.ledger.attempts.prepare(attempt(id, 1, { ...life, wallet: room.signer.address }), PLENTY);
-  await use.ledger.attempts.storeSignature(id, 1, signature, raw);
+  await use.ledger.attempts.prepare(attempt(id, 1, { ...life, signers: [room.signer.address] }), PLENTY);
+  await use.ledger.attempts.storeSignature(id, 1, signature);
   for (const node of [0, 1])
     room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
   room.localnet.controls.produceSlots(170);
@@ -52,7 +53,12 @@ async function unsent() {
 }
 
 function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
-  const landings = createLanding({ ledger: use.ledger, watcher: room.watcher, chain: quickChain(pool) });
+  const landings = createLanding({
+    ledger: use.ledger,
+    watcher: room.watcher,
+    chain: quickChain(pool),
+    kinds: landedWithdrawals(use.ledger),
+  });
   const environment = activityEnvironment();
   return environment.run((input) => landings.landAttempt(input), { id, n: 1, signature });
 }

@@ -1,6 +1,7 @@
 import { base58, base64 } from '@scure/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Composer, type Composition } from '../../src/activities/composition.ts';
+import { Composer } from '../../src/activities/composition.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { deriveAta } from '../../src/solana/ata.ts';

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
-import { nonceUpkeepWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
-import { attempt, creation, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
+import { nonceKinds } from '../../src/treasury/nonces.ts';
 
 const use = useLedger();
 
@@ -25,14 +28,16 @@ async function round(
     running: async () => new Set([...going.map(withdrawalWorkflowId), ...going]),
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
-    startUpkeep: async (request) => void started.push(nonceUpkeepWorkflowId(request)),
+    startSettlement: async (settlement) => void started.push(settlementWorkflowId(settlement)),
     startRescan: async (order) => void started.push(rescanWorkflowId(order)),
     runningAudits: async () => new Map(),
     startAudit: async () => {
       throw new Error('no audit is due');
     },
   };
-  const { restarted } = await createOrphans({ ledger: use.ledger, runs, hotWallet: 'hot' }).restartOrphans();
+  const unused = undefined as never;
+  const kinds = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
+  const { restarted } = await createOrphans({ ledger: use.ledger, runs, kinds }).restartOrphans();
   expect(restarted).toBe(started.length);
   return started;
 }
@@ -40,10 +45,10 @@ async function round(
 describe('a round over the orphans', () => {
   it('starts every unfinished withdrawal without a run, and nothing else', async () => {
     const [orphan, going, over] = [await reserved('orphan'), await reserved('going'), await reserved('over')];
-    await use.ledger.withdrawals.move(over, 'rejected', REASON);
+    await use.ledger.settlements.move(over, 'rejected', REASON);
     expect(await round([going], 'none')).toEqual([orphan]);
     expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
-    for (const id of [orphan, going]) await use.ledger.withdrawals.move(id, 'rejected', REASON);
+    for (const id of [orphan, going]) await use.ledger.settlements.move(id, 'rejected', REASON);
   });
 
   it('starts every rescan on record without a run, such as one that Temporal was away for', async () => {
@@ -61,7 +66,7 @@ describe('a round over the orphans', () => {
     expect(await round([], 'failed')).toEqual([id]);
     const [alert] = (await use.ledger.alerts.list({ open: true, limit: 1 })).rows;
     expect(alert).toMatchObject({ kind: 'workflow_failed', subject: id });
-    await use.ledger.withdrawals.move(id, 'rejected', REASON);
+    await use.ledger.settlements.move(id, 'rejected', REASON);
   });
 
   it('stops a withdrawal whose run had ended although the record does not know how, until people let it go', async () => {
@@ -88,18 +93,21 @@ describe('a round over the orphans', () => {
       register('another'),
     ]);
     for (const { address } of [onItsWay, dead, going, made])
-      await use.ledger.nonceUpkeeps.prepare(creation(address), PLENTY);
+      await use.ledger.attempts.prepare(attempt(idOf(address)), PLENTY);
     await ended(made.address, { state: 'landed', slot: 9n, proof: null });
     await ended(dead.address, DEAD);
-    const started = await round([nonceUpkeepWorkflowId({ kind: 'create', address: going.address })], 'none');
+    const started = await round([idOf(going.address)], 'none');
     expect(started.filter((id) => id.startsWith('nonce-')).toSorted()).toEqual(
       [unmade, onItsWay, dead].map(({ address }) => `nonce-create/${address}`).toSorted(),
     );
   });
 });
 
+function idOf(address: string): string {
+  return settlementId(NONCE_CREATE, address);
+}
+
 async function ended(address: string, outcome: AttemptOutcome): Promise<void> {
-  const { messageHash } = creation(address);
-  await use.ledger.nonceUpkeeps.storeSignature(messageHash, `signature-${address}`, 'AQID');
-  await use.ledger.nonceUpkeeps.settle(messageHash, outcome);
+  await use.ledger.attempts.storeSignature(idOf(address), 1, `signature-${address}`);
+  await use.ledger.attempts.settle(idOf(address), 1, outcome);
 }

@@ -10,7 +10,7 @@ import {
 } from '@solana/spl-token';
 import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Composition } from '../../src/activities/composition.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { decodeMessage } from '../../src/solana/message.ts';

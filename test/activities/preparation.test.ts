@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import { createPreparation } from '../../src/activities/preparation.ts';
+import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
@@ -28,7 +28,10 @@ beforeAll(() => {
     bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
   });
   const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
-  preparation = createPreparation({ ledger: use.ledger, composer, walletWatch, chain });
+  preparation = createPreparation({
+    ledger: use.ledger,
+    kind: withdrawalKind({ ledger: use.ledger, composer, walletWatch, chain }),
+  });
 });
 
 /** The given try of the activity. */
@@ -119,7 +122,7 @@ describe('a preparation', () => {
     const paused = newTerms();
     await use.ledger.withdrawals.reserve(paused);
     expect(await prepared(paused, shown)).toMatchObject({ status: 'held', reason: { code: 'paused' } });
-    await use.ledger.withdrawals.move(poor.id, 'rejected', REASON);
+    await use.ledger.settlements.move(poor.id, 'rejected', REASON);
     expect(await prepared(poor, shown)).toMatchObject({ kind: 'ended', status: 'rejected' });
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createAdmission } from '../../src/activities/admission.ts';
 import { createBurial } from '../../src/activities/burial.ts';
 import { createLanding } from '../../src/activities/landing.ts';
-import { PAID_BY_DEAD } from '../../src/domain/withdrawal.ts';
+import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import type { NewAttempt } from '../../src/ledger/attempts.ts';
 import { messageHashOf } from '../../src/solana/message.ts';
 import { readSigned } from '../../src/solana/signed-transaction.ts';
@@ -12,6 +12,7 @@ import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/suppo
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
+import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 /** How often the watchers of a {@link LandingRoom} send again what has not landed. */
@@ -32,11 +33,11 @@ async function secondPrepared() {
   const { attempts, withdrawals } = use.ledger;
   await withdrawals.reserve(terms(id, { destination }));
   await attempts.prepare(attempt(id, 1, { blockhashSlot: life.blockhashSlot }), PLENTY);
-  await attempts.storeSignature(id, 1, `first-${id}`, 'AQID');
+  await attempts.storeSignature(id, 1, `first-${id}`);
   await attempts.settle(id, 1, DEAD);
   const row: Partial<NewAttempt> = {
     ...life,
-    wallet: room.signer.address,
+    signers: [room.signer.address],
     message: base64.encode(message),
     messageHash: messageHashOf(message),
   };
@@ -56,7 +57,7 @@ function landing(id: string, signature: string) {
   const environment = activityEnvironment();
   environment.on('heartbeat', ({ reason }) => heartbeats.push(reason?.code));
   const { watcher, chain } = room;
-  const landings = createLanding({ ledger, watcher, chain, restMs: 50 });
+  const landings = createLanding({ ledger, watcher, chain, kinds: landedWithdrawals(ledger), restMs: 50 });
   const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
     id,
     n: 2,
@@ -119,7 +120,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
 
   it('is on record where it lands all the same, and only people end the withdrawal', async () => {
     const { id, signature, raw } = await secondPrepared();
-    await use.ledger.attempts.storeSignature(id, 2, signature, raw);
+    await use.ledger.attempts.storeSignature(id, 2, signature);
     await room.chain.send(raw);
     await sound(id);
     const { end, stop } = landing(id, signature);

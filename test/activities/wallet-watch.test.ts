@@ -30,7 +30,7 @@ async function reserved(): Promise<{ id: string; destination: PublicKey }> {
 /** Its first attempt with this signature, given up as dead or failed. */
 async function givenUp(id: string, signature: string, state: 'dead' | 'failed'): Promise<void> {
   await use.ledger.attempts.prepare(attempt(id), PLENTY);
-  await use.ledger.attempts.storeSignature(id, 1, signature, 'AQID');
+  await use.ledger.attempts.storeSignature(id, 1, signature);
   const failure = { slot: 9n, error: 'AccountNotFound' };
   await use.ledger.attempts.settle(id, 1, { state, proof: {}, ...(state === 'failed' ? failure : {}) });
 }
@@ -49,7 +49,7 @@ describe('a look at the history of the hot wallet', () => {
     await hot.localnet.airdrop(hot.address, 5_000_000n);
     const { id, destination } = await reserved();
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
-    await use.ledger.attempts.storeSignature(id, 1, await hot.spend(destination), 'AQID');
+    await use.ledger.attempts.storeSignature(id, 1, await hot.spend(destination));
     await look();
     expect([await open(), await causes()]).toEqual([[], []]);
   });
@@ -73,9 +73,13 @@ describe('a look at the history of the hot wallet', () => {
 
   it('names one that was cancelled before the spend landed, and no older end', async () => {
     const [suspect, old] = [await reserved(), await reserved()];
-    for (const { id } of [suspect, old]) await use.ledger.withdrawals.cancel(id, CANCELLED);
-    await sql`update withdrawal set updated_at = now() - interval '2 days', destination = ${suspect.destination.toBase58()}
-      where id = ${old.id}`.execute(use.ledger.db);
+    for (const { id } of [suspect, old]) await use.ledger.settlements.cancel(id, CANCELLED);
+    await sql`update settlement set updated_at = now() - interval '2 days' where id = ${old.id}`.execute(
+      use.ledger.db,
+    );
+    await sql`update withdrawal set destination = ${suspect.destination.toBase58()} where id = ${old.id}`.execute(
+      use.ledger.db,
+    );
     const signature = await hot.spend(suspect.destination);
     await look();
     expect(await open()).toEqual([`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`]);
@@ -162,7 +166,7 @@ describe('a look at the history of the hot wallet', () => {
     const landed = await hot.spend(destination);
     await givenUp(id, landed, 'dead');
     await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
-    await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature', 'AQID');
+    await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature');
     await look();
     const { status, reason } = await use.ledger.withdrawals.get(id);
     expect([status, reason?.code]).toEqual(['held', 'dead_attempt_landed']);

@@ -49,7 +49,7 @@ test('withdraw asks, and prints one JSON object', async () => {
 test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
   const waiting = sluiceProcess(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
   await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 120_000 }).toBeDefined();
-  await service.ledger.withdrawals.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
+  await service.ledger.settlements.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
   const ended = await waiting;
   expect(ended.code).toBe(4);
   expect(ended.stderr).toContain('rejected  it is a mint');
@@ -89,7 +89,7 @@ test('status and list say how to answer one that waits for a confirmation', asyn
     amount: '5',
     destination: 'Wa1ting',
   });
-  await service.ledger.withdrawals.move('cli-6', 'awaiting_confirmation');
+  await service.ledger.settlements.move('cli-6', 'awaiting_confirmation');
   const [status, list] = await Promise.all([
     sluice(['status', 'cli-6']),
     sluice(['list', '--to', 'Wa1ting']),
@@ -103,10 +103,10 @@ test('status and list say how to answer one that waits for a confirmation', asyn
 
 test('explain says what comes next; status shows the proof of a dead attempt in a line', async () => {
   const [id, paused] = ['cli-7', { code: 'paused', message: 'paused: a test' }];
-  const { withdrawals, attempts } = service.ledger;
+  const { settlements, withdrawals, attempts } = service.ledger;
   await withdrawals.reserve({ id, asset: 'SOL', amount: '5', destination: 'CliWa11et' });
   await attempts.prepare(attempt(id), PLENTY);
-  await attempts.storeSignature(id, 1, 'sig', 'AQID');
+  await attempts.storeSignature(id, 1, 'sig');
   const [blind, blindJson] = await Promise.all([sluice(['explain', id]), sluice(['explain', id, '--json'])]);
   expect(blind).toMatchObject({ code: 0, stderr: '' });
   expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
@@ -114,7 +114,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
   await attempts.settle(id, 1, { state: 'dead', proof: { ...deathEvidence(), ofMessage: deathEvidence() } });
-  await withdrawals.move(id, 'held', paused);
+  await settlements.move(id, 'held', paused);
   const [status, explained] = await Promise.all([sluice(['status', id]), sluice(['explain', id])]);
   const proof = [
     '2 of 2 nodes are final above its last height 1150',

@@ -51,10 +51,10 @@ export class HotPayer {
     const { row } = await ledger.withdrawals.reserve(terms);
     const composed = await this.#composer.compose(row, 1, 0n);
     if (composed.kind !== 'composed') throw new Error(JSON.stringify(composed.reason));
-    await ledger.attempts.prepare(composed.attempt, composed.reservation);
+    await ledger.attempts.prepare(composed.attempt, composed.reservations);
     const message = base64.decode(composed.attempt.message);
     const { raw, signature } = assembleTransaction(message, await this.#signer.sign(message));
-    const signed = await ledger.attempts.storeSignature(row.id, 1, signature, raw);
+    const signed = await ledger.attempts.storeSignature(row.id, 1, signature);
     await pool.read((node) => sendTransaction(node, raw));
     this.#room.finalize();
     if (localnet.controls.chain.ledger.record(signature) === undefined) throw new Error('it is in no block');
@@ -63,10 +63,10 @@ export class HotPayer {
 
   /** Records how an attempt ended, as its watcher does: in the slot that its block really has. */
   async settle(
-    { withdrawalId, signature }: { readonly withdrawalId: string; readonly signature: string },
+    { settlementId, signature }: { readonly settlementId: string; readonly signature: string },
     state: 'landed' | 'failed' | 'dead' = 'landed',
   ): Promise<void> {
     const slot = BigInt(this.#room.localnet.controls.chain.ledger.record(signature)?.slot ?? 0);
-    await this.#room.ledger.attempts.settle(withdrawalId, 1, { state, slot, proof: {} });
+    await this.#room.ledger.attempts.settle(settlementId, 1, { state, slot, proof: {} });
   }
 }

@@ -130,7 +130,7 @@ describe('a match', () => {
     const id = newId();
     await withdrawals.reserve(terms(id));
     await attempts.prepare(attempt(id), PLENTY);
-    await attempts.storeSignature(id, 1, signature, 'AQID');
+    await attempts.storeSignature(id, 1, signature);
     expect(await scan.commit({ expected, ...(await matcher.match(blocks)) })).toBe('committed');
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });

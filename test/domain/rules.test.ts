@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkNativeSides } from '../../src/domain/balance-guard.ts';
-import { isTerminal, mayFollow, statesBefore, WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
+import { isTerminal, mayFollow, statesBefore } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
 
 const MINIMUM = 890_880n;
 const SIDES = {

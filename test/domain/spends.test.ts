@@ -6,7 +6,7 @@ const wallet = 'hot';
 const others = fc.array(fc.constantFrom('a', 'b', 'c'));
 const state = fc.constantFrom('prepared', 'signed', 'landed', 'failed', 'dead' as const);
 type Recorded = Extract<RecordedSpend, { state: string }>;
-const attempt = (of: Recorded['state']): Recorded => ({ withdrawalId: 'w', n: 2, state: of });
+const attempt = (of: Recorded['state']): Recorded => ({ settlementId: 'w', n: 2, state: of });
 
 describe('a transaction in the history of the hot wallet', () => {
   it('is fine exactly where an attempt on record that was not given up has its signature', () => {
@@ -19,13 +19,9 @@ describe('a transaction in the history of the hot wallet', () => {
     );
     expect(judgeSpend(wallet, [], attempt('dead'), false)).toEqual({
       kind: 'dead_attempt_landed',
-      withdrawalId: 'w',
+      settlementId: 'w',
       n: 2,
     });
-  });
-
-  it('is fine where it makes or advances a nonce account on record, however that ended', () => {
-    expect(judgeSpend(wallet, [wallet], { nonceAccount: 'n' }, true)).toEqual({ kind: 'on_record' });
   });
 
   it('is an unknown spend where the wallet signed it, first or last, and nothing is on record', () => {

@@ -7,7 +7,7 @@ import type { Preparation } from '../../src/domain/steps.ts';
 import { cancel, confirm } from '../../src/http/customer-word.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { startWithdrawal } from '../../src/platform/start-withdrawal.ts';
-import { withdrawalStatus } from '../../src/workflows/messages.ts';
+import { settlementStatus } from '../../src/workflows/messages.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { authorization, openService, type Service } from './service.ts';
 
@@ -47,7 +47,7 @@ function chainWithEmptyWallet(ledger: Ledger) {
       if (row.status === 'cancelled') return { kind: 'ended', status: 'cancelled', reason: row.reason };
       const status = row.confirmedByCustomer ? 'rejected' : 'awaiting_confirmation';
       const reason = { code: row.confirmedByCustomer ? 'mint' : 'empty_wallet', message: 'said by a test' };
-      await ledger.withdrawals.move(id, status, reason);
+      await ledger.settlements.move(id, status, reason);
       return status === 'rejected' ? { kind: 'ended', status, reason } : { kind: 'waiting', status, reason };
     },
   };
@@ -126,7 +126,7 @@ function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
 async function runWaits(id: string): Promise<void> {
   await startWithdrawal(service.temporal, { id, ...terms });
   const handle = service.temporal.workflow.getHandle(`withdrawal/${id}`);
-  const seen = async () => (await handle.query(withdrawalStatus)).status;
+  const seen = async () => (await handle.query(settlementStatus)).status;
   await expect.poll(seen, { timeout: 20_000 }).toBe('awaiting_confirmation');
 }
 
@@ -146,7 +146,7 @@ test('cancel ends a run that came to wait just before the word was on record', a
 test('what the workflow refuses comes back with its own code', async () => {
   await waiting('refused');
   const handle = service.temporal.workflow.getHandle('withdrawal/refused');
-  await service.ledger.withdrawals.move('refused', 'awaiting_funds');
+  await service.ledger.settlements.move('refused', 'awaiting_funds');
   const answer = await post('/v1/withdrawals/refused/confirm');
   expect([answer.statusCode, answer.json().code]).toEqual([409, 'NotAwaitingConfirmation']);
   await handle.terminate('by a test');

@@ -42,7 +42,7 @@ async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw:
   await service.ledger.withdrawals.reserve(asked);
   const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
   await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
-  if (signed) await service.ledger.attempts.storeSignature(id, 1, attempt.signature, attempt.raw);
+  if (signed) await service.ledger.attempts.storeSignature(id, 1, attempt.signature);
   return attempt;
 }
 
@@ -110,7 +110,7 @@ test('an attempt that the signer still has: what it waits for, and how far the n
 test('without an attempt: the reason in words, and no node is asked', async () => {
   await service.ledger.withdrawals.reserve(terms('poor'));
   const reason = { code: 'insufficient_funds', message: 'the hot wallet lacks 5 SOL' };
-  await service.ledger.withdrawals.move('poor', 'awaiting_funds', reason);
+  await service.ledger.settlements.move('poor', 'awaiting_funds', reason);
   expect(await explain('poor')).toEqual({
     id: 'poor',
     status: 'awaiting_funds',
@@ -120,7 +120,7 @@ test('without an attempt: the reason in words, and no node is asked', async () =
     attempt: null,
   });
   const paused = { code: 'paused', message: 'paused: tests (by me)' };
-  await service.ledger.withdrawals.move('poor', 'held', paused);
+  await service.ledger.settlements.move('poor', 'held', paused);
   await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice resume');
   expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
 });

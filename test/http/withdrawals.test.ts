@@ -73,7 +73,7 @@ test('a request whose workflow was never started, or was terminated, starts one 
 
 test('a withdrawal that has ended is shown and not started again', async () => {
   await service.ledger.withdrawals.reserve({ id: 'ended', ...terms });
-  await service.ledger.withdrawals.move('ended', 'rejected', { code: 'mint', message: 'it is a mint' });
+  await service.ledger.settlements.move('ended', 'rejected', { code: 'mint', message: 'it is a mint' });
   const answer = await post({ id: 'ended', ...terms });
   expect([answer.statusCode, answer.json().reason.code]).toEqual([200, 'mint']);
   await expect(service.temporal.workflow.getHandle('withdrawal/ended').describe()).rejects.toThrow();
@@ -122,9 +122,9 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
   await service.ledger.withdrawals.reserve({ id: 'signed', ...terms });
   await service.ledger.attempts.prepare(
     {
-      withdrawalId: 'signed',
+      settlementId: 'signed',
       n: 1,
-      wallet: WALLET,
+      signers: [WALLET],
       messageHash: 'ab'.repeat(32),
       message: 'AAAA',
       blockhash: WALLET,
@@ -132,18 +132,21 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
       blockhashHeight: 5n,
       lastValidBlockHeight: 155n,
       nonceAccount: null,
+      bareAdvance: false,
       computeUnitLimit: 450,
       computeUnitPriceMicroLamports: 1_000n,
       feeLamports: 5_001n,
       rentLamports: 0n,
     },
-    {
-      wallet: WALLET,
-      observedSlot: 7n,
-      needs: [{ asset: 'SOL', amount: 2n ** 31n, finalizedBalance: 2n ** 40n, keep: 0n }],
-    },
+    [
+      {
+        wallet: WALLET,
+        observedSlot: 7n,
+        needs: [{ asset: 'SOL', amount: 2n ** 31n, finalizedBalance: 2n ** 40n, keep: 0n }],
+      },
+    ],
   );
-  await service.ledger.attempts.storeSignature('signed', 1, 'sig1', 'AAAA');
+  await service.ledger.attempts.storeSignature('signed', 1, 'sig1');
   const shown = (await get('/v1/withdrawals/signed')).json();
   expect(shown.status).toBe('sending');
   expect(shown.attempts).toMatchObject([
@@ -153,6 +156,7 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
       signature: 'sig1',
       lastValidBlockHeight: '155',
       nonceAccount: null,
+      bareAdvance: false,
       feeLamports: '5001',
       slot: null,
       explorer: 'https://explorer.example/tx/sig1?cluster=devnet',

@@ -49,14 +49,14 @@ describe('preparing an attempt', () => {
   it('is refused for a withdrawal that has ended', async () => {
     for (const status of ['cancelled', 'rejected'] as const) {
       const id = await reserved(use.ledger);
-      await use.ledger.withdrawals.move(id, status, REASON);
+      await use.ledger.settlements.move(id, status, REASON);
       expect(await codeOf(use.ledger.attempts.prepare(attempt(id), PLENTY))).toBe('IllegalTransition');
     }
   });
 
   it('is refused by the database itself where two would be live', async () => {
     const id = await signed(use.ledger);
-    const second = { ...attempt(id, 2), state: 'prepared' as const };
+    const second = { ...attempt(id, 2), signatures: [null], state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(second).execute()).rejects.toMatchObject({
       constraint: 'attempt_one_live',
     });
@@ -84,18 +84,18 @@ describe('preparing an attempt', () => {
 describe('storing the signature', () => {
   it('happens once; the same again is a success, another is never stored (signers with fresh randomness)', async () => {
     const id = await signed(use.ledger);
-    const again = await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
-    expect(again).toMatchObject({ state: 'signed', signature: `sig-${id}`, raw: 'AQID' });
+    const again = await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
+    expect(again).toMatchObject({ state: 'signed', signature: `sig-${id}` });
     expect((await use.ledger.withdrawals.get(id)).status).toBe('sending');
-    expect(await use.ledger.attempts.storeSignature(id, 1, 'other', 'AQID')).toEqual(again);
+    expect(await use.ledger.attempts.storeSignature(id, 1, 'other')).toEqual(again);
     expect(await use.ledger.attempts.findBySignature(`sig-${id}`)).toEqual(again);
   });
 
   it('ends a hold: what the signer refused once is on its way now', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
-    await use.ledger.withdrawals.move(id, 'held', REASON);
-    await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    await use.ledger.settlements.move(id, 'held', REASON);
+    await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'sending', reason: null });
   });
 
@@ -103,7 +103,7 @@ describe('storing the signature', () => {
     const id = await reserved(use.ledger);
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     await use.ledger.attempts.settle(id, 1, DEAD);
-    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 'late', 'AQID'))).toBe('IllegalTransition');
+    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 'late'))).toBe('IllegalTransition');
   });
 
   it('and the death of the attempt at once never both win', async () => {
@@ -111,7 +111,7 @@ describe('storing the signature', () => {
       const id = await reserved(use.ledger);
       await use.ledger.attempts.prepare(attempt(id), PLENTY);
       await Promise.all([
-        codeOf(use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID')),
+        codeOf(use.ledger.attempts.storeSignature(id, 1, `sig-${id}`)),
         use.ledger.attempts.settle(id, 1, DEAD),
       ]);
       const row = await use.ledger.attempts.get(id, 1);
@@ -121,7 +121,7 @@ describe('storing the signature', () => {
 
   it('finds no attempt that was not prepared', async () => {
     const id = await reserved(use.ledger);
-    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 's', 'AQID'))).toBe('NotFound');
+    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 's'))).toBe('NotFound');
     expect(await codeOf(use.ledger.attempts.get(id, 1))).toBe('NotFound');
     expect(await use.ledger.attempts.findBySignature('unknown')).toBeUndefined();
   });
@@ -156,12 +156,12 @@ describe('settling an attempt', () => {
   });
 
   it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
-    const { attempts, withdrawals } = use.ledger;
+    const { settlements, attempts, withdrawals } = use.ledger;
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await attempts.prepare(attempt(id, 2), PLENTY);
-    await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
+    await attempts.storeSignature(id, 2, `second-${id}`);
     await attempts.settle(id, 1, DEAD);
     expect((await withdrawals.get(id)).status).toBe('sending');
     await attempts.settle(id, 2, { state: 'landed', slot: 9n, proof: {}, amountReceived: 5n });
@@ -169,12 +169,12 @@ describe('settling an attempt', () => {
   });
 
   it('forbids every wait and every end without payment while an attempt is not dead', async () => {
-    const { attempts, withdrawals } = use.ledger;
+    const { settlements, attempts, withdrawals } = use.ledger;
     const id = await reserved(use.ledger);
     await attempts.prepare(attempt(id), PLENTY);
     const reason = { code: 'late', message: 'a slow step found no money' };
     for (const to of ['awaiting_funds', 'awaiting_confirmation', 'rejected'] as const) {
-      expect(await codeOf(withdrawals.move(id, to, reason))).toBe('IllegalTransition');
+      expect(await codeOf(settlements.move(id, to, reason))).toBe('IllegalTransition');
     }
     expect((await withdrawals.get(id)).status).toBe('preparing');
   });
@@ -193,7 +193,7 @@ describe('settling an attempt', () => {
 
   it('takes the attempt out of the live ones', async () => {
     const id = await signed(use.ledger);
-    const isLive = async () => (await use.ledger.attempts.live()).some((row) => row.withdrawalId === id);
+    const isLive = async () => (await use.ledger.attempts.live()).some((row) => row.settlementId === id);
     expect(await isLive()).toBe(true);
     await use.ledger.attempts.settle(id, 1, {
       state: 'failed',

@@ -36,7 +36,7 @@ it('none goes that a living attempt may need for its proof of death', async () =
   await use.ledger.withdrawals.reserve(terms(id));
   await use.ledger.attempts.prepare(attempt(id, 1, { blockhashSlot: 107n }), PLENTY);
   expect(await prune()).toBe(107n);
-  await use.ledger.attempts.storeSignature(id, 1, 'signed', 'AQID');
+  await use.ledger.attempts.storeSignature(id, 1, 'signed');
   expect(await prune()).toBe(107n);
   await use.ledger.attempts.settle(id, 1, { state: 'dead', proof: {} });
   expect(await prune()).toBe(115n);

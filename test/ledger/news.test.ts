@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import { alertNews, depositNews, withdrawalNews } from '../../src/ledger/news.ts';
 import { inflow } from './chain-of-blocks.ts';
+import { eventOfStatus } from '../../src/domain/webhook.ts';
 
 const AT = new Date(0);
 /** A column that no customer was promised. */
@@ -48,7 +49,11 @@ it('tells the fields that are public, and no column because it is there', () => 
       lastSeenAt: AT,
       closedAt: null,
     }),
-    withdrawalNews({ ...WITHDRAWAL, ...INTERNAL, status: 'sending' } as never, 'signature'),
+    withdrawalNews(
+      'withdrawal.sending',
+      { ...WITHDRAWAL, ...INTERNAL, status: 'sending' } as never,
+      { ...WITHDRAWAL, ...INTERNAL, signature: 'signature' } as never,
+    ),
   ].map((news) => [news?.type, news?.entity, Object.keys(news?.data ?? {}).join(' ')]);
   expect(told).toEqual([
     [
@@ -66,6 +71,6 @@ it('tells the fields that are public, and no column because it is there', () => 
 });
 
 it('tells nobody of a withdrawal that was only asked for', () => {
-  for (const status of ['requested', 'preparing'])
-    expect(withdrawalNews({ ...WITHDRAWAL, status } as never, null)).toBeNull();
+  for (const status of ['requested', 'preparing'] as const)
+    expect(eventOfStatus(status)).toBeNull();
 });

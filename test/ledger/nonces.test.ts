@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
 import type { NewAttempt } from '../../src/ledger/attempts.ts';
-import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
-import { attempt, creation, DEAD, newId, PLENTY, sol, useLedger } from './support.ts';
+import { attempt, DEAD, newId, PLENTY, resume, sol, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -43,7 +44,7 @@ describe('a nonce account', () => {
     expect(results.filter(({ kind }) => kind === 'prepared')).toHaveLength(1);
     expect(results.filter(({ kind }) => kind === 'nonce_taken')).toHaveLength(5);
     const winner = wishes[results.findIndex(({ kind }) => kind === 'prepared')];
-    expect(await stateOf(address)).toMatchObject({ state: 'leased', withdrawalId: winner?.withdrawalId });
+    expect(await stateOf(address)).toMatchObject({ state: 'leased', settlementId: winner?.settlementId });
   });
 
   it('is not leased where the nonce is another one, or the money is missing', async () => {
@@ -55,7 +56,7 @@ describe('a nonce account', () => {
     expect(await use.ledger.attempts.prepare(await carrying(address, 'v2'), poor)).toMatchObject({
       kind: 'short',
     });
-    expect(await stateOf(address)).toMatchObject({ state: 'free', withdrawalId: null });
+    expect(await stateOf(address)).toMatchObject({ state: 'free', settlementId: null });
   });
 
   it('comes back unproved, whatever became of the attempt, and is free only with another nonce', async () => {
@@ -68,12 +69,12 @@ describe('a nonce account', () => {
       const { address } = await freeAccount('v3');
       const wish = await carrying(address, 'v3');
       await use.ledger.attempts.prepare(wish, PLENTY);
-      await use.ledger.attempts.storeSignature(wish.withdrawalId, 1, `s-${wish.withdrawalId}`, 'AQID');
+      await use.ledger.attempts.storeSignature(wish.settlementId, 1, `s-${wish.settlementId}`);
       await use.ledger.nonces.prove(address, { nonce: 'v4', slot: 8n });
       expect(await stateOf(address), 'still leased').toMatchObject({ state: 'leased', nonce: 'v3' });
-      await use.ledger.attempts.settle(wish.withdrawalId, 1, outcome);
+      await use.ledger.attempts.settle(wish.settlementId, 1, outcome);
       await use.ledger.nonces.prove(address, { nonce: 'v3', slot: 9n });
-      expect(await stateOf(address)).toMatchObject({ state: 'unproved', withdrawalId: null, nonce: 'v3' });
+      expect(await stateOf(address)).toMatchObject({ state: 'unproved', settlementId: null, nonce: 'v3' });
       await use.ledger.nonces.prove(address, { nonce: 'v4', slot: 9n });
       expect(await stateOf(address)).toMatchObject({ state: 'free', nonce: 'v4' });
     }
@@ -83,8 +84,8 @@ describe('a nonce account', () => {
     const { address } = await freeAccount('v5');
     const [first, second] = [await carrying(address, 'v5'), await carrying(address, 'v5')];
     await use.ledger.attempts.prepare(first, PLENTY);
-    await use.ledger.attempts.settle(first.withdrawalId, 1, DEAD);
-    const again = { ...second, state: 'prepared' as const };
+    await use.ledger.attempts.settle(first.settlementId, 1, DEAD);
+    const again = { ...second, signatures: [null], state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(again).execute()).rejects.toMatchObject({
       constraint: 'attempt_nonce_once',
     });
@@ -95,37 +96,66 @@ describe('a nonce account', () => {
   });
 });
 
-describe('the upkeep of a nonce account', () => {
-  const upkeep = (address: string, wallet: string, hash: string): NewNonceUpkeep =>
-    creation(address, { wallet, messageHash: hash.padEnd(64, '0') });
-
-  it('keeps its money from withdrawals until balances show that it has left', async () => {
+describe('the making and the advance of a nonce account', () => {
+  it('keep their money from withdrawals until balances show that it has left', async () => {
     const { address, wallet } = await freeAccount('v6');
-    const hash = 'a'.repeat(64);
-    await use.ledger.nonceUpkeeps.prepare(upkeep(address, wallet, hash), sol(100n, 150n, { wallet }));
+    const id = settlementId(NONCE_CREATE, address);
+    const signers = [wallet];
+    await use.ledger.attempts.prepare(attempt(id, 1, { signers }), sol(100n, 150n, { wallet }));
     const spend = async (slot: bigint) => {
-      const id = newId();
-      await use.ledger.withdrawals.reserve(terms(id));
-      return use.ledger.attempts.prepare(attempt(id, 1, { wallet }), sol(60n, 150n, { wallet, slot }));
+      const other = newId();
+      await use.ledger.withdrawals.reserve(terms(other));
+      return use.ledger.attempts.prepare(attempt(other, 1, { signers }), sol(60n, 150n, { wallet, slot }));
     };
     expect(await spend(100n)).toMatchObject({ kind: 'short', missing: 10n });
-    await use.ledger.nonceUpkeeps.storeSignature(hash, 'sig-upkeep', 'AQID');
-    await use.ledger.nonceUpkeeps.settle(hash, { state: 'landed', slot: 120n, proof: null });
+    await use.ledger.attempts.storeSignature(id, 1, 'sig-upkeep');
+    await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 120n, proof: null });
     expect(await spend(119n)).toMatchObject({ kind: 'short' });
     expect(await spend(120n)).toMatchObject({ kind: 'prepared' });
     expect([...(await use.ledger.walletHistory.recordOf(['sig-upkeep']))]).toEqual([
-      ['sig-upkeep', { nonceAccount: address }],
+      ['sig-upkeep', { settlementId: id, n: 1, state: 'landed' }],
     ]);
   });
 
-  it('waits for the money of withdrawals, and is one at a time for an account', async () => {
+  it('wait for the money of withdrawals, and are one at a time for an account', async () => {
     const { address, wallet } = await freeAccount('v7');
-    const [first, second] = [upkeep(address, wallet, 'b'), upkeep(address, wallet, 'c')];
-    expect(await use.ledger.nonceUpkeeps.prepare(first, sol(100n, 99n, { wallet }))).toMatchObject({
+    const id = settlementId(NONCE_CREATE, address);
+    const [first, second] = ['b', 'c'].map((hash) =>
+      attempt(id, 1, { signers: [wallet], messageHash: hash.padEnd(64, '0') }),
+    );
+    if (first === undefined || second === undefined) throw new Error('there are two');
+    expect(await use.ledger.attempts.prepare(first, sol(100n, 99n, { wallet }))).toMatchObject({
       kind: 'short',
     });
     const needs = sol(100n, 1_000n, { wallet });
-    const rows = await Promise.all([first, second].map((one) => use.ledger.nonceUpkeeps.prepare(one, needs)));
+    const rows = await Promise.all([first, second].map((one) => use.ledger.attempts.prepare(one, needs)));
     expect(rows[0]).toEqual(rows[1]);
+  });
+
+  it('carry the nonce of the attempt that an advance ends, and lease nothing', async () => {
+    const { address } = await freeAccount('v8');
+    const ended = await carrying(address, 'v8');
+    await use.ledger.attempts.prepare(ended, PLENTY);
+    await use.ledger.nonces.useUp({ address, nonce: 'v8' });
+    const id = settlementId(NONCE_ADVANCE, advanceSubject({ address, nonce: 'v8' }));
+    const { settlementId: _other, messageHash: _hash, ...life } = ended;
+    const advance = attempt(id, 1, { ...life, bareAdvance: true, messageHash: 'd'.repeat(64) });
+    expect(await use.ledger.attempts.prepare(advance, PLENTY)).toMatchObject({ kind: 'prepared' });
+    expect(await stateOf(address)).toMatchObject({ state: 'leased', settlementId: ended.settlementId });
+    await use.ledger.attempts.storeSignature(id, 1, 'sig-advance');
+    await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 9n, proof: null });
+    expect(await stateOf(address)).toMatchObject({ state: 'leased', settlementId: ended.settlementId });
+  });
+
+  it('are not prepared while payments are stopped', async () => {
+    const { address } = await freeAccount('v9');
+    const id = settlementId(NONCE_CREATE, address);
+    await use.ledger.pauses.begin({ who: 'ops', why: 'a look' });
+    expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
+      kind: 'stopped',
+      reason: { code: 'paused' },
+    });
+    await resume(use.ledger);
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
   });
 });

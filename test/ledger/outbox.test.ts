@@ -119,15 +119,15 @@ describe('of a withdrawal is told', () => {
   it('each state that a customer cares about, with the signature, once', async () => {
     const endpointId = await endpoint('withdrawal.*');
     const id = newId();
-    const { withdrawals, attempts } = use.ledger;
+    const { settlements, withdrawals, attempts } = use.ledger;
     await withdrawals.reserve(terms(id, { memo: 'invoice 17' }));
-    for (let again = 0; again < 2; again += 1) await withdrawals.move(id, 'awaiting_funds', REASON);
+    for (let again = 0; again < 2; again += 1) await settlements.move(id, 'awaiting_funds', REASON);
     await attempts.prepare(attempt(id), PLENTY);
     for (let again = 0; again < 2; again += 1)
-      await attempts.storeSignature(id, 1, `signature-${id}`, 'AQID');
+      await attempts.storeSignature(id, 1, `signature-${id}`);
     for (const message of ['one node is silent', 'two nodes are silent'])
-      await withdrawals.note(id, 'held', { code: 'nodes_silent', message });
-    await withdrawals.note(id, 'confirmed', null);
+      await settlements.note(id, 'held', { code: 'nodes_silent', message });
+    await settlements.note(id, 'confirmed', null);
     const landed = { state: 'landed', slot: 7n, proof: null, amountReceived: 99n } as const;
     for (let again = 0; again < 2; again += 1) await attempts.settle(id, 1, landed);
     const events = await heard(endpointId, `withdrawal/${id}`);
@@ -154,12 +154,12 @@ describe('of a withdrawal is told', () => {
   it('how it ends without payment, and that an attempt died on the way', async () => {
     const endpointId = await endpoint('withdrawal.*');
     const id = newId();
-    const { withdrawals, attempts } = use.ledger;
+    const { settlements, withdrawals, attempts } = use.ledger;
     await withdrawals.reserve(terms(id));
     await attempts.prepare(attempt(id), PLENTY);
-    await attempts.storeSignature(id, 1, `signature-${id}`, 'AQID');
+    await attempts.storeSignature(id, 1, `signature-${id}`);
     await attempts.settle(id, 1, DEAD);
-    await withdrawals.move(id, 'rejected', REASON);
+    await settlements.move(id, 'rejected', REASON);
     expect(typesOf(await heard(endpointId))).toEqual(['withdrawal.sending', 'withdrawal.rejected']);
   });
 });

@@ -36,7 +36,7 @@ describe('a pause', () => {
     expect(await preparation(use.ledger, id)).toBe('prepared');
     await use.ledger.pauses.begin(WORD);
     expect(await preparation(use.ledger, id)).toBe('prepared');
-    expect(await use.ledger.attempts.storeSignature(id, 1, newId('sig'), 'AQID')).toMatchObject({
+    expect(await use.ledger.attempts.storeSignature(id, 1, newId('sig'))).toMatchObject({
       state: 'signed',
     });
     await use.ledger.attempts.settle(id, 1, DEAD);
@@ -109,21 +109,21 @@ describe('a withdrawal held by a pause', () => {
   it('may still be rejected, cancelled or wait for its customer while no attempt lives', async () => {
     for (const to of ['awaiting_confirmation', 'rejected', 'cancelled'] as const) {
       const id = await reserved(use.ledger);
-      await use.ledger.withdrawals.move(id, 'held', REASON);
-      expect((await use.ledger.withdrawals.move(id, to, REASON)).status).toBe(to);
+      await use.ledger.settlements.move(id, 'held', REASON);
+      expect((await use.ledger.settlements.move(id, to, REASON)).status).toBe(to);
     }
     const id = await reserved(use.ledger);
-    await use.ledger.withdrawals.move(id, 'held', REASON);
-    expect((await use.ledger.withdrawals.cancel(id, REASON)).status).toBe('cancelled');
+    await use.ledger.settlements.move(id, 'held', REASON);
+    expect((await use.ledger.settlements.cancel(id, REASON)).status).toBe('cancelled');
   });
 
   it('may not, while one lives', async () => {
     const id = await reserved(use.ledger);
     await preparation(use.ledger, id);
-    await use.ledger.withdrawals.move(id, 'held', REASON);
+    await use.ledger.settlements.move(id, 'held', REASON);
     for (const to of ['awaiting_confirmation', 'rejected', 'cancelled'] as const)
-      expect(await codeOf(use.ledger.withdrawals.move(id, to, REASON))).toBe('IllegalTransition');
-    expect(await codeOf(use.ledger.withdrawals.cancel(id, REASON))).toBe('NotCancellable');
+      expect(await codeOf(use.ledger.settlements.move(id, to, REASON))).toBe('IllegalTransition');
+    expect(await codeOf(use.ledger.settlements.cancel(id, REASON))).toBe('NotCancellable');
   });
 });
 

@@ -8,11 +8,11 @@ const OPERATOR = { who: 'ops', why: 'the explorer shows it' };
 
 /** What becomes of an end without payment, in every form of it, for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
-  const { withdrawals } = use.ledger;
+  const { settlements, withdrawals } = use.ledger;
   const tries = [
-    () => withdrawals.cancel(id, CANCELLED),
-    () => withdrawals.move(id, 'rejected', REASON),
-    () => withdrawals.move(id, 'cancelled', REASON),
+    () => settlements.cancel(id, CANCELLED),
+    () => settlements.move(id, 'rejected', REASON),
+    () => settlements.move(id, 'cancelled', REASON),
   ];
   const codes: string[] = [];
   for (const end of tries) codes.push(await codeOf(end()));
@@ -34,7 +34,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
     expect(await ends(id)).toEqual(REFUSED);
     expect((await use.ledger.withdrawals.get(id)).status).toBe('requested');
     await sql`delete from continuity`.execute(use.ledger.db);
-    expect(await codeOf(use.ledger.withdrawals.cancel(id, CANCELLED))).toBe('none');
+    expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('none');
   });
 
   it.each(['record_lost', 'unknown_spend'] as const)('while any %s is open', async (kind) => {
@@ -42,14 +42,14 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
     await use.ledger.alerts.raise({ kind, subject: 'another', message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
     await use.ledger.alerts.close(kind, 'another');
-    expect(await codeOf(use.ledger.withdrawals.move(id, 'rejected', REASON))).toBe('none');
+    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', REASON))).toBe('none');
   });
 
   it.each(['maybe_paid', 'dead_attempt_landed'] as const)('while %s names it', async (kind) => {
     const [id, other] = [await reserved(use.ledger), await reserved(use.ledger)];
     await use.ledger.alerts.raise({ kind, subject: id, message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
-    expect(await codeOf(use.ledger.withdrawals.cancel(other, CANCELLED))).toBe('none');
+    expect(await codeOf(use.ledger.settlements.cancel(other, CANCELLED))).toBe('none');
   });
 
   it('for one whose run remembers a signature, also when people have closed the alert', async () => {
@@ -63,36 +63,36 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
   it('but one may be held or wait', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
-    expect((await use.ledger.withdrawals.move(id, 'held', REASON)).status).toBe('held');
-    expect((await use.ledger.withdrawals.move(id, 'awaiting_funds', REASON)).status).toBe('awaiting_funds');
+    expect((await use.ledger.settlements.move(id, 'held', REASON)).status).toBe('held');
+    expect((await use.ledger.settlements.move(id, 'awaiting_funds', REASON)).status).toBe('awaiting_funds');
   });
 });
 
 describe('the word of an operator that it is paid', () => {
   it('ends it with a reason of its own, and lets go of what was reserved', async () => {
-    const { alerts, attempts, reservations, withdrawals } = use.ledger;
+    const { settlements, alerts, attempts, reservations, withdrawals } = use.ledger;
     const id = await reserved(use.ledger);
     const before = await reservations.total();
     await attempts.prepare(attempt(id), PLENTY);
     await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'said by a test' });
-    expect(await codeOf(withdrawals.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
-    await attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    expect(await codeOf(settlements.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
+    await attempts.storeSignature(id, 1, `sig-${id}`);
     await attempts.settle(id, 1, DEAD);
     expect(await reservations.total()).toBeGreaterThan(before);
     const message = 'paid already, says ops: the explorer shows it (said by a test)';
     const ended = { status: 'cancelled', reason: { code: 'paid_already', message } };
-    expect(await withdrawals.endAsPaid(id, OPERATOR)).toMatchObject(ended);
+    expect(await settlements.endAsPaid(id, OPERATOR)).toMatchObject(ended);
     expect(await reservations.total()).toBe(before);
-    expect(await withdrawals.endAsPaid(id, { who: 'other', why: 'again' })).toMatchObject(ended);
-    expect(await withdrawals.cancel(id, CANCELLED)).toMatchObject(ended);
+    expect(await settlements.endAsPaid(id, { who: 'other', why: 'again' })).toMatchObject(ended);
+    expect(await settlements.cancel(id, CANCELLED)).toMatchObject(ended);
   });
 
   it('is refused where nothing says so, and where it has ended otherwise', async () => {
     const [id, cancelled] = [await reserved(use.ledger), await reserved(use.ledger)];
-    expect(await codeOf(use.ledger.withdrawals.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
-    await use.ledger.withdrawals.cancel(cancelled, CANCELLED);
+    expect(await codeOf(use.ledger.settlements.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
+    await use.ledger.settlements.cancel(cancelled, CANCELLED);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: cancelled, message: 'look' });
-    expect(await codeOf(use.ledger.withdrawals.endAsPaid(cancelled, OPERATOR))).toBe('NotCancellable');
-    expect(await codeOf(use.ledger.withdrawals.endAsPaid('nobody', OPERATOR))).toBe('NotFound');
+    expect(await codeOf(use.ledger.settlements.endAsPaid(cancelled, OPERATOR))).toBe('NotCancellable');
+    expect(await codeOf(use.ledger.settlements.endAsPaid('nobody', OPERATOR))).toBe('NotFound');
   });
 });

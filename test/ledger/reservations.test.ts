@@ -23,12 +23,12 @@ async function tryPrepare(
   n = 1,
   ledger = use.ledger,
 ): Promise<string> {
-  const result = await ledger.attempts.prepare(attempt(id, n, { wallet: reserve.wallet }), reserve);
+  const result = await ledger.attempts.prepare(attempt(id, n, { signers: reserve.map(({ wallet }) => wallet) }), reserve);
   return result.kind === 'short' ? `${result.asset} ${result.missing}` : result.kind;
 }
 
 async function finish(id: string, state: 'landed' | 'failed', slot: bigint): Promise<void> {
-  await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+  await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
   await use.ledger.attempts.settle(id, 1, { state, slot, feeLamports: 5n, proof: null });
 }
 
@@ -50,12 +50,12 @@ describe('reserving money', () => {
     const id = await one();
     const token = { asset: 'mint', amount: 8n, finalizedBalance: 5n, keep: 0n };
     const native = { asset: 'SOL', amount: 5n, finalizedBalance: 100n, keep: 0n };
-    const reserve = { wallet: 'two', observedSlot: 1n, needs: [native, token] };
+    const reserve = [{ wallet: 'two', observedSlot: 1n, needs: [native, token] }];
     expect(await tryPrepare(id, reserve)).toBe('mint 3');
     expect(await use.ledger.attempts.of(id)).toEqual([]);
     expect((await use.ledger.withdrawals.get(id)).status).toBe('requested');
     expect(await use.ledger.reservations.open('two', 'SOL')).toBe(0n);
-    expect(await tryPrepare(id, { ...reserve, needs: [native, { ...token, finalizedBalance: 8n }] })).toBe(
+    expect(await tryPrepare(id, [{ wallet: 'two', observedSlot: 1n, needs: [native, { ...token, finalizedBalance: 8n }] }])).toBe(
       'prepared',
     );
     expect(await use.ledger.reservations.open('two', 'mint')).toBe(8n);
@@ -80,7 +80,7 @@ describe('reserving money', () => {
       observedSlot: 1n,
       needs: [{ asset: 'mint', amount: 10n, finalizedBalance: 10n, keep: 0n }],
     };
-    expect(await tryPrepare(third, token)).toBe('prepared');
+    expect(await tryPrepare(third, [token])).toBe('prepared');
   });
 });
 
@@ -100,7 +100,7 @@ describe('a reservation after the end of its attempt', () => {
     const wallet = 'fees';
     await tryPrepare(first, sol(60n, 100n, { wallet, slot: 500n }));
     await finish(first, 'failed', 510n);
-    await use.ledger.withdrawals.move(first, 'failed', REASON);
+    await use.ledger.settlements.move(first, 'failed', REASON);
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(0n);
     expect(await tryPrepare(second, sol(96n, 100n, { wallet, slot: 509n }))).toBe('SOL 1');
     expect(await tryPrepare(second, sol(95n, 95n, { wallet, slot: 510n }))).toBe('prepared');
@@ -124,9 +124,9 @@ describe('a reservation after the end of its attempt', () => {
     const [first = '', second = ''] = await reserved(2);
     await tryPrepare(first, sol(60n, 100n, { wallet }));
     await use.ledger.attempts.settle(first, 1, DEAD);
-    await use.ledger.withdrawals.move(first, 'awaiting_funds', REASON);
+    await use.ledger.settlements.move(first, 'awaiting_funds', REASON);
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(60n);
-    await use.ledger.withdrawals.move(first, 'awaiting_confirmation', REASON);
+    await use.ledger.settlements.move(first, 'awaiting_confirmation', REASON);
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(0n);
     expect(await tryPrepare(second, sol(100n, 100n, { wallet }))).toBe('prepared');
     expect(await tryPrepare(first, sol(60n, 100n, { wallet }), 2)).toBe('SOL 60');
@@ -137,7 +137,7 @@ describe('a reservation after the end of its attempt', () => {
     await tryPrepare(id, sol(60n, 100n, { wallet: 'back' }));
     await use.ledger.attempts.settle(id, 1, DEAD);
     const before = await use.ledger.reservations.total();
-    expect(await codeOf(use.ledger.withdrawals.move(id, 'rejected', REASON))).toBe('none');
+    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', REASON))).toBe('none');
     expect(await use.ledger.reservations.total()).toBe(before - 60n);
   });
 });

@@ -11,13 +11,13 @@ let id: string;
 
 /** Attempt 1 is dead, attempt 2 as far as `signed` says, when the chain shows attempt 1 after all. */
 async function shownLanded(signed: boolean): Promise<void> {
-  const { attempts, withdrawals, pauses } = use.ledger;
+  const { settlements, attempts, withdrawals, pauses } = use.ledger;
   await withdrawals.reserve(terms(id));
   await attempts.prepare(attempt(id, 1), PLENTY);
-  await attempts.storeSignature(id, 1, `first-${id}`, 'AQID');
+  await attempts.storeSignature(id, 1, `first-${id}`);
   await attempts.settle(id, 1, DEAD);
   await attempts.prepare(attempt(id, 2), PLENTY);
-  if (signed) await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
+  if (signed) await attempts.storeSignature(id, 2, `second-${id}`);
   await pauses.sound({ kind: 'dead_attempt_landed', subject: id, message: ALARM.message }, id);
   await resume(use.ledger);
 }
@@ -34,8 +34,8 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
   it('takes no signature for the next attempt, which is not handed out to be signed either', async () => {
     await shownLanded(false);
     const { attempts } = use.ledger;
-    const row = await attempts.storeSignature(id, 2, `second-${id}`, 'AQID');
-    expect(row).toMatchObject({ n: 2, state: 'prepared', signature: null, raw: null });
+    const row = await attempts.storeSignature(id, 2, `second-${id}`);
+    expect(row).toMatchObject({ n: 2, state: 'prepared', signature: null });
     expect(await attempts.prepare(attempt(id, 2), PLENTY)).toEqual({ kind: 'stopped', reason: ALARM });
     await stands();
   });
@@ -43,21 +43,21 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
   it('has its unsigned attempt judged, as one that the signer refused', async () => {
     await shownLanded(false);
     const refused = await use.ledger.attempts.refused(200);
-    expect(refused.map(({ withdrawalId, n }) => `${withdrawalId} ${n}`)).toContain(`${id} 2`);
+    expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await stands();
     const word = { who: 'ops', why: 'the first has paid' };
-    expect(await use.ledger.withdrawals.endAsPaid(id, word)).toMatchObject({ status: 'cancelled' });
+    expect(await use.ledger.settlements.endAsPaid(id, word)).toMatchObject({ status: 'cancelled' });
   });
 
   it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
     await shownLanded(true);
-    const { withdrawals, pauses } = use.ledger;
+    const { settlements, withdrawals, pauses } = use.ledger;
     for (const to of ['sending', 'confirmed', 'held'] as const)
-      expect(await withdrawals.note(id, to, to === 'held' ? REASON : null)).toBe(false);
+      expect(await settlements.note(id, to, to === 'held' ? REASON : null)).toBe(false);
     await stands();
     for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
-      expect(await withdrawals.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
+      expect(await settlements.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
     await pauses.sound({ kind: 'record_lost', subject: id, message: 'later' }, id);
     await resume(use.ledger);
     await stands();
@@ -75,8 +75,8 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     await shownLanded(true);
     const other = newId();
     await use.ledger.withdrawals.reserve(terms(other));
-    await use.ledger.withdrawals.move(other, 'held', REASON);
-    expect(await use.ledger.withdrawals.paidByDead([id, other])).toEqual(new Map([[id, ALARM]]));
-    expect(await use.ledger.withdrawals.paidByDead([])).toEqual(new Map());
+    await use.ledger.settlements.move(other, 'held', REASON);
+    expect(await use.ledger.settlements.paidByDead([id, other])).toEqual(new Map([[id, ALARM]]));
+    expect(await use.ledger.settlements.paidByDead([])).toEqual(new Map());
   });
 });

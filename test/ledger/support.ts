@@ -3,7 +3,6 @@ import { afterAll, beforeAll } from 'vitest';
 import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
 import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { NewNonceUpkeep } from '../../src/ledger/nonce-upkeeps.ts';
 import type { PauseRow } from '../../src/ledger/pauses.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { terms } from './terms.ts';
@@ -43,24 +42,6 @@ export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
   };
 }
 
-/** Upkeep that makes the nonce account. */
-export function creation(address: string, changes: Partial<NewNonceUpkeep> = {}): NewNonceUpkeep {
-  return {
-    kind: 'create',
-    address,
-    wallet: 'hot',
-    message: 'AQID',
-    messageHash: createHash('sha256').update(address).digest('hex'),
-    blockhash: 'hash-1000',
-    blockhashSlot: 2000n,
-    blockhashHeight: 1000n,
-    lastValidBlockHeight: 1150n,
-    feeLamports: 5n,
-    rentLamports: 95n,
-    ...changes,
-  };
-}
-
 /** Ends every pause in the name of somebody who has looked at all alerts. */
 export async function resume(ledger: Ledger): Promise<readonly PauseRow[]> {
   const { rows } = await ledger.alerts.list({ open: true, limit: 200 });
@@ -68,18 +49,19 @@ export async function resume(ledger: Ledger): Promise<readonly PauseRow[]> {
   return ledger.pauses.end({ who: 'ops', why: 'looked at', seen });
 }
 
-export function attempt(withdrawalId: string, n = 1, changes: Partial<NewAttempt> = {}): NewAttempt {
+export function attempt(settlementId: string, n = 1, changes: Partial<NewAttempt> = {}): NewAttempt {
   return {
-    withdrawalId,
+    settlementId,
     n,
-    wallet: 'hot',
-    messageHash: createHash('sha256').update(`${withdrawalId}/${n}`).digest('hex'),
+    signers: ['hot'],
+    messageHash: createHash('sha256').update(`${settlementId}/${n}`).digest('hex'),
     message: 'AQID',
     blockhash: 'hash-1000',
     blockhashSlot: 2000n,
     blockhashHeight: 1000n,
     lastValidBlockHeight: 1150n,
     nonceAccount: null,
+    bareAdvance: false,
     computeUnitLimit: 450,
     computeUnitPriceMicroLamports: 10_000n,
     feeLamports: 5n,
@@ -93,9 +75,10 @@ export function sol(
   amount: bigint,
   balance: bigint,
   options: { wallet?: string; slot?: bigint; keep?: bigint } = {},
-): ReservationInput {
+): readonly ReservationInput[] {
   const { wallet = 'hot', slot = 100n, keep = 0n } = options;
-  return { wallet, observedSlot: slot, needs: [{ asset: 'SOL', amount, finalizedBalance: balance, keep }] };
+  const needs = [{ asset: 'SOL', amount, finalizedBalance: balance, keep }];
+  return [{ wallet, observedSlot: slot, needs }];
 }
 
 export const PLENTY = sol(1n, 10n ** 15n);
@@ -111,7 +94,7 @@ export async function reserved(ledger: Ledger): Promise<string> {
 export async function signed(ledger: Ledger): Promise<string> {
   const id = await reserved(ledger);
   await ledger.attempts.prepare(attempt(id), PLENTY);
-  await ledger.attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+  await ledger.attempts.storeSignature(id, 1, `sig-${id}`);
   return id;
 }
 

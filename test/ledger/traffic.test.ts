@@ -8,25 +8,25 @@ describe('unsent attempts', () => {
   const END = lastValidBlockHeight ?? 0n;
 
   it('are those that live for some blocks, are not signed, and were not refused', async () => {
-    const { attempts, traffic, withdrawals } = use.ledger;
-    const { living } = await traffic.unsent(END - 1n);
+    const { attempts, settlements, traffic } = use.ledger;
+    const { living } = await traffic.unsent('withdrawal', END - 1n);
     await signed(use.ledger);
     const [waiting, refused] = [await reserved(use.ledger), await reserved(use.ledger)];
     for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
-    expect(await traffic.unsent(END - 1n)).toEqual({ living: living + 2, overdue: 0 });
-    await withdrawals.move(refused, 'held', REASON);
-    expect(await traffic.unsent(END - 1n)).toEqual({ living: living + 1, overdue: 0 });
+    expect(await traffic.unsent('withdrawal', END - 1n)).toEqual({ living: living + 2, overdue: 0 });
+    await settlements.move(refused, 'held', REASON);
+    expect(await traffic.unsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
   });
 
   it('whose life is over count until the signer has signed a later one', async () => {
     const { attempts, traffic } = use.ledger;
     await signed(use.ledger);
     await attempts.prepare(attempt(await reserved(use.ledger)), PLENTY);
-    expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 1 });
+    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 1 });
     const later = await signed(use.ledger);
-    expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 0 });
+    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
     await attempts.settle(later, 1, DEAD);
-    expect(await traffic.unsent(END)).toEqual({ living: 0, overdue: 0 });
+    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
   });
 });
 
@@ -36,6 +36,6 @@ it('the newest attempts that have ended tell how many of them died', async () =>
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
   }
-  expect(await traffic.newestEnds(4)).toEqual({ ended: 4, dead: 3 });
-  expect(await traffic.newestEnds(2)).toEqual({ ended: 2, dead: 1 });
+  expect(await traffic.newestEnds('withdrawal', 4)).toEqual({ ended: 4, dead: 3 });
+  expect(await traffic.newestEnds('withdrawal', 2)).toEqual({ ended: 2, dead: 1 });
 });

@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { mayFollow, WITHDRAWAL_STATUSES, type WithdrawalStatus } from '../../src/domain/withdrawal.ts';
+import { mayFollow } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL_STATUSES, type WithdrawalStatus } from '../../src/domain/withdrawal.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { nodeProgram } from '../../src/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
@@ -17,7 +18,7 @@ const use = useLedger();
 async function inStatus(status: WithdrawalStatus): Promise<string> {
   const id = newId();
   await use.ledger.withdrawals.reserve(terms(id));
-  await use.ledger.db.updateTable('withdrawal').set({ status }).where('id', '=', id).execute();
+  await use.ledger.db.updateTable('settlement').set({ status }).where('id', '=', id).execute();
   return id;
 }
 
@@ -75,7 +76,7 @@ describe('moving', () => {
     for (const from of WITHDRAWAL_STATUSES) {
       for (const to of WITHDRAWAL_STATUSES) {
         const id = await inStatus(from);
-        const code = await codeOf(use.ledger.withdrawals.move(id, to, REASON));
+        const code = await codeOf(use.ledger.settlements.move(id, to, REASON));
         expect(`${from} -> ${to}: ${code}`).toBe(
           `${from} -> ${to}: ${mayFollow(from, to) ? 'none' : 'IllegalTransition'}`,
         );
@@ -86,8 +87,8 @@ describe('moving', () => {
 
   it('keeps the first reason of an end', async () => {
     const id = await inStatus('requested');
-    await use.ledger.withdrawals.move(id, 'rejected', REASON);
-    const again = await use.ledger.withdrawals.move(id, 'rejected', { code: 'later', message: 'later' });
+    await use.ledger.settlements.move(id, 'rejected', REASON);
+    const again = await use.ledger.settlements.move(id, 'rejected', { code: 'later', message: 'later' });
     expect(again.reason).toEqual(REASON);
   });
 
@@ -95,15 +96,15 @@ describe('moving', () => {
     const id = await inStatus('requested');
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     for (const to of ['failed', 'rejected', 'cancelled'] as const) {
-      expect(await codeOf(use.ledger.withdrawals.move(id, to, REASON))).toBe('IllegalTransition');
+      expect(await codeOf(use.ledger.settlements.move(id, to, REASON))).toBe('IllegalTransition');
     }
     await use.ledger.attempts.settle(id, 1, DEAD);
-    expect((await use.ledger.withdrawals.move(id, 'rejected', REASON)).status).toBe('rejected');
+    expect((await use.ledger.settlements.move(id, 'rejected', REASON)).status).toBe('rejected');
   });
 
   it('knows no withdrawal that was not reserved', async () => {
-    expect(await codeOf(use.ledger.withdrawals.move('nobody', 'held'))).toBe('NotFound');
-    expect(await codeOf(use.ledger.withdrawals.cancel('nobody', REASON))).toBe('NotFound');
+    expect(await codeOf(use.ledger.settlements.move('nobody', 'held'))).toBe('NotFound');
+    expect(await codeOf(use.ledger.settlements.cancel('nobody', REASON))).toBe('NotFound');
     expect(await codeOf(use.ledger.withdrawals.confirmDestination('nobody'))).toBe('NotFound');
     expect(await use.ledger.withdrawals.find('nobody')).toBeUndefined();
   });
@@ -111,18 +112,18 @@ describe('moving', () => {
 
 describe('noting what a signed attempt looks like', () => {
   it('shows it while it is signed and never undoes a verdict', async () => {
-    const { withdrawals, attempts } = use.ledger;
+    const { settlements, withdrawals, attempts } = use.ledger;
     const id = await inStatus('requested');
     await attempts.prepare(attempt(id), PLENTY);
-    expect(await withdrawals.note(id, 'sending', null)).toBe(false);
-    await attempts.storeSignature(id, 1, `sig-${id}`, 'AQID');
+    expect(await settlements.note(id, 'sending', null)).toBe(false);
+    await attempts.storeSignature(id, 1, `sig-${id}`);
     for (const to of ['confirmed', 'sending', 'held', 'confirmed'] as const) {
-      expect(await withdrawals.note(id, to, to === 'held' ? REASON : null)).toBe(true);
+      expect(await settlements.note(id, to, to === 'held' ? REASON : null)).toBe(true);
       expect((await withdrawals.get(id)).status).toBe(to);
     }
     await attempts.settle(id, 1, DEAD);
     expect((await withdrawals.get(id)).status).toBe('preparing');
-    expect(await withdrawals.note(id, 'sending', null)).toBe(false);
+    expect(await settlements.note(id, 'sending', null)).toBe(false);
   });
 });
 
@@ -130,38 +131,38 @@ describe('the customer', () => {
   it('confirms a destination only while that is waited for, and may say so twice', async () => {
     const id = await inStatus('requested');
     expect(await codeOf(use.ledger.withdrawals.confirmDestination(id))).toBe('NotAwaitingConfirmation');
-    await use.ledger.withdrawals.move(id, 'awaiting_confirmation', REASON);
+    await use.ledger.settlements.move(id, 'awaiting_confirmation', REASON);
     expect((await use.ledger.withdrawals.confirmDestination(id)).confirmedByCustomer).toBe(true);
-    await use.ledger.withdrawals.move(id, 'preparing');
+    await use.ledger.settlements.move(id, 'preparing');
     expect(await codeOf(use.ledger.withdrawals.confirmDestination(id))).toBe('none');
   });
 
   it('cancels until the first attempt row exists, even when that attempt is dead, unless it died unsigned', async () => {
     const id = await inStatus('awaiting_funds');
-    expect((await use.ledger.withdrawals.cancel(id, REASON)).reason).toEqual(REASON);
-    expect((await use.ledger.withdrawals.cancel(id, { code: 'x', message: 'x' })).reason).toEqual(REASON);
+    expect((await use.ledger.settlements.cancel(id, REASON)).reason).toEqual(REASON);
+    expect((await use.ledger.settlements.cancel(id, { code: 'x', message: 'x' })).reason).toEqual(REASON);
     const started = await inStatus('preparing');
     await use.ledger.attempts.prepare(attempt(started), PLENTY);
-    expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
-    await use.ledger.attempts.storeSignature(started, 1, `sig-${started}`, 'AQID');
+    expect(await codeOf(use.ledger.settlements.cancel(started, REASON))).toBe('NotCancellable');
+    await use.ledger.attempts.storeSignature(started, 1, `sig-${started}`);
     await use.ledger.attempts.settle(started, 1, DEAD);
-    expect(await codeOf(use.ledger.withdrawals.cancel(started, REASON))).toBe('NotCancellable');
+    expect(await codeOf(use.ledger.settlements.cancel(started, REASON))).toBe('NotCancellable');
     const unsigned = await inStatus('preparing');
     await use.ledger.attempts.prepare(attempt(unsigned), PLENTY);
     await use.ledger.attempts.settle(unsigned, 1, { ...DEAD, signature: null });
-    expect((await use.ledger.withdrawals.cancel(unsigned, REASON)).status).toBe('cancelled');
+    expect((await use.ledger.settlements.cancel(unsigned, REASON)).status).toBe('cancelled');
   });
 
   it('cannot cancel past an attempt that is being written at that moment', async () => {
     const id = await inStatus('requested');
     let cancelling: Promise<string> = Promise.resolve('not asked');
     await use.ledger.db.transaction().execute(async (trx) => {
-      await sql`select id from withdrawal where id = ${id} for update`.execute(trx);
+      await sql`select id from settlement where id = ${id} for update`.execute(trx);
       await trx
         .insertInto('attempt')
-        .values({ ...attempt(id), state: 'prepared' })
+        .values({ ...attempt(id), signatures: [null], state: 'prepared' })
         .execute();
-      cancelling = codeOf(use.ledger.withdrawals.cancel(id, REASON));
+      cancelling = codeOf(use.ledger.settlements.cancel(id, REASON));
       await setTimeout(200);
     });
     expect(await cancelling).toBe('NotCancellable');
@@ -173,7 +174,7 @@ describe('the customer', () => {
       Array.from({ length: 30 }, async () => {
         const id = await inStatus('requested');
         const [cancelled, prepared] = await Promise.all([
-          codeOf(use.ledger.withdrawals.cancel(id, REASON)),
+          codeOf(use.ledger.settlements.cancel(id, REASON)),
           codeOf(use.ledger.attempts.prepare(attempt(id), PLENTY)),
         ]);
         const { status } = await use.ledger.withdrawals.get(id);
@@ -199,7 +200,7 @@ describe('listing', () => {
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
     expect(seen).toEqual(ids.toReversed());
-    await use.ledger.withdrawals.move(seen[0] ?? '', 'held', REASON);
+    await use.ledger.settlements.move(seen[0] ?? '', 'held', REASON);
     const held = await use.ledger.withdrawals.list({ destination, status: 'held', asset: 'SOL', limit: 7 });
     expect(held.rows.map((row) => row.id)).toEqual([seen[0]]);
     expect(await codeOf(use.ledger.withdrawals.list({ limit: 1, cursor: "1' or 1=1" }))).toBe(

@@ -1,8 +1,9 @@
 import { Keypair, MessageV0, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkUpkeep, type UpkeepRequest } from '../../src/signing/nonce-policy.ts';
-import { checkMessage, type SigningBounds, type SigningRequest } from '../../src/signing/policy.ts';
+import type { SigningBounds } from '../../src/signing/checks.ts';
+import { checkUpkeep, type UpkeepRequest } from '../../src/signing/policy/nonces.ts';
+import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
 import { composeUpkeep, type NonceUpkeep } from '../../src/solana/nonce-upkeep.ts';
 import { advanceNonce, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';

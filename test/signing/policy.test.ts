@@ -9,7 +9,8 @@ import {
 } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkMessage, type SigningBounds, type SigningRequest } from '../../src/signing/policy.ts';
+import type { SigningBounds } from '../../src/signing/checks.ts';
+import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
 import { decodeMessage } from '../../src/solana/message.ts';

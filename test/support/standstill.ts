@@ -11,14 +11,23 @@ export function standStill({ process: server }: Pick<LocalPostgres, 'process'>):
   if (pid === undefined) throw new Error('PostgreSQL does not run here');
   const all = [pid];
   const goOn = () => {
-    for (const one of all.splice(0)) process.kill(one, 'SIGCONT');
+    for (const one of all.splice(0)) signal(one, 'SIGCONT');
   };
   onTestFinished(goOn);
   // The parent first: from then on it begets none.
   process.kill(pid, 'SIGSTOP');
   all.push(...childrenOf(pid));
-  for (const one of all) process.kill(one, 'SIGSTOP');
+  for (const one of all) signal(one, 'SIGSTOP');
   return goOn;
+}
+
+/** A child may have ended since it was listed. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 function childrenOf(parent: number): readonly number[] {

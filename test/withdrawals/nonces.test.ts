@@ -1,12 +1,13 @@
+import { base58, base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
-import { nonceUpkeepWorkflowId } from '../../src/domain/ids.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
 
 let running: TestStack;
 let stack: Stack;
@@ -66,9 +67,11 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     const advance = nonces('advance', terms.id);
     let bytes: string | undefined;
     await until(async () => {
-      const signed = "select raw from nonce_upkeep where kind = 'advance' and state = 'signed'";
-      [{ raw: bytes } = { raw: undefined }] = await query<{ raw: string }>(stack, signed);
-      return bytes !== undefined;
+      const [advanced] = await query<{ message: string; signature: string }>(stack, SIGNED_ADVANCE);
+      if (advanced === undefined) return false;
+      const { message, signature } = advanced;
+      bytes = assembleTransaction(base64.decode(message), base58.decode(signature)).raw;
+      return true;
     });
     await healAndSendFirst(bytes ?? '');
     expect(await advance).toMatchObject({ json: { signature: expect.any(String) }, code: 0 });
@@ -83,11 +86,10 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     const creating = nonces('create', '1');
     let address: string | undefined;
     await until(async () => {
-      const signed = "select address from nonce_upkeep where kind = 'create' and state = 'signed'";
-      [{ address } = { address: undefined }] = await query<{ address: string }>(stack, signed);
+      [{ address } = { address: undefined }] = await query<{ address: string }>(stack, SIGNED_CREATION);
       return address !== undefined;
     });
-    const workflowId = nonceUpkeepWorkflowId({ kind: 'create', address: address ?? '' });
+    const workflowId = `nonce-create/${address}`;
     await temporalClient(stack.temporal).workflow.getHandle(workflowId).terminate('by a test');
     expect((await creating).code).not.toBe(0);
     await hand.heal();
@@ -122,6 +124,11 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await response.json()).toMatchObject({ alerts: [] });
   });
 });
+
+const SIGNED_ADVANCE = `select message, signature from attempt join settlement on id = settlement_id
+  where kind = 'nonce-advance' and state = 'signed'`;
+const SIGNED_CREATION = `select subject_id as address from attempt join settlement on id = settlement_id
+  where kind = 'nonce-create' and state = 'signed'`;
 
 /** Ends the faults and sends these bytes in one request to one node, so that nothing that waits to be sent again comes first. */
 async function healAndSendFirst(raw: string): Promise<void> {

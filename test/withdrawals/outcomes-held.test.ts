@@ -71,10 +71,10 @@ describe('a message that the signer refuses', () => {
   it('is listed as held with its reason, and paid once the record is what it was', async () => {
     const terms = sol('tampered');
     await preparedOnly(terms);
-    const write = 'update attempt set message = $2 where withdrawal_id = $1';
+    const write = 'update attempt set message = $2 where settlement_id = $1';
     const [row] = await query<{ message: string }>(
       use.stack,
-      'select message from attempt where withdrawal_id = $1',
+      'select message from attempt where settlement_id = $1',
       [terms.id],
     );
     const message = row?.message ?? '';
@@ -95,7 +95,7 @@ describe('a message that the signer refuses', () => {
   it('for good dies without a signature, and the next attempt pays', async () => {
     const terms = sol('refused');
     await preparedOnly(terms);
-    await query(use.stack, 'update attempt set fee_lamports = 1 where withdrawal_id = $1', [terms.id]);
+    await query(use.stack, 'update attempt set fee_lamports = 1 where settlement_id = $1', [terms.id]);
     await use.stack.signer.start();
     await use.sluice.withdraw(terms);
     await reaches(use.sluice, terms.id, 'held');

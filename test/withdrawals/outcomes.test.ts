@@ -112,7 +112,7 @@ describe('a token', () => {
     const { attempts } = await reaches(use.sluice, terms.id, 'sending');
     const reserved = await query<{ asset: string; amount: string }>(
       use.stack,
-      `select asset, amount::text from reservation where withdrawal_id = $1 and state = 'open' order by amount`,
+      `select asset, amount::text from reservation where settlement_id = $1 and state = 'open' order by amount`,
       [terms.id],
     );
     const { feeLamports = '', rentLamports = '' } = attempts[0] ?? {};
@@ -160,7 +160,7 @@ describe('a transaction on its way', () => {
     ]);
     const [proof] = await query<{ proof: Record<string, unknown> }>(
       use.stack,
-      'select proof from attempt where withdrawal_id = $1 and n = 1',
+      'select proof from attempt where settlement_id = $1 and n = 1',
       [terms.id],
     );
     expect(proof?.proof).toMatchObject({ quorum: 2, coverage: { containsSignature: false } });
@@ -240,7 +240,7 @@ describe('when everything has ended', () => {
 async function openReservations(id: string): Promise<string | undefined> {
   const [row] = await query<{ sum: string }>(
     use.stack,
-    `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open' and withdrawal_id = $1`,
+    `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open' and settlement_id = $1`,
     [id],
   );
   return row?.sum;

@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import { createPreparation } from '../../src/activities/preparation.ts';
+import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const lifetimes = blockhashLifetimes(chain);
   const composer = new Composer({ chain, fees, lifetimes, rules, bounds });
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet: HOT });
-  prepare = createPreparation({ chain, ledger, composer, walletWatch });
+  prepare = createPreparation({ ledger, kind: withdrawalKind({ chain, ledger, composer, walletWatch }) });
 });
 afterAll(async () => {
   await pool?.close();

@@ -137,9 +137,9 @@ describe('an attempt on record as dead that the chain shows', () => {
     const signature = attempts.at(-1)?.signature ?? '';
     await query(
       use.stack,
-      `update attempt set state = 'dead', proof = '{"forged":true}' where withdrawal_id = 'dead-but-landed'`,
+      `update attempt set state = 'dead', proof = '{"forged":true}' where settlement_id = 'dead-but-landed'`,
     );
-    await query(use.stack, `update withdrawal set status = 'preparing' where id = 'dead-but-landed'`);
+    await query(use.stack, `update settlement set status = 'preparing' where id = 'dead-but-landed'`);
     await nextRound('orphans');
     await until(async () => (await sluice.get('dead-but-landed')).reason?.code === 'dead_attempt_landed');
     const held = await sluice.get('dead-but-landed');

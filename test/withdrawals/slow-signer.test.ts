@@ -7,10 +7,10 @@ import { useStack } from './use-stack.ts';
 const use = useStack();
 
 const ATTEMPTS_OF_EACH = `select count(attempt.n)::integer as n
-  from withdrawal left join attempt on attempt.withdrawal_id = withdrawal.id
+  from withdrawal left join attempt on attempt.settlement_id = withdrawal.id
   where withdrawal.id = any($1) group by withdrawal.id`;
 // One may be held first because no node has told a blockhash in time.
-const WAITS_FOR_THE_SIGNER = `select 1 from withdrawal
+const WAITS_FOR_THE_SIGNER = `select 1 from settlement
   where id = any($1) and status = 'held' and reason_message like '%wait to be signed and sent%'`;
 
 it('a signer slower than the life of the blockhash leads to a proof of death and a new attempt: one payment', async () => {

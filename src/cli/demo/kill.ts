@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal, type WithdrawalStatus } from '../../domain/withdrawal.ts';
+import { isTerminal } from '../../domain/settlement.ts';
+import type { WithdrawalStatus } from '../../domain/withdrawal.ts';
 import { rpc } from '../../localstack/rpc.ts';
 import type { Case } from './customers.ts';
 import type { Stage } from './stage.ts';

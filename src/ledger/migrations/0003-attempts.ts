@@ -1,12 +1,15 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The transactions of withdrawals. The lifetime of an attempt is a blockhash or a durable nonce. */
+/**
+ * The transactions of settlements. The lifetime of an attempt is a blockhash or a durable nonce. `signers` and `signatures` have the
+ * order of the message's keys: the first pays the fee, and its signature is that of the transaction.
+ */
 export const attempts = inOrder([
   sql`create table attempt (
-    withdrawal_id text not null references withdrawal (id),
+    settlement_id text not null references settlement (id),
     n integer not null check (n > 0),
-    wallet text not null,
+    signers text[] not null check (cardinality(signers) > 0),
     message_hash text not null constraint attempt_message_unique unique check (message_hash ~ '^[0-9a-f]{64}$'),
     message text not null,
     blockhash text not null,
@@ -14,29 +17,33 @@ export const attempts = inOrder([
     blockhash_height bigint,
     last_valid_block_height bigint,
     nonce_account text references nonce_account (address),
+    bare_advance boolean not null default false,
     compute_unit_limit integer not null,
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     fee_lamports numeric(20, 0) not null,
     rent_lamports numeric(20, 0) not null,
     state text not null check (state in ('prepared', 'signed', 'landed', 'failed', 'dead')),
-    signature text constraint attempt_signature_unique unique,
-    raw text,
+    signatures text[] not null,
+    signature text generated always as (signatures[1]) stored constraint attempt_signature_unique unique,
     slot bigint,
     error text,
     proof jsonb,
     generation integer not null default 0,
     created_at timestamptz not null default now(),
-    primary key (withdrawal_id, n),
-    check ((signature is null) = (raw is null)),
-    check (state <> 'prepared' or signature is null),
-    check (state <> 'signed' or signature is not null),
+    primary key (settlement_id, n),
+    check (cardinality(signatures) = cardinality(signers)),
+    check (state <> 'prepared' or array_position(signatures, null) is not null),
+    check (state <> 'signed' or array_position(signatures, null) is null),
     check (state not in ('landed', 'failed') or slot is not null),
     check (state <> 'dead' or proof is not null),
     constraint attempt_lifetime check ((nonce_account is null) = (blockhash_height is not null)
       and (nonce_account is null) = (last_valid_block_height is not null)),
-    constraint attempt_nonce_once unique (nonce_account, blockhash)
+    check (nonce_account is not null or not bare_advance)
   )`,
-  sql`create unique index attempt_one_live on attempt (withdrawal_id) where state in ('prepared', 'signed')`,
-  sql`create unique index attempt_one_live_nonce on attempt (nonce_account) where state in ('prepared', 'signed')`,
+  sql`create unique index attempt_one_live on attempt (settlement_id) where state in ('prepared', 'signed')`,
+  // A bare advance carries the nonce of the attempt that it ends.
+  sql`create unique index attempt_nonce_once on attempt (nonce_account, blockhash) where not bare_advance`,
+  sql`create unique index attempt_one_live_nonce on attempt (nonce_account)
+    where state in ('prepared', 'signed') and not bare_advance`,
   sql`create index attempt_ended on attempt (created_at) where state in ('landed', 'failed', 'dead')`,
 ]);

@@ -1,41 +1,45 @@
-import { DomainError, isDomainError } from '../domain/errors.ts';
-import { deriveAta } from '../solana/ata.ts';
-import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
-import { isNonceAdvance } from '../solana/nonces.ts';
-import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
+import { z } from 'zod';
+import { deriveAta } from '../../solana/ata.ts';
+import type { DecodedInstruction } from '../../solana/message.ts';
+import { isNonceAdvance } from '../../solana/nonces.ts';
 import {
-  COMPUTE_BUDGET_PROGRAM,
   isTokenProgram,
   MEMO_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
-} from '../solana/programs.ts';
-import { readTokenTransfer } from '../solana/token-transfer.ts';
-import { composeTransfer, type TokenTransfer } from '../solana/transactions.ts';
+} from '../../solana/programs.ts';
+import { readTokenTransfer } from '../../solana/token-transfer.ts';
+import { composeTransfer, type TokenTransfer } from '../../solana/transactions.ts';
+import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
 /** The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays it and its fee. */
-export interface SigningRequest {
-  readonly withdrawalId: string;
-  readonly signer: string;
-  readonly asset: string;
-  readonly amount: string;
-  readonly destination: string;
-  readonly memo: string | null;
-  /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
-  readonly maxFeeLamports: string;
-  /** `0` forbids making a token account. What one costs is not in the message: the chain decides, and it is made at most once. */
-  readonly maxRentLamports: string;
-  /** The wallet's own nonce account that gives the message its lifetime; without it only a blockhash may. */
-  readonly nonceAccount?: string;
-}
+export type SigningRequest = TransferTerms & { readonly signer: string };
 
-/** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
-export interface SigningBounds {
-  /** Highest price of a compute unit, in micro-lamports. */
-  readonly priceCapMicroLamports: bigint;
-  /** Accept the extra accounts of a transfer hook. */
-  readonly allowHookAccounts: boolean;
-}
+/** What a withdrawal asks of the signer, beside the message. */
+export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount'>> & {
+  readonly nonceAccount?: string;
+};
+
+const terms = z.object({
+  withdrawalId: z.string(),
+  asset: z.string(),
+  amount: z.string(),
+  destination: z.string(),
+  memo: z.string().nullable(),
+  /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
+  maxFeeLamports: z.string(),
+  /** `0` forbids making a token account. What one costs is not in the message: the chain decides, and it is made at most once. */
+  maxRentLamports: z.string(),
+  /** The wallet's own nonce account that gives the message its lifetime; without it only a blockhash may. */
+  nonceAccount: z.string().optional(),
+});
+
+/** {@link checkMessage} for a task. */
+export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
+  const { nonceAccount, ...transfer } = readTerms(terms, asked);
+  const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
+  checkMessage(message, { ...transfer, ...lifetime, signer }, bounds);
+};
 
 /**
  * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: the advance of the nonce account where one
@@ -68,16 +72,6 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
     throw refused('it is not the transfer asked for');
 }
 
-/** @throws DomainError SigningRefused for bytes that are no message. */
-export function readMessage(message: Uint8Array): DecodedMessage {
-  try {
-    return decodeMessage(message);
-  } catch (error) {
-    if (isDomainError(error)) throw refused(error.message);
-    throw error;
-  }
-}
-
 /** What follows the advance of the nonce; everything where none is asked for. */
 function checkLifetime(
   instructions: readonly DecodedInstruction[],
@@ -90,29 +84,6 @@ function checkLifetime(
   if (first.accounts[0]?.address !== nonceAccount) throw refused('the nonce account is another one');
   if (first.accounts[2]?.address !== signer) throw refused('the nonce account has another authority');
   return rest;
-}
-
-/** The limits and the blockhash of a message whose `instructions` begin with both limits, within the bounds. */
-export function checkLimits(
-  decoded: DecodedMessage,
-  instructions: readonly DecodedInstruction[],
-  asked: Pick<SigningRequest, 'maxFeeLamports'>,
-  bounds: SigningBounds,
-) {
-  const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
-  const leading = instructions.slice(0, 2).map((instruction) => instruction.program);
-  if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
-    throw refused('it does not begin with compute unit limit and price');
-  }
-  if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
-    throw refused('it sets no compute unit limit or price');
-  }
-  if (computeUnitLimit > MAX_COMPUTE_UNITS) throw refused(`its compute unit limit is ${computeUnitLimit}`);
-  if (computeUnitPriceMicroLamports > bounds.priceCapMicroLamports)
-    throw refused(`its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports`);
-  const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
-  if (priority > BigInt(asked.maxFeeLamports)) throw refused(`its priority fee is ${priority} lamports`);
-  return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
 
 /** Takes the memo off the end of `rest`. Without a memo asked for, a token account that demands one gets the withdrawal id. */
@@ -161,9 +132,4 @@ function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createA
 
 function viewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
-}
-
-/** The error for a message that may not be signed. */
-export function refused(why: string): DomainError {
-  return new DomainError('SigningRefused', `the message was not signed: ${why}`);
 }

@@ -1,6 +1,7 @@
-import { composeUpkeep } from '../solana/nonce-upkeep.ts';
-import { isNonceSeed } from '../solana/nonces.ts';
-import { checkLimits, readMessage, refused, type SigningBounds } from './policy.ts';
+import { z } from 'zod';
+import { composeUpkeep } from '../../solana/nonce-upkeep.ts';
+import { isNonceSeed } from '../../solana/nonces.ts';
+import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
 /** The upkeep of a nonce account that may be signed. The account is the signer's own of this seed, with the signer as authority. */
 export interface UpkeepRequest {
@@ -11,6 +12,16 @@ export interface UpkeepRequest {
   readonly rentLamports: string;
   /** Bound of the whole fee, decimal lamports. */
   readonly maxFeeLamports: string;
+}
+
+const terms = z.object({ seed: z.string(), rentLamports: z.string(), maxFeeLamports: z.string() });
+
+export const nonceCreatePolicy = policyOf('create');
+export const nonceAdvancePolicy = policyOf('advance');
+
+function policyOf(kind: UpkeepRequest['kind']): Policy {
+  return (message, asked, signer, bounds) =>
+    checkUpkeep(message, { kind, signer, ...readTerms(terms, asked) }, bounds);
 }
 
 /** Several times what the chain asks for 80 bytes: the money stays the wallet's own, so this only bounds a mistake. */

@@ -1,0 +1,73 @@
+import { base58, base64 } from '@scure/base';
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import type { Preparation, Shown, Standing } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
+import type { Kind, Kinds } from '../settlement/kind.ts';
+import { prepareNext } from '../settlement/prepare.ts';
+import { preparationOf } from '../settlement/prepared-attempt.ts';
+import { verifySignature } from '../signing/verify.ts';
+
+export interface SettlementsDeps {
+  readonly ledger: Ledger;
+  readonly kinds: Kinds;
+}
+
+/** The steps of settlements of whichever kind, beside signing and landing. Each may be repeated at will. */
+export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
+  function kindOf({ kind }: SettlementRow): Kind {
+    const known = kinds[kind];
+    if (known === undefined) throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
+    return known;
+  }
+
+  async function standing(id: string): Promise<Standing> {
+    const settlement = await ledger.settlements.get(id);
+    const { status, reason } = settlement;
+    const attempts = await ledger.attempts.of(id);
+    const attempt = await preparationOf(kindOf(settlement), settlement, attempts);
+    // What is not signed yet never is where a dead attempt has paid.
+    const goesOn = attempt?.signature !== null || !isPaidByDead(settlement);
+    return { status, reason, attempt: goesOn ? attempt : null };
+  }
+
+  return {
+    /** Where an earlier run left it. @throws NotFound */
+    async findSettlement({ id }: { readonly id: string }): Promise<Standing> {
+      return standing(id);
+    },
+
+    async prepareSettlement({ id, shown }: { readonly id: string; readonly shown: Shown }): Promise<Preparation> {
+      const settlement = await ledger.settlements.get(id);
+      return prepareNext(ledger, kindOf(settlement), settlement, shown);
+    },
+
+    /** Stores a signature of another signer than the fee payer. @throws SigningRefused for one that is not over the message */
+    async storeSignature(input: {
+      readonly id: string;
+      readonly n: number;
+      readonly signature: string;
+    }): Promise<void> {
+      const { id, n, signature } = input;
+      const { message, signers } = await ledger.attempts.get(id, n);
+      const [bytes, signed] = [base64.decode(message), base58.decode(signature)];
+      const signer = signers.find((one) => verifySignature(one, bytes, signed));
+      if (signer === undefined)
+        throw new DomainError('SigningRefused', `the signature for ${id}/${n} is not one of its signers`);
+      await ledger.attempts.storeSignature(id, n, signature, signer);
+    },
+
+    /** Sets the settlement aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
+    async holdSettlement({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<Standing> {
+      try {
+        await ledger.settlements.move(id, 'held', reason);
+      } catch (error) {
+        if (!isDomainError(error, 'IllegalTransition')) throw error;
+      }
+      return standing(id);
+    },
+  };
+}
+
+export type SettlementActivities = ReturnType<typeof createSettlementActivities>;

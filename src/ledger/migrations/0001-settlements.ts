@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
+
+/** Settlements, the balances that are reserved for them, and withdrawals: the subjects of one kind of them. */
+export const settlements = inOrder([
+  sql`create table settlement (
+    id text primary key,
+    position bigint generated always as identity unique,
+    kind text not null,
+    subject_id text not null,
+    status text not null check (status in ('requested', 'awaiting_confirmation', 'awaiting_funds', 'preparing',
+      'sending', 'confirmed', 'finalized', 'rejected', 'cancelled', 'failed', 'dead', 'held')),
+    reason_code text,
+    reason_message text,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    unique (kind, subject_id),
+    check ((reason_code is null) = (reason_message is null))
+  )`,
+  sql`create index settlement_by_status on settlement (status, position)`,
+  sql`create table withdrawal (
+    id text primary key references settlement (id),
+    asset text not null,
+    amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
+    destination text not null,
+    accept_empty_wallet boolean not null,
+    memo text,
+    fingerprint text not null,
+    confirmed_by_customer boolean not null default false,
+    amount_received numeric(20, 0)
+  )`,
+  sql`create index withdrawal_by_destination on withdrawal (destination)`,
+  sql`create table reservation (
+    settlement_id text not null references settlement (id),
+    wallet text not null,
+    asset text not null,
+    pays_fee boolean not null,
+    amount numeric(20, 0) not null check (amount >= 0),
+    state text not null check (state in ('open', 'landed', 'released')),
+    slot bigint,
+    primary key (settlement_id, wallet, asset),
+    check ((state = 'landed') = (slot is not null)),
+    check (asset = 'SOL' or not pays_fee)
+  )`,
+  sql`create index reservation_open on reservation (wallet, asset) include (amount) where state = 'open'`,
+  sql`create index reservation_landed on reservation (wallet, slot) where state = 'landed'`,
+]);

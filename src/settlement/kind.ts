@@ -1,0 +1,63 @@
+import type { StatusReason } from '../domain/settlement.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
+
+/** Why an attempt cannot be composed now, and the state that this puts the settlement in. `needless`: it is there without it. */
+export interface Refusal {
+  readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds' | 'held' | 'needless';
+  readonly reason: StatusReason;
+}
+
+/** An attempt ready to be written, with the money it needs of each wallet, or why there is none. */
+export type Composition =
+  | {
+      readonly kind: 'composed';
+      readonly attempt: NewAttempt;
+      readonly reservations: readonly ReservationInput[];
+    }
+  | Refusal;
+
+/** The place of an attempt among those of its settlement. */
+export interface Place {
+  readonly n: number;
+  /** Micro-lamports to add to the compute-unit price, so that equal terms never make equal messages. */
+  readonly salt: bigint;
+  /** The compute-unit price of the attempt before, in micro-lamports; null for the first. */
+  readonly lastPrice: bigint | null;
+}
+
+/** What a landed attempt brought about. */
+export interface Landed {
+  /** Lamports that left the fee payer beside its fee and the rent of accounts that it made. */
+  readonly movedLamports: bigint;
+  /** Base units that reached the destination. */
+  readonly amountReceived: bigint;
+}
+
+/**
+ * A kind of settlements: all that the core does not know. What happens to its subjects in the core's transactions is in
+ * `ledger/kinds.ts`; what the signer must find in its messages is in `signing/policy/`.
+ */
+export interface Kind {
+  /** Turns the settlement into the message of its next attempt. Writes nothing. */
+  compose(settlement: SettlementRow, place: Place): Promise<Composition>;
+  /** The waits before an attempt is composed, such as back-pressure. Default: none. */
+  paced?<T>(compose: () => Promise<T>): Promise<T>;
+  /** Whether somebody has confirmed what the settlement was to wait for. */
+  isConfirmed?(settlement: SettlementRow): Promise<boolean>;
+  /**
+   * What keys of ours are asked for: a task for each signature that is missing, the fee payer's last. Default: its own workflow asks,
+   * by what it was started with.
+   */
+  tasks?(settlement: SettlementRow, attempt: AttemptRow): Promise<readonly SigningTask[]>;
+  /** Default: nothing but the fee and the planned rent. */
+  landed?(settlement: SettlementRow, attempt: AttemptRow): Promise<Landed>;
+  /** Runs after an attempt has ended on record, and may be lost by a crash: what must happen does in the core's transaction. */
+  afterwards?(attempt: AttemptRow): Promise<void>;
+  /** False where these settings cannot serve it, as they have no key for it. Default: true. */
+  isServed?(settlement: SettlementRow): Promise<boolean>;
+}
+
+/** By the name of the kind. */
+export type Kinds = Readonly<Partial<Record<string, Kind>>>;

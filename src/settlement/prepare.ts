@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { activityInfo } from '@temporalio/activity';
+import { notYet } from '../activities/failures.ts';
+import { describeAmount } from '../domain/amount.ts';
+import { isDomainError, messageOf } from '../domain/errors.ts';
+import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
+import type { Preparation, Shown } from '../domain/steps.ts';
+import type { PrepareResult } from '../ledger/attempts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
+import type { Composition, Kind, Refusal } from './kind.ts';
+import { preparationOf } from './prepared-attempt.ts';
+
+const RETRY_MS = 5_000;
+/** A fault that passes is nobody's business; one that stays is shown from this try on. */
+const TRIES_UNSEEN = 3;
+
+/**
+ * From a settlement on record to its next attempt on record: composes, reserves the money, writes the row.
+ * A shortage, a stop or a fault that people see already (`shown`) is a retry, so that a long wait adds nothing to the history;
+ * one that they do not see is answered.
+ */
+export async function prepareNext(
+  ledger: Ledger,
+  kind: Kind,
+  settlement: SettlementRow,
+  shown: Shown,
+): Promise<Preparation> {
+  const { id, status, reason } = settlement;
+  if (isTerminal(status)) return { kind: 'ended', status, reason };
+  const preparing = new Preparing(ledger, kind, settlement);
+  try {
+    const preparation = await preparing.next().catch((error: unknown) => preparing.whatIsThere(error));
+    if (!isSeen(preparation, shown)) return preparation;
+  } catch (error) {
+    const preparation = await stuck(ledger, id, error);
+    if (isSeen(preparation, shown)) throw error;
+    return preparation;
+  }
+  throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
+}
+
+class Preparing {
+  readonly #ledger: Ledger;
+  readonly #kind: Kind;
+  readonly #settlement: SettlementRow;
+
+  constructor(ledger: Ledger, kind: Kind, settlement: SettlementRow) {
+    this.#ledger = ledger;
+    this.#kind = kind;
+    this.#settlement = settlement;
+  }
+
+  async next(): Promise<Preparation> {
+    const settlement = this.#settlement;
+    if (isPaidByDead(settlement)) return { kind: 'waiting', status: 'held', reason: settlement.reason };
+    const attempts = await this.#ledger.attempts.of(settlement.id);
+    const current = await preparationOf(this.#kind, settlement, attempts);
+    if (current !== null) return { kind: 'prepared', attempt: current };
+    const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
+    const begin = () => this.#begin(attempts.length + 1, lastPrice);
+    return this.#kind.paced === undefined ? begin() : this.#kind.paced(begin);
+  }
+
+  /** Where another run was faster, what it left counts; any other error stands. */
+  async whatIsThere(error: unknown): Promise<Preparation> {
+    if (!isDomainError(error, 'IllegalTransition')) throw error;
+    const settlement = await this.#ledger.settlements.get(this.#settlement.id);
+    const { id, status, reason } = settlement;
+    if (isTerminal(status)) return { kind: 'ended', status, reason };
+    const attempt = await preparationOf(this.#kind, settlement, await this.#ledger.attempts.of(id));
+    if (attempt === null) throw error;
+    return { kind: 'prepared', attempt };
+  }
+
+  /** Composes until no other attempt has the same message or nonce account, and writes it, or says what keeps it from being written. */
+  async #begin(n: number, lastPrice: bigint | null): Promise<Preparation> {
+    for (let turn = 0; ; turn += 1) {
+      const salt = saltOf(this.#settlement.id, n, turn);
+      const composition = await this.#kind.compose(this.#settlement, { n, salt, lastPrice });
+      if (composition.kind !== 'composed') return this.#turnAway(composition, n, lastPrice);
+      const written = await this.#write(composition);
+      if (written === 'taken') continue;
+      if (written.kind === 'stopped')
+        return this.#turnAway({ kind: 'held', reason: written.reason }, n, lastPrice);
+      if (written.kind === 'short')
+        return this.#turnAway({ kind: 'awaiting_funds', reason: shortOf(written) }, n, lastPrice);
+      const attempt = await preparationOf(this.#kind, this.#settlement, [written.attempt]);
+      if (attempt !== null) return { kind: 'prepared', attempt };
+    }
+  }
+
+  /** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */
+  async #write({
+    attempt,
+    reservations,
+  }: Extract<Composition, { kind: 'composed' }>): Promise<
+    Exclude<PrepareResult, { kind: 'nonce_taken' }> | 'taken'
+  > {
+    try {
+      const result = await this.#ledger.attempts.prepare(attempt, reservations);
+      return result.kind === 'nonce_taken' ? 'taken' : result;
+    } catch (error) {
+      if (isDomainError(error, 'MessageTaken')) return 'taken';
+      throw error;
+    }
+  }
+
+  /** Records why there is no attempt. */
+  async #turnAway({ kind, reason }: Refusal, n: number, lastPrice: bigint | null): Promise<Preparation> {
+    const { settlements } = this.#ledger;
+    const { id } = this.#settlement;
+    if (kind === 'needless') {
+      const { status } = await settlements.drop(id, reason);
+      return { kind: 'ended', status, reason };
+    }
+    const moved = await settlements.move(id, kind, reason).catch(doubtful);
+    if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, lastPrice);
+    // The word may have come after it was looked for; nobody would say it again.
+    if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
+      return this.#begin(n, lastPrice);
+    // One that a dead attempt has paid has stayed as it was.
+    if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
+    return kind === 'rejected'
+      ? { kind: 'ended', status: kind, reason }
+      : { kind: 'waiting', status: kind, reason };
+  }
+}
+
+/** What keeps it from being turned away for good: what the record has lost may have paid it. */
+function doubtful(error: unknown): { readonly doubt: StatusReason } {
+  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  return { doubt: { code: String(error.context['reason']), message: error.message } };
+}
+
+/** A wait for the customer is the run's own. */
+function isSeen(preparation: Preparation, shown: Shown): boolean {
+  if (preparation.kind !== 'waiting' || preparation.status === 'awaiting_confirmation') return false;
+  return preparation.status === shown.status && preparation.reason.code === shown.code;
+}
+
+/** Holds, for people to see, what could not be prepared again and again; throws the error while it may pass unseen. */
+async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
+  const passing = !isDomainError(error) || error.retryable;
+  if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
+  const message = messageOf(error);
+  const reason: StatusReason = { code: 'cannot_prepare', message };
+  const held = await ledger.settlements.move(id, 'held', reason);
+  return { kind: 'waiting', status: 'held', reason: held.reason ?? reason };
+}
+
+function shortOf({ wallet, asset, missing }: Extract<PrepareResult, { kind: 'short' }>): StatusReason {
+  const lack = describeAmount({ asset, amount: missing.toString() });
+  return { code: 'insufficient_funds', message: `wallet ${wallet} lacks ${lack}` };
+}
+
+// Grows to six times the first delay: a wait of days asks the chain about twice a minute.
+function retryDelay(): number {
+  return RETRY_MS * Math.min(6, activityInfo().attempt);
+}
+
+/** 0 to 65,535 micro-lamports a compute unit: a fraction of a lamport, drawn from the identity of the attempt. */
+function saltOf(id: string, n: number, turn: number): bigint {
+  return BigInt(createHash('sha256').update(`${id}/${n}/${turn}`).digest().readUInt16BE(0));
+}

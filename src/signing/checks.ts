@@ -1,0 +1,70 @@
+import type { z } from 'zod';
+import { DomainError, isDomainError } from '../domain/errors.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
+import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
+import { COMPUTE_BUDGET_PROGRAM } from '../solana/programs.ts';
+
+/** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
+export interface SigningBounds {
+  /** Highest price of a compute unit, in micro-lamports. */
+  readonly priceCapMicroLamports: bigint;
+  /** Accept the extra accounts of a transfer hook. */
+  readonly allowHookAccounts: boolean;
+}
+
+/**
+ * The rule of one kind of settlements: throws DomainError SigningRefused unless the bytes are exactly what the terms of the task say,
+ * for the key of this address.
+ */
+export type Policy = (
+  message: Uint8Array,
+  terms: SigningTask['terms'],
+  signer: string,
+  bounds: SigningBounds,
+) => void;
+
+/** The terms of a task. @throws DomainError SigningRefused for terms of another shape */
+export function readTerms<T>(schema: z.ZodType<T>, terms: SigningTask['terms']): T {
+  const { data, error } = schema.safeParse(terms);
+  if (data === undefined) throw refused(`its terms are not those of its kind: ${error?.message ?? ''}`);
+  return data;
+}
+
+/** @throws DomainError SigningRefused for bytes that are no message. */
+export function readMessage(message: Uint8Array): DecodedMessage {
+  try {
+    return decodeMessage(message);
+  } catch (error) {
+    if (isDomainError(error)) throw refused(error.message);
+    throw error;
+  }
+}
+
+/** The limits and the blockhash of a message whose `instructions` begin with both limits, within the bounds. */
+export function checkLimits(
+  decoded: DecodedMessage,
+  instructions: readonly DecodedInstruction[],
+  asked: { readonly maxFeeLamports: string },
+  bounds: SigningBounds,
+) {
+  const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
+  const leading = instructions.slice(0, 2).map((instruction) => instruction.program);
+  if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
+    throw refused('it does not begin with compute unit limit and price');
+  }
+  if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
+    throw refused('it sets no compute unit limit or price');
+  }
+  if (computeUnitLimit > MAX_COMPUTE_UNITS) throw refused(`its compute unit limit is ${computeUnitLimit}`);
+  if (computeUnitPriceMicroLamports > bounds.priceCapMicroLamports)
+    throw refused(`its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports`);
+  const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+  if (priority > BigInt(asked.maxFeeLamports)) throw refused(`its priority fee is ${priority} lamports`);
+  return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
+}
+
+/** The error for a message that may not be signed. */
+export function refused(why: string): DomainError {
+  return new DomainError('SigningRefused', `the message was not signed: ${why}`);
+}

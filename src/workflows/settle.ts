@@ -1,0 +1,71 @@
+import { isCancellation, rootCause } from '@temporalio/workflow';
+import { isTerminal, type StatusReason } from '../domain/settlement.ts';
+import type { PreparedAttempt, SigningTask, Standing } from '../domain/steps.ts';
+import * as act from './activities.ts';
+import type { SettlementProgress } from './settlement-progress.ts';
+
+/** The steps that a kind has of its own. */
+export interface Steps {
+  /** Puts the next attempt on record and into the progress; null where there is none to pay now. */
+  prepare(): Promise<PreparedAttempt | null>;
+  /** What keys of ours are still to sign of it, the fee payer's last. */
+  tasksOf(attempt: PreparedAttempt): readonly SigningTask[];
+  /** Holds the settlement on record. */
+  hold(reason: StatusReason): Promise<Standing>;
+  /** How a signature is made. Default: by the signer's activity. */
+  sign?(task: SigningTask): Promise<string>;
+}
+
+/** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */
+export async function settle(progress: SettlementProgress, steps: Steps): Promise<void> {
+  while (!isTerminal(progress.status)) {
+    const attempt = progress.attempt ?? (await steps.prepare());
+    if (attempt === null) continue;
+    const signature = await signatureOf(progress, steps, attempt);
+    if (signature === null) continue;
+    progress.signed(signature);
+    progress.landed(await act.landAttempt({ id: progress.id, n: attempt.n, signature }));
+  }
+}
+
+/** Has the attempt signed where it is not yet; the signature of its fee payer, which is stored as it lands. */
+async function signatureOf(
+  progress: SettlementProgress,
+  steps: Steps,
+  attempt: PreparedAttempt,
+): Promise<string | null> {
+  const { id } = progress;
+  const { n, signature } = attempt;
+  const tasks = steps.tasksOf(attempt);
+  for (const task of signature === null ? tasks.slice(0, -1) : tasks) {
+    const other = await signOrHold(progress, steps, task);
+    if (other === null) return null;
+    await act.storeSignature({ id, n, signature: other });
+  }
+  const last = tasks.at(-1);
+  return signature !== null || last === undefined ? signature : signOrHold(progress, steps, last);
+}
+
+/**
+ * A refusal of the signer means tampering or a defect: the settlement is held on record and the run fails for people to see.
+ * Null where the record has an end already, which then is this run's end too.
+ */
+async function signOrHold(
+  progress: SettlementProgress,
+  { hold, sign = signByActivity }: Steps,
+  task: SigningTask,
+): Promise<string | null> {
+  try {
+    return await sign(task);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const message = rootCause(error) ?? 'the signer refused';
+    progress.stand(await hold({ code: 'signing_refused', message }));
+    if (isTerminal(progress.status)) return null;
+    throw error;
+  }
+}
+
+async function signByActivity(task: SigningTask): Promise<string> {
+  return (await act.signTransaction(task)).signature;
+}

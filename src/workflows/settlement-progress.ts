@@ -1,0 +1,117 @@
+import {
+  condition,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { SearchAttributePair } from '@temporalio/common';
+import type { LandingReport } from '../domain/landing-report.ts';
+import { isTerminal, type SettlementStatus, type StatusReason } from '../domain/settlement.ts';
+import type { Landing, Preparation, PreparedAttempt, Shown, Standing } from '../domain/steps.ts';
+import { progressCard } from './details.ts';
+import { landingReport, type SettlementView, settlementStatus } from './messages.ts';
+import { SLUICE_SIGNATURE, SLUICE_STATUS } from './search-attributes.ts';
+
+/** What one run knows of its settlement, kept in step with what operators see in the Web UI. Decides nothing about money. */
+export class SettlementProgress {
+  readonly id: string;
+  status: SettlementStatus = 'requested';
+  attempt: PreparedAttempt | null = null;
+  protected admitted = false;
+  private readonly purpose: string;
+  private readonly attributes: readonly SearchAttributePair[];
+  private reason: StatusReason | null = null;
+  private signature: string | null = null;
+  private attempts = 0;
+
+  /** `purpose`: what it is for, as a line of markdown; `attributes`: what operators search it by, beside status and signature. */
+  constructor(id: string, purpose: string, attributes: readonly SearchAttributePair[] = []) {
+    this.id = id;
+    this.purpose = purpose;
+    this.attributes = attributes;
+    setHandler(settlementStatus, () => this.view(), { description: 'Status, reason and newest signature' });
+    setHandler(landingReport, (report) => this.waited(report), {
+      description: 'How the wait for the newest attempt looks',
+    });
+  }
+
+  stand(standing: Standing): void {
+    this.admitted = true;
+    this.take(standing.attempt);
+    this.show(standing.status, standing.reason);
+  }
+
+  prepared(preparation: Preparation): void {
+    if (preparation.kind !== 'prepared') return this.show(preparation.status, preparation.reason);
+    this.take(preparation.attempt);
+    this.status = 'preparing';
+    this.reason = null;
+    // The card alone: a search attribute for a state of milliseconds would be a history event more.
+    this.describe();
+  }
+
+  signed(signature: string): void {
+    this.signature = signature;
+    this.show('sending', null);
+  }
+
+  landed(landing: Landing): void {
+    this.attempt = null;
+    if (landing.kind === 'finalized') this.show('finalized', null);
+    if (landing.kind === 'failed') this.show('failed', landing.reason);
+    if (landing.kind === 'dead') this.show('preparing', DIED);
+  }
+
+  /** Resolves when `over` is true, or the settlement has ended. */
+  async ended(over: () => boolean): Promise<void> {
+    await condition(() => over() || isTerminal(this.status));
+  }
+
+  get shown(): Shown {
+    return { status: this.status, code: this.reason?.code ?? null };
+  }
+
+  view(): SettlementView {
+    return { status: this.status, reason: this.reason, signature: this.signature, attempts: this.attempts };
+  }
+
+  protected show(status: SettlementStatus, reason: StatusReason | null): void {
+    this.status = status;
+    this.reason = reason;
+    this.describe();
+    this.upsert();
+  }
+
+  /** A report of an attempt that is settled meanwhile says nothing any more. */
+  private waited({ n, status, reason }: LandingReport): void {
+    if (this.attempt?.n === n) this.show(status, reason);
+  }
+
+  private take(attempt: PreparedAttempt | null): void {
+    this.attempt = attempt;
+    if (attempt === null) return;
+    this.attempts = attempt.n;
+    this.signature = attempt.signature;
+  }
+
+  private describe(): void {
+    setCurrentDetails(progressCard(this.purpose, this.view()));
+  }
+
+  /** Only what changed, because each upsert is a history event. */
+  private upsert(): void {
+    const known = workflowInfo().typedSearchAttributes;
+    const wanted = [
+      { key: SLUICE_STATUS, value: this.status },
+      ...this.attributes,
+      ...(this.signature === null ? [] : [{ key: SLUICE_SIGNATURE, value: this.signature }]),
+    ].filter(({ key, value }) => known.get(key) !== value);
+    if (wanted.length > 0) upsertSearchAttributes(wanted);
+  }
+}
+
+const DIED: StatusReason = {
+  code: 'attempt_dead',
+  message: 'the last attempt is proved dead; the next one is being composed',
+};

@@ -1,0 +1,25 @@
+import type { SettlementEnd } from '../domain/steps.ts';
+import * as act from './activities.ts';
+import { settle } from './settle.ts';
+import { SettlementProgress } from './settlement-progress.ts';
+
+/**
+ * Settles one obligation of a kind that has no plot of its own, such as the making of a nonce account. Runs under the id of the
+ * settlement, `<kind>/<subject>`; any number of runs go on from the attempts in Postgres.
+ *
+ * @throws ApplicationFailure of type NotFound
+ */
+export async function settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
+  const progress = new SettlementProgress(id, `settles \`${id}\``);
+  progress.stand(await act.findSettlement({ id }));
+  await settle(progress, {
+    prepare: async () => {
+      progress.prepared(await act.prepareSettlement({ id, shown: progress.shown }));
+      return progress.attempt;
+    },
+    tasksOf: ({ tasks = [] }) => tasks,
+    hold: (reason) => act.holdSettlement({ id, reason }),
+  });
+  const { status, reason, signature } = progress.view();
+  return { status, reason, signature };
+}

@@ -1,0 +1,18 @@
+import { withdrawalKind } from '../../src/activities/preparation.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Kinds } from '../../src/settlement/kind.ts';
+
+/** Withdrawals for tests that only land them: to compose one throws. */
+export function landedWithdrawals(ledger: Ledger): Kinds {
+  const { landed } = withdrawalKind({
+    ledger,
+    composer: undefined as never,
+    walletWatch: undefined as never,
+    chain: undefined as never,
+  });
+  const compose = (): never => {
+    throw new Error('this test lands what was composed');
+  };
+  return { [WITHDRAWAL]: { compose, ...(landed === undefined ? {} : { landed }) } };
+}

@@ -50,7 +50,7 @@ export function doubleNameIn(text: string, read: ReadObjects): string | null {
       marks.lastIndex = end;
       COLON.lastIndex = end;
       if (unread > 0 || level.names === null || !COLON.test(text)) continue;
-      const name = String(JSON.parse(text.slice(found.index, end)));
+      const name = nameOf(text.slice(found.index, end));
       if (level.names.has(name)) return name;
       level.names.add(name);
       level.next = Object.hasOwn(level.read, name) ? level.read[name] : undefined;
@@ -65,6 +65,10 @@ export function doubleNameIn(text: string, read: ReadObjects): string | null {
 
 function levelOf(isArray: boolean, read: ReadObjects): Level {
   return isArray ? { names: null, read, next: read } : { names: new Set(), read, next: undefined };
+}
+
+function nameOf(quoted: string): string {
+  return quoted.includes(BACKSLASH) ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
 /** Behind the quote that ends the text which begins at `from`. */

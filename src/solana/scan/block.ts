@@ -3,6 +3,7 @@ import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
 import { blockTime, hash, slotOrHeight } from '../rpc/schemas.ts';
+import { doubleNameIn, READ_IN_ANSWER, READ_IN_TRANSACTION, type ReadObjects } from './double-names.ts';
 import type { ByteRange } from './lookups.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
@@ -21,10 +22,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The block of `slot` from the bytes of a JSON-RPC answer of getBlock, in any encoding. Throws NodeFault where it is not the whole block
- * (transactionDetails `signatures` or `none`, no height, a transaction as {@link readTransaction} says): such a block is never empty.
+ * (transactionDetails `signatures` or `none`, no height, a transaction as {@link readTransaction} says): such a block is never empty. Nor
+ * is it read where two members of an object that is read have one name: each could be the one that is meant.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
-  const value = parse(bytes, slot, options);
+  const value = parse(bytes, READ_IN_ANSWER, slot, options);
   const shown = answer.safeParse(value);
   if (!shown.success) {
     const [issue] = shown.error.issues;
@@ -47,13 +49,21 @@ export function readTransactionsAt(
   options: ReadOptions = {},
 ): readonly ScannedTransaction[] {
   return ranges.map(({ start, end }) =>
-    readTransaction(parse(bytes.subarray(start, end), slot, options), options),
+    readTransaction(parse(bytes.subarray(start, end), READ_IN_TRANSACTION, slot, options), options),
   );
 }
 
-function parse(bytes: Uint8Array, slot: bigint, options: ReadOptions): unknown {
+function parse(bytes: Uint8Array, read: ReadObjects, slot: bigint, options: ReadOptions): unknown {
+  const [text, value] = parsed(bytes, slot, options);
+  const name = doubleNameIn(text, read);
+  if (name !== null) throw fault(slot, options, `an object in it has ${JSON.stringify(name)} twice`);
+  return value;
+}
+
+function parsed(bytes: Uint8Array, slot: bigint, options: ReadOptions): readonly [text: string, value: unknown] {
   try {
-    return parseJson(UTF8.decode(bytes));
+    const text = UTF8.decode(bytes);
+    return [text, parseJson(text)];
   } catch (error) {
     throw fault(slot, options, 'it is no JSON', error);
   }

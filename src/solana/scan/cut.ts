@@ -1,3 +1,4 @@
+import { isFields } from '../../domain/fields.ts';
 import { isBlank, Unreadable } from './json-bytes.ts';
 
 const QUOTE = 0x22;
@@ -40,6 +41,7 @@ class Cutter {
   readonly #list = new ListWalk();
   /** What stands before the list and behind it. */
   readonly #rim: Uint8Array[] = [];
+  #isFirst = true;
   /** Of the stage that goes on. */
   #held: Uint8Array[] = [];
   #size = 0;
@@ -77,6 +79,7 @@ class Cutter {
     const end = found === null ? begun.length : found.index + found[0].length;
     if (found === null) this.#hold(begun, HEAD_BYTES);
     else {
+      if (!isHead(begun.subarray(0, end))) throw new Unreadable('its first transactions are not those of its result');
       this.#rim.push(begun.subarray(0, end));
       this.#stage = 'list';
     }
@@ -84,8 +87,15 @@ class Cutter {
   }
 
   *#piece(): Generator<Buffer> {
-    const elements = withoutComma(Buffer.concat(this.#release()));
-    if (elements.length > 0) yield Buffer.concat([BEFORE, elements, BEHIND]);
+    const held = Buffer.concat(this.#release());
+    const first = behindBlanks(held, 0);
+    if (first === held.length) return;
+    const hasComma = held[first] === COMMA;
+    const elements = held.subarray(hasComma ? behindBlanks(held, first + 1) : first);
+    if (hasComma === this.#isFirst || elements.length === 0)
+      throw new Unreadable('a comma among its transactions is missing, or one too many');
+    this.#isFirst = false;
+    yield Buffer.concat([BEFORE, elements, BEHIND]);
   }
 
   #hold(bytes: Uint8Array, most: number): void {
@@ -141,10 +151,15 @@ class ListWalk {
   }
 }
 
-/** Elements without the comma before the first of them, and without what is blank. */
-function withoutComma(elements: Buffer): Buffer {
-  const first = behindBlanks(elements, 0);
-  return elements.subarray(elements[first] === COMMA ? behindBlanks(elements, first + 1) : first);
+/** Whether the list that begins behind it is `result.transactions`, and not one deeper in the answer. */
+function isHead(head: Buffer): boolean {
+  try {
+    const answer: unknown = JSON.parse(Buffer.concat([head, BEHIND]).toString());
+    const result = isFields(answer) ? answer['result'] : null;
+    return isFields(result) && Array.isArray(result['transactions']);
+  } catch {
+    return false;
+  }
 }
 
 function behindBlanks(bytes: Buffer, from: number): number {

@@ -3,7 +3,7 @@ import { WORD_BYTES } from './words.ts';
 
 /** Base58 text of 32 bytes has 32 to 44 characters. */
 export const SHORTEST_ADDRESS = 32;
-const LONGEST_ADDRESS = 44;
+export const LONGEST_ADDRESS = 44;
 
 /** Whether a text from `start` to `end` may be an address by its length. */
 export function hasAddressLength(start: number, end: number): boolean {

@@ -16,6 +16,8 @@ const COLON = 0x3a;
 
 /** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, and ASCII. */
 const FIRST_LETTERS = 0xc0c0c0c0 | 0;
+const FIRST_LETTER_EACH = 0x40404040;
+const COMMAS = 0x2c2c2c2c;
 
 /** The text is not what its reader expects, so that nothing can be told from it. */
 export class Unreadable extends Error {
@@ -25,8 +27,8 @@ export class Unreadable extends Error {
 /** Is told of a string: its text lies from `start` to `end`. */
 export type OnText = (start: number, end: number) => void;
 
-/** Reads a member's value and gives the position after it; its key lies from `start` to `end`. */
-export type VisitMember = (value: number, start: number, end: number) => number;
+/** Reads a member's value and gives the position after it. */
+export type VisitMember = (value: number, name: string) => number;
 
 /**
  * Walks JSON where it lies, and makes no values of it. For text without a backslash only: then each quote begins or ends a string.
@@ -35,6 +37,8 @@ export type VisitMember = (value: number, start: number, end: number) => number;
  */
 export class JsonBytes {
   readonly view: DataView;
+  /** How many elements the array has that {@link numbers} read last. */
+  count = 0;
   /** Where the last whole word of the text begins. */
   readonly #lastWord: number;
 
@@ -43,19 +47,19 @@ export class JsonBytes {
     this.#lastWord = view.byteLength - WORD_BYTES;
   }
 
-  /** Visits the members of an object. */
+  /** Visits the members of an object. Throws Unreadable where two have one name: which of them is meant, no reader can tell. */
   object(at: number, visit: VisitMember): number {
     const view = this.view;
     const next = spaces(view, past(view, at, OPEN));
-    return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit);
+    return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit, new Set());
   }
 
-  /** {@link object} for what is left of one behind a member's value. */
-  furtherMembers(at: number, visit: VisitMember): number {
+  /** {@link object} for what is left of one behind a member's value; `names` are those of the members before. */
+  furtherMembers(at: number, visit: VisitMember, names: Set<string>): number {
     const view = this.view;
     const next = spaces(view, at);
     if (view.getUint8(next) === CLOSE) return next + 1;
-    return this.#members(spaces(view, past(view, next, COMMA)), visit);
+    return this.#members(spaces(view, past(view, next, COMMA)), visit, names);
   }
 
   /** Visits the elements of an array: `visit` reads one and gives the position after it. */
@@ -97,18 +101,25 @@ export class JsonBytes {
     }
   }
 
-  /** {@link value}, soonest for an array of numbers. */
+  /** Passes an array, soonest one of numbers, and counts its elements: see {@link count}. */
   numbers(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
-    if (!this.is(at, '[')) return this.value(at);
-    let next = at + 1;
+    const first = past(view, at, OPEN_SQUARE);
+    let commas = 0;
+    let next = first;
     for (; next <= lastWord; next += WORD_BYTES) {
       const word = view.getInt32(next, true);
       if ((word & FIRST_LETTERS) !== 0 || quoteMarksOf(word) !== 0) break;
+      commas += commasIn(word);
     }
-    while (view.getUint8(next) < FIRST_LETTER && !this.is(next, '"')) next += 1;
-    return this.is(next, ']') ? next + 1 : this.value(at);
+    for (let byte = view.getUint8(next); byte < FIRST_LETTER && byte !== QUOTE; byte = view.getUint8(next)) {
+      if (byte === COMMA) commas += 1;
+      next += 1;
+    }
+    if (!this.is(next, ']')) return this.#elements(at);
+    this.count = commas > 0 || spaces(view, first) < next ? commas + 1 : 0;
+    return next + 1;
   }
 
   /** The closing quote of the string whose text begins at `at`. */
@@ -150,18 +161,43 @@ export class JsonBytes {
     return true;
   }
 
-  #members(at: number, visit: VisitMember): number {
+  /** The bytes from `start` to `end`, each as one character. */
+  text(start: number, end: number): string {
+    const { buffer, byteOffset } = this.view;
+    return Buffer.from(buffer, byteOffset + start, end - start).toString('latin1');
+  }
+
+  #elements(at: number): number {
+    let count = 0;
+    const end = this.array(at, (element) => {
+      count += 1;
+      return this.value(element);
+    });
+    this.count = count;
+    return end;
+  }
+
+  #members(at: number, visit: VisitMember, names: Set<string>): number {
     const view = this.view;
     let next = at;
     for (;;) {
       const start = past(view, next, QUOTE);
       const end = this.textEnd(start);
+      const name = this.text(start, end);
+      if (names.has(name)) throw new Unreadable(`the name at byte ${start} is there twice`);
+      names.add(name);
       const value = spaces(view, past(view, spaces(view, end + 1), COLON));
-      next = spaces(view, visit(value, start, end));
+      next = spaces(view, visit(value, name));
       if (view.getUint8(next) === CLOSE) return next + 1;
       next = spaces(view, past(view, next, COMMA));
     }
   }
+}
+
+/** How many bytes of `word` are commas; each must be below {@link FIRST_LETTER}. */
+function commasIn(word: number): number {
+  const marks = (FIRST_LETTER_EACH - (word ^ COMMAS)) & FIRST_LETTER_EACH;
+  return Math.imul(marks >>> 6, 0x01010101) >>> 24;
 }
 
 function spaces(view: DataView, at: number): number {

@@ -24,12 +24,15 @@ export type BlockScan =
     };
 
 const BACKSLASH = 0x5c;
-const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
 const INTEGER = /^(0|[1-9][0-9]{0,14})$/;
 const QUOTED = /^"(.*)"$/;
 const HEADER_FIELDS = ['blockhash', 'parentSlot', 'previousBlockhash', 'blockHeight', 'blockTime'] as const;
 
 type HeaderField = (typeof HEADER_FIELDS)[number];
+
+function isHeaderField(name: string): name is HeaderField {
+  return HEADER_FIELDS.some((field) => field === name);
+}
 
 /**
  * Looks for watched wallets in the answer to a `getBlock` (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`)
@@ -56,7 +59,7 @@ class AnswerScan {
   readonly #transactions: ByteRange[] = [];
   /** The first of each transaction. */
   readonly #signatures: ByteRange[] = [];
-  readonly #fields = new Map<string, string | null>();
+  readonly #fields = new Map<HeaderField, string | null>();
 
   constructor(bytes: Uint8Array, watched: WatchSet, names?: NameFilter) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -76,31 +79,30 @@ class AnswerScan {
 
   scan(): BlockScan {
     const json = this.#json;
-    let results = 0;
-    json.object(json.spaces(0), (value, start, end) => {
-      if (!json.reads(start, end, 'result')) return json.value(value);
-      results += 1;
+    let isShown = false;
+    json.object(json.spaces(0), (value, name) => {
+      if (name !== 'result') return json.value(value);
+      isShown = true;
       return this.#block(value);
     });
-    if (results !== 1) throw new Unreadable(`${results} results`);
+    if (!isShown) throw new Unreadable('no result');
     const list = listIn(this.#bytes, this.#signatures);
     return { mustParse: false, header: headerOf(this.#fields), list, ...this.#hits() };
   }
 
   #block(at: number): number {
     const json = this.#json;
-    let lists = 0;
-    const end = json.object(at, (value, start, keyEnd) => {
-      if (json.reads(start, keyEnd, 'transactions')) {
-        lists += 1;
+    let isListed = false;
+    const end = json.object(at, (value, name) => {
+      if (name === 'transactions') {
+        isListed = true;
         return json.array(value, (transaction) => this.#transaction(transaction));
       }
       const next = json.value(value);
-      const field = HEADER_FIELDS.find((name) => json.reads(start, keyEnd, name));
-      if (field !== undefined) this.#fields.set(field, this.#scalar(value, next));
+      if (isHeaderField(name)) this.#fields.set(name, this.#scalar(value, next));
       return next;
     });
-    if (lists !== 1) throw new Unreadable(`${lists} lists of transactions`);
+    if (!isListed) throw new Unreadable('no list of transactions');
     return end;
   }
 
@@ -123,12 +125,8 @@ class AnswerScan {
 
   /** The text of a string or number; null for null. */
   #scalar(start: number, end: number): string | null {
-    const text = this.#text({ start, end });
+    const text = this.#json.text(start, end);
     return text === 'null' ? null : text.replace(QUOTED, '$1');
-  }
-
-  #text({ start, end }: ByteRange): string {
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, end - start).toString('latin1');
   }
 
   /** Finds and transactions are both in order of their bytes; what was found outside transactions is nobody's. */
@@ -139,9 +137,8 @@ class AnswerScan {
     for (const found of this.#lookups.found()) {
       while ((this.#transactions[index]?.end ?? Number.POSITIVE_INFINITY) <= found.start) index += 1;
       const transaction = this.#transactions[index];
-      const text = this.#text(found);
-      if (transaction === undefined || found.start < transaction.start || !BASE58.test(text)) continue;
-      candidates.add(text);
+            if (transaction === undefined || found.start < transaction.start) continue;
+      candidates.add(this.#json.text(found.start, found.end));
       hitTransactions.add(transaction);
     }
     return { candidates: [...candidates], hitTransactions: [...hitTransactions] };
@@ -149,7 +146,7 @@ class AnswerScan {
 }
 
 /** Throws {@link Unreadable} where a field is absent, no integer or no hash, or the height is null: then only a parse can judge it. */
-function headerOf(fields: ReadonlyMap<string, string | null>): Omit<BlockHeader, 'slot'> {
+function headerOf(fields: ReadonlyMap<HeaderField, string | null>): Omit<BlockHeader, 'slot'> {
   const text = (name: HeaderField): string => {
     const value = fields.get(name);
     if (value === undefined || value === null) throw new Unreadable(`no ${name}`);

@@ -4,8 +4,9 @@ import { Runs } from './runs.ts';
 /** Reads the value at a position and gives the one after it. */
 export type ReadValue = (at: number) => number;
 
-/** A member as it was last met at its place in an object. */
+/** A member as it was last met at its place in an object. No two steps have the same name: so an object that is like them has none twice. */
 interface Step {
+  readonly name: string;
   /**
    * What lies between its value and the one before, or the start of the object: its key is among it, and no other. A single
    * run, as each is learned at a time of its own.
@@ -56,26 +57,26 @@ export class Members {
   #walk(at: number, first: number): number {
     let from = at;
     let place = first;
-    const visit = (value: number, start: number, end: number): number => {
-      const read = this.#readerOf(start, end);
-      this.#learn(place, from, value, read);
+    const visit = (value: number, name: string): number => {
+      const read = this.#readers.get(name) ?? this.#other;
+      this.#learn(place, from, value, { name, read });
       place += 1;
       from = read(value);
       return from;
     };
-    return first === 0 ? this.#json.object(at, visit) : this.#json.furtherMembers(at, visit);
+    if (first === 0) return this.#json.object(at, visit);
+    const names = new Set(this.#steps.slice(0, first).map(({ name }) => name));
+    return this.#json.furtherMembers(at, visit, names);
   }
 
-  #learn(place: number, from: number, value: number, read: ReadValue): void {
+  #learn(place: number, from: number, value: number, member: Omit<Step, 'lead'>): void {
     if (this.#learned === MOST_LEARNED) return;
     const { buffer, byteOffset } = this.#json.view;
-    this.#steps[place] = { lead: new Runs([new Uint8Array(buffer, byteOffset + from, value - from)]), read };
+    const steps = this.#steps;
+    const double = steps.findIndex(({ name }) => name === member.name);
+    if (double > place) steps.length = place;
+    steps[place] = { lead: new Runs([new Uint8Array(buffer, byteOffset + from, value - from)]), ...member };
     this.#learned += 1;
-  }
-
-  #readerOf(start: number, end: number): ReadValue {
-    for (const [key, read] of this.#readers) if (this.#json.reads(start, end, key)) return read;
-    return this.#other;
   }
 }
 

@@ -51,6 +51,19 @@ export class Runs {
   }
 }
 
+/**
+ * Whether the bytes at `one` are those at `other`, as {@link Runs} compares them; never where they are fewer than eight. May throw
+ * RangeError where the text ends in them.
+ */
+export function areSame(view: DataView, one: number, other: number, length: number): boolean {
+  if (length < EIGHT) return false;
+  const last = length - EIGHT;
+  for (let at = 0; at < last; at += EIGHT) {
+    if (view.getFloat64(one + at, true) !== view.getFloat64(other + at, true)) return false;
+  }
+  return view.getFloat64(one + last, true) === view.getFloat64(other + last, true);
+}
+
 function eightsOf(run: Uint8Array): readonly number[] {
   if (run.length < EIGHT) return [];
   const view = new DataView(run.buffer, run.byteOffset, run.length);

@@ -1,7 +1,7 @@
-import { SHORTEST_ADDRESS } from './fingerprint.ts';
+import { addressEnd } from './base58-text.ts';
 import { isScalarStart, type OnText } from './json-bytes.ts';
-import { Runs } from './runs.ts';
-import { quoteAfter, quoteAfterAddress, scalarEndAfter } from './words.ts';
+import { areSame, Runs } from './runs.ts';
+import { quoteAfter, scalarEndAfter } from './words.ts';
 
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
 const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
@@ -10,9 +10,11 @@ const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
 const END = 0;
 const OTHER_SCALAR = 1;
 const TEXT = 2;
-/** A text as long as an address in the example, and so most likely here. */
 const ADDRESS = 3;
-const TOLD = 4;
+const WALLET = 4;
+
+/** Where an example has addresses, and which of them may be a wallet. */
+export type AddressesAt = ReadonlyMap<number, { readonly isWallet: boolean }>;
 
 /**
  * A JSON value without its scalars, learned from one example. Where the bytes between scalars are the same, so are keys, order and
@@ -22,9 +24,13 @@ export class Shape {
   readonly #runs: Runs;
   /** What comes after each run. */
   readonly #follows: Uint8Array;
+  /** The run behind the last address, and where the bytes from there to the end lie in the value that was last of this shape. */
+  readonly #lastRun: number;
+  #rest = 0;
+  #restLength = 0;
 
-  /** The shape of `example`; `told` are the places in it of texts that {@link read} is to tell of. */
-  constructor(example: Uint8Array, told: ReadonlySet<number>) {
+  /** The shape of `example`, with `addresses` in it. */
+  constructor(example: Uint8Array, addresses: AddressesAt) {
     const runs: Uint8Array[] = [];
     const follows: number[] = [];
     let from = 0;
@@ -33,28 +39,40 @@ export class Shape {
       if (all.endsWith(':')) continue;
       const at = token.index + (text === undefined ? 0 : 1);
       runs.push(example.subarray(from, at));
-      follows.push(told.has(at) ? TOLD : kindOf(text));
+      follows.push(kindOf(text, addresses.get(at)?.isWallet));
       from = at + (text ?? all).length;
     }
     this.#runs = new Runs([...runs, example.subarray(from)]);
     this.#follows = Uint8Array.from([...follows, END]);
+    this.#lastRun = 1 + follows.findLastIndex((kind) => kind >= ADDRESS);
   }
 
   /**
-   * The position after the value at `at`, or -1 where it is not of this shape: some of its texts may have been told of by then.
-   * May throw RangeError where the text ends in it, or within 32 bytes behind it.
+   * The position after the value at `at`; `onWallet` is told of each text that may be a wallet. -1 where it is not of this shape, or
+   * has what is no address in the place of one: some of its texts may have been told of by then. May throw RangeError where the text
+   * ends in it, or within 8 bytes behind it.
    */
-  read(view: DataView, at: number, onText: OnText): number {
+  read(view: DataView, at: number, onWallet: OnText): number {
     const runs = this.#runs;
     let next = at;
+    let rest = at;
     for (let run = 0; ; run += 1) {
+      if (run === this.#lastRun) {
+        if (areSame(view, this.#rest, next, this.#restLength)) return next + this.#restLength;
+        rest = next;
+      }
       next = runs.after(view, next, run);
       if (next < 0) return -1;
       const follows = this.#follows[run] as number;
-      if (follows === END) return next;
+      if (follows === END) {
+        this.#rest = rest;
+        this.#restLength = next - rest;
+        return next;
+      }
       if (follows >= ADDRESS) {
-        const end = quoteAfterAddress(view, next);
-        if (follows === TOLD) onText(next, end);
+        const end = addressEnd(view, next);
+        if (end < 0) return -1;
+        if (follows === WALLET) onWallet(next, end);
         next = end;
       } else if (follows === TEXT) next = quoteAfter(view, next);
       else if (isScalarStart(view.getUint8(next))) next = scalarEndAfter(view, next);
@@ -63,7 +81,8 @@ export class Shape {
   }
 }
 
-function kindOf(text: string | undefined): number {
+function kindOf(text: string | undefined, isWallet: boolean | undefined): number {
   if (text === undefined) return OTHER_SCALAR;
-  return text.length < SHORTEST_ADDRESS ? TEXT : ADDRESS;
+  if (isWallet === undefined) return TEXT;
+  return isWallet ? WALLET : ADDRESS;
 }

@@ -1,9 +1,28 @@
 import { AlikeReader } from './alike.ts';
 import { type JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { Members, type ReadValue } from './members.ts';
+import { walkKey, walkLoaded, walkTokenBalance } from './named-addresses.ts';
 
 /** Versions whose shape is known, as JSON. */
 const VERSIONS = ['"legacy"', '0', '1'];
+/** The status of a transaction that succeeded, as nodes write it. */
+const OK = '{"Ok":null}';
+
+/** What was seen of a transaction. */
+interface Seen {
+  hasSignatures: boolean;
+  hasMessage: boolean;
+  /** Keys that are described by an object; those of lookup tables are among them. */
+  described: number;
+  /** Keys that are texts: those of lookup tables follow in `meta.loadedAddresses`. */
+  bare: number;
+  loaded: number | null;
+  lamportsBefore: number;
+  lamportsAfter: number;
+  tokenLists: number;
+  err: 'absent' | 'null' | 'shown';
+  isStatusOk: boolean;
+}
 
 /**
  * Reads entries of a block's `transactions` for the wallets in them: the keys of its accounts and the owners of its token balances, where
@@ -12,81 +31,93 @@ const VERSIONS = ['"legacy"', '0', '1'];
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
-  /**
-   * What was seen of the transaction that is being read. `bare`: keys without those of lookup tables; `loaded`: each meta lists
-   * those; `names`: lists of signatures.
-   */
-  #seen = { meta: false, keys: false, bare: false, loaded: true, names: 0 };
-  #sides = { before: false, after: false, loaded: false };
+  #seen = nothingSeen();
   readonly #keys: AlikeReader;
   readonly #tokenBalances: AlikeReader;
   readonly #members: Members;
-  readonly #meta: Members;
-  readonly #body: Members;
 
   /** `onWallet` is told of each text that may be a wallet; others may be among them. `onSignature`: of each signature. */
   constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     const value: ReadValue = (at) => json.value(at);
-    const numbers: ReadValue = (at) => json.numbers(at);
-    const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);
-    const message = new Members(json, { accountKeys }, value);
     this.#json = json;
     this.#onWallet = onWallet;
-    this.#keys = new AlikeReader(json, (at, onText) => walkKey(json, at, onText), onWallet);
+    this.#keys = new AlikeReader(json, (at, onAddress) => walkKey(json, at, onAddress), onWallet);
     this.#tokenBalances = new AlikeReader(
       json,
-      (at, onText) => walkWith(json, 'owner', at, onText),
+      (at, onAddress) => walkTokenBalance(json, at, onAddress),
       onWallet,
     );
+    const [meta, body] = [this.#metaMembers(value), this.#bodyMembers(value, onSignature)];
     this.#members = new Members(
       json,
       {
-        meta: (at) => this.#readMeta(at),
-        transaction: (at) => this.#body.read(at),
+        meta: (at) => meta.read(at),
+        transaction: (at) => body.read(at),
         version: (at) => this.#version(at),
       },
       value,
     );
-    // `accountKeys` stand here (transactionDetails `accounts`) or in the message (`full`); a transaction in base64 is no object.
-    this.#body = new Members(
+  }
+
+  /**
+   * Reads the transaction at `at` and gives the position after it. Throws Unreadable where only a parse can judge it: where it does not
+   * name all its wallets in plain text (see {@link lackOf}), a name is there twice in an object that is read here, what stands in the
+   * place of an address is none, and in a version that may name wallets elsewhere.
+   */
+  transaction(at: number): number {
+    this.#seen = nothingSeen();
+    const next = this.#members.read(at);
+    const lack = lackOf(this.#seen);
+    if (lack === null) return next;
+    throw new Unreadable(`the transaction at byte ${at} ${lack}`);
+  }
+
+  #metaMembers(value: ReadValue): Members {
+    const json = this.#json;
+    return new Members(
       json,
       {
-        accountKeys,
-        message: (at) => (json.is(at, '{') ? message.read(at) : json.value(at)),
-        signatures: (at) => this.#signatures(at, onSignature),
-      },
-      value,
-    );
-    this.#meta = new Members(
-      json,
-      {
-        preBalances: numbers,
-        postBalances: numbers,
-        preTokenBalances: (at) => this.#balancesOf('before', at),
-        postTokenBalances: (at) => this.#balancesOf('after', at),
+        err: (at) => this.#err(at),
+        status: (at) => this.#status(at),
+        preBalances: (at) => {
+          const next = json.numbers(at);
+          this.#seen.lamportsBefore = json.count;
+          return next;
+        },
+        postBalances: (at) => {
+          const next = json.numbers(at);
+          this.#seen.lamportsAfter = json.count;
+          return next;
+        },
+        preTokenBalances: (at) => this.#tokens(at),
+        postTokenBalances: (at) => this.#tokens(at),
         loadedAddresses: (at) => this.#loaded(at),
       },
       value,
     );
   }
 
-  /**
-   * Reads the transaction at `at` and gives the position after it. Throws Unreadable where it does not name all its wallets in plain
-   * text: without account keys, meta, one of the lists of token balances or the owner in one of them, and in a version
-   * that may name them elsewhere; and where it has not one list of signatures.
-   */
-  transaction(at: number): number {
-    this.#seen = { meta: false, keys: false, bare: false, loaded: true, names: 0 };
-    const next = this.#members.read(at);
-    const { meta, keys, bare, loaded, names } = this.#seen;
-    if (names !== 1) throw new Unreadable(`the transaction at byte ${at} has ${names} lists of signatures`);
-    if (meta && keys && (loaded || !bare)) return next;
-    throw new Unreadable(`the transaction at byte ${at} does not name all of its wallets`);
-  }
-
-  #signatures(at: number, onSignature: OnText): number {
-    this.#seen.names += 1;
-    return this.#json.value(at, onSignature);
+  /** `accountKeys` stand here (transactionDetails `accounts`) or in the message (`full`); a transaction in base64 is no object. */
+  #bodyMembers(value: ReadValue, onSignature: OnText): Members {
+    const json = this.#json;
+    const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);
+    const header: ReadValue = (at) => json.object(at, value);
+    const message = new Members(json, { accountKeys, header }, value);
+    return new Members(
+      json,
+      {
+        accountKeys,
+        message: (at) => {
+          this.#seen.hasMessage = true;
+          return message.read(at);
+        },
+        signatures: (at) => {
+          this.#seen.hasSignatures = true;
+          return json.value(at, onSignature);
+        },
+      },
+      value,
+    );
   }
 
   #version(at: number): number {
@@ -95,48 +126,78 @@ export class TransactionBytes {
     throw new Unreadable(`the version at byte ${at} is unknown`);
   }
 
-  readonly #accountKey = (at: number): number => {
-    this.#seen.keys = true;
-    this.#seen.bare ||= !this.#json.is(at, '{');
-    return this.#keys.read(at);
-  };
-
-  #readMeta(at: number): number {
-    const sides = { before: false, after: false, loaded: false };
-    this.#sides = sides;
-    const next = this.#meta.read(at);
-    if (!sides.before || !sides.after) throw new Unreadable(`the meta at byte ${at} lacks token balances`);
-    this.#seen.meta = true;
-    this.#seen.loaded &&= sides.loaded;
+  #err(at: number): number {
+    const next = this.#json.value(at);
+    this.#seen.err = this.#json.reads(at, next, 'null') ? 'null' : 'shown';
     return next;
   }
 
-  #balancesOf(side: 'before' | 'after', at: number): number {
-    this.#sides[side] = true;
+  #status(at: number): number {
+    const json = this.#json;
+    if (json.reads(at, at + OK.length, OK)) return at + OK.length;
+    let others = 0;
+    let isOk = false;
+    const next = json.object(at, (value, name) => {
+      const end = json.value(value);
+      if (name === 'Ok' && json.reads(value, end, 'null')) isOk = true;
+      else others += 1;
+      return end;
+    });
+    this.#seen.isStatusOk = isOk && others === 0;
+    return next;
+  }
+
+  #tokens(at: number): number {
+    this.#seen.tokenLists += 1;
     return this.#json.array(at, this.#tokenBalance);
   }
 
   #loaded(at: number): number {
-    this.#sides.loaded = this.#json.is(at, '{');
-    return this.#json.value(at, this.#onWallet);
+    if (!this.#json.is(at, '{')) return this.#json.value(at);
+    const { next, count } = walkLoaded(this.#json, at, this.#onWallet);
+    this.#seen.loaded = count;
+    return next;
   }
+
+  readonly #accountKey = (at: number): number => {
+    if (this.#json.is(at, '{')) this.#seen.described += 1;
+    else this.#seen.bare += 1;
+    return this.#keys.read(at);
+  };
 
   readonly #tokenBalance = (at: number): number => this.#tokenBalances.read(at);
 }
 
-/** A key of transactionDetails `accounts` or encoding `jsonParsed` is described by an object; one of encoding `json` is bare. */
-function walkKey(json: JsonBytes, at: number, onKey: OnText): number {
-  return json.is(at, '{') ? walkWith(json, 'pubkey', at, onKey) : json.value(at, onKey);
+function nothingSeen(): Seen {
+  return {
+    hasSignatures: false,
+    hasMessage: false,
+    described: 0,
+    bare: 0,
+    loaded: null,
+    lamportsBefore: 0,
+    lamportsAfter: 0,
+    tokenLists: 0,
+    err: 'absent',
+    // Old nodes show none.
+    isStatusOk: true,
+  };
 }
 
-/** Passes an object, and tells of the text that is its member `name`. Throws Unreadable where it has none. */
-function walkWith(json: JsonBytes, name: string, at: number, onText: OnText): number {
-  let told = false;
-  const next = json.object(at, (value, start, end) => {
-    if (!json.reads(start, end, name)) return json.value(value);
-    told = json.is(value, '"');
-    return json.value(value, onText);
-  });
-  if (told) return next;
-  throw new Unreadable(`the object at byte ${at} has no ${name}`);
+/**
+ * Why a transaction may have wallets that were not seen, or its success is not clear; null where neither is so. One that failed may
+ * have no balances (SIMD-0290): nothing arrived by it.
+ */
+function lackOf(seen: Seen): string | null {
+  const { described, bare, loaded, lamportsBefore, lamportsAfter, err } = seen;
+  if (!seen.hasSignatures) return 'has no signatures';
+  if (seen.tokenLists < 2) return 'lacks token balances';
+  if (err === 'absent' || (err === 'null' && !seen.isStatusOk)) return 'does not show whether it succeeded';
+  const isBare = bare > 0;
+  if (isBare === described > 0 || (isBare && (loaded === null || !seen.hasMessage)))
+    return 'does not name all of its accounts';
+  const accounts = described + bare + (isBare ? (loaded ?? 0) : 0);
+  if (err === 'null' && (lamportsBefore !== accounts || lamportsAfter !== accounts))
+    return `has ${lamportsBefore} and ${lamportsAfter} balances for ${accounts} accounts`;
+  return null;
 }

@@ -52,7 +52,8 @@ const shown = z.object({
 
 /**
  * A transaction as a block or getTransaction shows it, in any encoding. Throws NodeFault, which names it, where the node hides or
- * garbles anything that a deposit could be in (meta null, balances that do not fit the accounts), and RpcError -32015 for a version
+ * garbles anything that a deposit could be in (meta null, balances that do not fit the accounts, `err` null beside a status that is not
+ * `{"Ok": null}`), and RpcError -32015 for a version
  * above the one that is read.
  */
 export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
@@ -64,7 +65,8 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   const [signature] = body.signatures;
   const refuse: Refuse = (why) => new NodeFault(node, `shows transaction ${signature} ${why}`);
   if (found === null || found === undefined) throw refuse('without meta');
-  const error = errorOf(found);
+  const error = readTransactionError(found.err)?.text ?? null;
+  if (error === null && !isOk(found.status)) throw refuse('with err null beside a status that is not Ok');
   if (error !== null && !isPlain(error)) throw refuse('with an error that the chain does not have');
   const outcome = error === null ? 'succeeded' : 'failed';
   const accounts = balancesOf(body, found, outcome, refuse);
@@ -72,12 +74,10 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
 }
 
-/** Success is shown by both words, where there are two. */
-function errorOf({ err, status }: Meta): string | null {
-  const error = readTransactionError(err);
-  if (error !== null) return error.text;
-  if (status === null || status === undefined || 'Ok' in status) return null;
-  return readTransactionError(status['Err'])?.text ?? 'status is not Ok';
+/** Old nodes show no status. */
+function isOk(status: Meta['status']): boolean {
+  if (status === undefined) return true;
+  return status !== null && Object.keys(status).length === 1 && status['Ok'] === null;
 }
 
 function balancesOf(

@@ -34,24 +34,6 @@ export function quoteAfter(view: DataView, at: number): number {
 }
 
 /**
- * {@link quoteAfter} for a text that most likely is an address: of as many bytes as the shortest has, 32, it is asked at once whether one
- * may be a quote. Throws RangeError where the text ends within those, too.
- */
-export function quoteAfterAddress(view: DataView, at: number): number {
-  const early =
-    base58Marks(view.getInt32(at, true)) &
-    base58Marks(view.getInt32(at + 4, true)) &
-    base58Marks(view.getInt32(at + 8, true)) &
-    base58Marks(view.getInt32(at + 12, true)) &
-    base58Marks(view.getInt32(at + 16, true)) &
-    base58Marks(view.getInt32(at + 20, true)) &
-    base58Marks(view.getInt32(at + 24, true)) &
-    base58Marks(view.getInt32(at + 28, true)) &
-    BITS_6;
-  return quoteAfter(view, early === BITS_6 ? at + 32 : at);
-}
-
-/**
  * The first `,`, `]` or `}` at or behind `at`: what ends a scalar unless white space does, which `JsonBytes.scalarEnd` heeds. As with
  * {@link quoteAfter}, only inside a block; throws as that does.
  */
@@ -63,13 +45,6 @@ export function scalarEndAfter(view: DataView, at: number): number {
     if (marks !== 0) return next + lowestMark(marks);
     next += 4;
   }
-}
-
-const BITS_6 = 0x40404040;
-
-/** Bit 6 is set in each byte that is a base58 character, as those have bit 4 or bit 6; it is not in a quote. */
-function base58Marks(word: number): number {
-  return word | (word << 2);
 }
 
 /** Marks of the bytes of `word` that are 0. */

@@ -88,14 +88,18 @@ export class BlockMaker {
     const key = (): Json => (encoding === 'json' ? this.one(ADDRESSES) : this.#key());
     const accountKeys = [key(), ...this.#list(4, key)];
     const loadedAddresses = { writable: this.#list(2, () => this.one(ADDRESSES)), readonly: [] };
+    const accounts = accountKeys.length + (encoding === 'json' ? loadedAddresses.writable.length : 0);
+    const balances = (balance: () => Json) => Array.from({ length: accounts }, balance);
+    const err = this.noise();
     const body = encoding === 'accounts' ? { accountKeys } : { message: { ...this.#extra(), accountKeys } };
     return {
       ...this.#extra(),
       meta: {
         ...this.#extra(),
-        err: this.noise(),
-        preBalances: this.#list(4, () => this.#draw(1e9)),
-        postBalances: this.#draw(9) === 0 ? this.noise() : this.#list(4, () => this.#draw(1e9)),
+        err,
+        ...(err === null && this.#draw(2) === 0 ? { status: { Ok: null } } : {}),
+        preBalances: balances(() => this.#draw(1e9)),
+        postBalances: balances(() => (this.#draw(9) === 0 ? this.noise() : this.#draw(1e9))),
         preTokenBalances: this.#list(4, () => this.#tokenBalance()),
         postTokenBalances: this.#list(4, () => this.#tokenBalance()),
         logMessages: this.#list(3, () => this.one(this.#texts)),

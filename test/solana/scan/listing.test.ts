@@ -60,6 +60,10 @@ describe.each(READERS)('a block %s', (_name, read) => {
 
   it.each([
     ['one is named as two', [signed(`${ONE}\n${OTHER}`, STRANGER)]],
+    [
+      'one has two lists of names',
+      [signed(ONE), named(`"signatures":["${OTHER}"],"signatures":["${THIRD}"]`, STRANGER)],
+    ],
     ['one has no name', [signed(ONE), signed(OTHER), named('', STRANGER)]],
     [
       'one has no name, nor those behind it',
@@ -71,10 +75,5 @@ describe.each(READERS)('a block %s', (_name, read) => {
     ],
   ])('is refused where %s', async (_what, transactions) => {
     expect(await tell(...transactions)).toBe('refused');
-  });
-
-  it('lists the name by which it is found where there are two lists of names', async () => {
-    const twice = named(`"signatures":["${OTHER}"],"signatures":["${THIRD}"]`);
-    expect(await tell(signed(ONE), twice)).toEqual([listingOf([ONE, THIRD]), [ONE, THIRD]]);
   });
 });

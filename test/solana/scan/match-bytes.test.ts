@@ -10,10 +10,13 @@ const [OURS, STRANGER, HASH, PARENT] = [1, 2, 3, 4].map((byte) =>
 
 const signature = (letter: string): string => letter.repeat(88);
 
-function transactionOf(wallet: unknown, owner: unknown = STRANGER): object {
+function transactionOf(wallet: unknown, owner: unknown = STRANGER, accounts = 1): object {
+  const balances = Array.from({ length: accounts }, () => 1);
   return {
     meta: {
       err: null,
+      preBalances: balances,
+      postBalances: balances,
       preTokenBalances: [],
       postTokenBalances: [{ accountIndex: 0, mint: STRANGER, owner, uiTokenAmount: { amount: '1' } }],
     },
@@ -36,7 +39,7 @@ function scan(transactions: unknown) {
 
 /** A transaction with these account keys, as they are written. */
 function scanKeys(...keys: readonly string[]) {
-  const marked = JSON.stringify({ result: { ...HEADER, transactions: [transactionOf('here')] } });
+  const marked = JSON.stringify({ result: { ...HEADER, transactions: [transactionOf('here', STRANGER, keys.length)] } });
   return scanText(marked.replace('{"pubkey":"here","signer":false}', keys.join()));
 }
 
@@ -112,14 +115,14 @@ describe('a block', () => {
     ],
   ])('needs no parse where an account key has an object in place of its %s scalar', (_, accountKeys) => {
     const { seen } = scan([
-      { ...transactionOf(STRANGER), transaction: { accountKeys, signatures: [signature('x')] } },
+      { ...transactionOf(STRANGER, STRANGER, 2), transaction: { accountKeys, signatures: [signature('x')] } },
     ]);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
   test('shows an address behind a text that is shorter than one', () => {
-    const alike = `{"pubkey":"${STRANGER}","signer":true}`;
-    const { seen } = scanKeys(alike, `{"pubkey":"x","pubkey":"${OURS}","signer":true}`, alike);
+    const alike = `{"note":"${STRANGER}","pubkey":"${STRANGER}","signer":true}`;
+    const { seen } = scanKeys(alike, `{"note":"x","pubkey":"${OURS}","signer":true}`, alike);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 

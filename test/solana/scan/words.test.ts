@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quoteAfter, quoteAfterAddress, scalarEndAfter } from '../../../src/solana/scan/words.ts';
+import { ADDRESS_TEXT } from '../../../src/domain/address.ts';
+import { addressEnd } from '../../../src/solana/scan/base58-text.ts';
+import { quoteAfter, scalarEndAfter } from '../../../src/solana/scan/words.ts';
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BEHIND = 48;
@@ -15,13 +17,14 @@ const text = fc.oneof(
   fc.tuple(plain, any).map((parts) => parts.join('"')),
 );
 
-test('the first quote behind a place is found, however much of what comes before it is base58', () => {
+test('the first quote behind a place is found, and whether what comes before it is an address', () => {
   fc.assert(
     fc.property(text, fc.nat(3), (inner, at) => {
       const bytes = Buffer.from(`${' '.repeat(at)}${inner}"${'x'.repeat(BEHIND)}`);
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       expect(quoteAfter(view, at)).toBe(bytes.indexOf('"', at));
-      expect(quoteAfterAddress(view, at)).toBe(bytes.indexOf('"', at));
+      const isAddress = ADDRESS_TEXT.test(inner.split('"')[0] ?? '');
+      expect(addressEnd(view, at)).toBe(isAddress ? bytes.indexOf('"', at) : -1);
     }),
     { numRuns: 2000 },
   );

@@ -63,14 +63,21 @@ describe('is read', () => {
   );
 
   it.each([
-    [{ err: null, status: { Err: 'AccountInUse' } }, 'AccountInUse'],
-    [{ err: null, status: {} }, 'status is not Ok'],
     [{ err: 'AccountInUse', status: { Ok: null } }, 'AccountInUse'],
     [{ err: 'AccountInUse', preBalances: [], postBalances: [] }, 'AccountInUse'],
     [{ err: { InstructionError: [0, { Custom: 1 }] } }, '{"InstructionError":[0,{"Custom":1}]}'],
   ])('a transaction with %j as one that failed', (meta, error) => {
     expect(readBlock(one(meta), 7n).transactions[0]?.error).toBe(error);
   });
+
+  it.each([null, {}, { Err: 'AccountInUse' }, { Ok: 1 }, { Ok: null, Err: 'AccountInUse' }])(
+    'no transaction with err null beside the status %j: nobody can tell whether it succeeded',
+    (status) => {
+      const read = () => readBlock(one({ ...none, err: null, status }), 7n);
+      expect(read).toThrow(/with err null beside a status that is not Ok/);
+      expect(read).toThrow(expect.objectContaining({ code: 'NodeFault' }));
+    },
+  );
 
   it('one that failed, whatever accounts it names twice or lacks: nothing arrived by it', () => {
     const balance = { accountIndex: 9, mint: MINT, uiTokenAmount: { amount: '1' } };

@@ -1,4 +1,5 @@
 import type { WatchKind } from '../domain/deposit.ts';
+import type { TokenHold } from '../domain/token-holds.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
@@ -17,7 +18,7 @@ import { readTwice } from './second-look.ts';
 
 /** Why an attempt cannot be composed now, and the state that this puts the withdrawal in. */
 export interface Refusal {
-  readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds';
+  readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds' | 'held';
   readonly reason: StatusReason;
 }
 
@@ -127,16 +128,18 @@ async function readTokenSide(
     [shownMint, toShown],
     ([mint = null, account = null]) =>
       tokenPolicy(mintOf(mint), readTokenAccount(to, account), row.destination, rules.tokenPolicy),
-    ({ ok }) => (ok ? 'sure' : 'refused'),
+    (one) => (one.ok || one.mayPass ? 'sure' : 'refused'),
   );
-  if (!verdict.ok) return refused(verdict.reason);
+  if (!verdict.ok) return verdict.mayPass ? hold(verdict.reason) : refused(verdict.reason);
+  const source = readTokenAccount(from, fromShown.account);
+  if (source?.frozen === true) return hold(hotAccountFrozen(mint.address, from));
   const { createAta, memoRequired } = verdict;
   return {
     slot: lowestSlot([toShown, fromShown]),
     ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
     side: {
       transfer: await tokenTransfer(chain, rules, row, mint, createAta),
-      hotAmount: readTokenAccount(from, fromShown.account)?.amount ?? 0n,
+      hotAmount: source?.amount ?? 0n,
       rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
       memoRequired,
     },
@@ -159,6 +162,16 @@ async function tokenTransfer(
 
 function refused(reason: StatusReason): Refusal {
   return { kind: 'rejected', reason };
+}
+
+/** The issuer can end it, and no node's word ends the withdrawal. */
+function hold(reason: StatusReason): Refusal {
+  return { kind: 'held', reason };
+}
+
+function hotAccountFrozen(mint: string, account: string): StatusReason {
+  const code: TokenHold = 'hot_account_frozen';
+  return { code, message: `the issuer of ${mint} has frozen ${account}, the hot wallet's token account` };
 }
 
 function wait(code: string, message: string): Refusal {

@@ -5,7 +5,7 @@ import { isPaidByDead, mayFollow } from '../domain/withdrawal.ts';
 import type { Word } from '../domain/word.ts';
 import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { enterStatus, lockWithdrawal } from './withdrawal-row.ts';
+import { enterStatus, lockWithdrawal, type WithdrawalRow } from './withdrawal-row.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
@@ -68,8 +68,9 @@ export class Pauses {
   async sound(alarm: Alarm, hold?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the withdrawal, then all preparations.
-      if (hold !== undefined) await holdIn(trx, hold, alarm);
+      const row = hold === undefined ? null : await lockKnown(trx, hold);
       await pause(trx, alarm.kind, alarm.message, SLUICE);
+      if (row !== null) await holdIn(trx, row, alarm);
       await raiseAlert(trx, alarm);
     });
   }
@@ -118,10 +119,17 @@ async function pause(trx: Transaction<Tables>, cause: string, reason: string, wh
     .execute();
 }
 
-async function holdIn(trx: Transaction<Tables>, id: string, { kind, message }: Alarm): Promise<void> {
+/** Null where no such withdrawal is on record. */
+async function lockKnown(trx: Transaction<Tables>, id: string): Promise<WithdrawalRow | null> {
   const known = await trx.selectFrom('withdrawal').select('id').where('id', '=', id).executeTakeFirst();
-  if (known === undefined) return;
-  const row = await lockWithdrawal(trx, id);
+  return known === undefined ? null : lockWithdrawal(trx, id);
+}
+
+async function holdIn(
+  trx: Transaction<Tables>,
+  row: WithdrawalRow,
+  { kind, message }: Alarm,
+): Promise<void> {
   if (mayFollow(row.status, 'held') && !isPaidByDead(row))
-    await enterStatus(trx, id, 'held', { code: kind, message });
+    await enterStatus(trx, row.id, 'held', { code: kind, message });
 }

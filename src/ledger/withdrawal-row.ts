@@ -8,6 +8,7 @@ import {
 } from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
 import { tellWithdrawal } from './outbox.ts';
+import { alertTokenHold } from './token-holds.ts';
 
 /** A withdrawal as it stands on record. */
 export interface WithdrawalRow {
@@ -94,6 +95,7 @@ export async function enterStatus(
       to,
     });
   const { oldStatus, oldCode, signature, ...stored } = entered;
+  await alertTokenHold(trx, oldCode, stored);
   if (oldStatus !== stored.status || oldCode !== stored.reasonCode)
     await tellWithdrawal(trx, stored, signature);
   return toWithdrawalRow(stored);

@@ -64,15 +64,26 @@ export function refusedExtension(
   return bad === undefined ? null : extensionReason(bad);
 }
 
-/** What the extensions of a mint let its issuer do, for whoever lists it. */
-export function issuerPowers(extensions: readonly string[]): readonly StatusReason[] {
-  return extensions.filter((name) => name in WHY || !(name in TOKEN_RULES)).map(extensionReason);
+/** What a mint lets its issuer do, for whoever lists it: each power with the address that has it, where one has. */
+export function issuerPowers({
+  extensions,
+  freezeAuthority,
+  permanentDelegate,
+}: Pick<MintInfo, 'extensions' | 'freezeAuthority' | 'permanentDelegate'>): readonly StatusReason[] {
+  const powers = extensions
+    .filter((name) => name in WHY || !(name in TOKEN_RULES))
+    .map((name) => extensionReason(name, name === 'permanentDelegate' ? permanentDelegate : null));
+  if (freezeAuthority === null) return powers;
+  const message = `its freeze authority can freeze the token account of any holder: ${freezeAuthority}`;
+  return [...powers, { code: 'freeze_authority', message }];
 }
 
-function extensionReason(name: string): StatusReason {
+/** `address` is who has the power, where that is known. */
+function extensionReason(name: string, address: string | null = null): StatusReason {
+  const by = address === null ? '' : `: ${address}`;
   return {
     code: `extension_${name}`,
-    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}`,
+    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}${by}`,
   };
 }
 

@@ -125,11 +125,7 @@ async function lockKnown(trx: Transaction<Tables>, id: string): Promise<Withdraw
   return known === undefined ? null : lockWithdrawal(trx, id);
 }
 
-async function holdIn(
-  trx: Transaction<Tables>,
-  row: WithdrawalRow,
-  { kind, message }: Alarm,
-): Promise<void> {
+async function holdIn(trx: Transaction<Tables>, row: WithdrawalRow, { kind, message }: Alarm): Promise<void> {
   if (mayFollow(row.status, 'held') && !isPaidByDead(row))
     await enterStatus(trx, row.id, 'held', { code: kind, message });
 }

@@ -1,6 +1,12 @@
 import type { Chain } from './chain/chain.ts';
 import type { Fault, FaultTerms } from './faults.ts';
-import { createToken2022Mint, type MintExtension, mintTo, setFrozen, transferFeeExtension } from './genesis.ts';
+import {
+  createToken2022Mint,
+  type MintExtension,
+  mintTo,
+  setFrozen,
+  transferFeeExtension,
+} from './genesis.ts';
 import type { RpcNode } from './node.ts';
 import { airdrop } from './rpc/airdrop.ts';
 import type { Wallet } from './wallet.ts';

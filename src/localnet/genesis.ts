@@ -144,11 +144,7 @@ export function setFrozen(
 ): string {
   const { open, account, mintKey, program } = ataOf(chain, authority, mint, owner);
   const change = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
-  return submitSigned(
-    chain,
-    [open, change(account, mintKey, authority.publicKey, [], program)],
-    [authority],
-  );
+  return submitSigned(chain, [open, change(account, mintKey, authority.publicKey, [], program)], [authority]);
 }
 
 function ataOf(chain: Chain, payer: Wallet, mint: string, owner: string) {

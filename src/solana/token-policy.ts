@@ -1,5 +1,5 @@
-import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { TokenHold } from '../domain/token-holds.ts';
+import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/withdrawal.ts';
 import { NATIVE_MINT, NATIVE_MINT_2022 } from '../packages/spl-token.ts';
 import type { MintInfo } from './mint.ts';

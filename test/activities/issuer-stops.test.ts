@@ -100,7 +100,8 @@ describe("the hot wallet's frozen token account", () => {
     const account = deriveAta(hot.address, mint, TOKEN_PROGRAM);
     const [first, second] = [await requested(mint), await requested(mint)];
     await localnet.controls.setFrozen(mint, hot.address, true);
-    for (const one of [first, second]) expect(await prepared(one)).toMatchObject(heldFor('hot_account_frozen'));
+    for (const one of [first, second])
+      expect(await prepared(one)).toMatchObject(heldFor('hot_account_frozen'));
     const { status, reason } = await use.ledger.withdrawals.get(first.id);
     expect([status, reason?.message]).toEqual(['held', expect.stringContaining(account)]);
     expect(await alerts()).toEqual([`hot_account_frozen ${mint}`]);
@@ -114,6 +115,17 @@ describe("the hot wallet's frozen token account", () => {
     expect(await alerts()).toEqual([`hot_account_frozen ${mint}`]);
     expect((await prepared(second, shown)).kind).toBe('prepared');
     expect(await alerts()).toEqual([]);
+  });
+
+  it('has its alert closed by the last of many that end at once', async () => {
+    const { controls, mint } = hot.localnet;
+    await controls.setFrozen(mint.address, hot.address, true);
+    const many = await Promise.all(Array.from({ length: 8 }, () => requested(mint.address)));
+    for (const one of many) expect(await prepared(one)).toMatchObject(heldFor('hot_account_frozen'));
+    expect(await alerts()).toHaveLength(1);
+    await Promise.all(many.map(({ id }) => use.ledger.withdrawals.cancel(id, CANCELLED)));
+    expect(await alerts()).toEqual([]);
+    await controls.setFrozen(mint.address, hot.address, false);
   });
 
   it('rejects nothing where only the newest block shows it: the next try holds', async () => {
@@ -177,8 +189,7 @@ describe('a destination that the issuer has to thaw', () => {
   it('can still be cancelled, which ends its alert and no other', async () => {
     const { controls, mint } = hot.localnet;
     const [waiting, other] = [await requested(mint.address), await requested(mint.address)];
-    for (const { destination } of [waiting, other])
-      await controls.setFrozen(mint.address, destination, true);
+    for (const { destination } of [waiting, other]) await controls.setFrozen(mint.address, destination, true);
     for (const one of [waiting, other]) expect(await prepared(one)).toMatchObject(heldFor('account_frozen'));
     await use.ledger.withdrawals.cancel(waiting.id, CANCELLED);
     expect(await alerts()).toEqual([`account_frozen ${other.id}`]);

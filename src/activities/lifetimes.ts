@@ -9,7 +9,7 @@ import { agreedNonces } from '../solana/nonce-survey.ts';
 import { readNonceAccount } from '../solana/nonces.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 
-/** Nothing may be prepared now: for this withdrawal or for any. */
+/** Nothing may be prepared now. */
 export interface Stop {
   readonly kind: 'held';
   readonly reason: StatusReason;

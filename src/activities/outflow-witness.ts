@@ -1,8 +1,9 @@
 import { base64 } from '@scure/base';
 import pLimit from 'p-limit';
+import type { ScannedTransaction } from '../domain/deposit.ts';
 import { leftBy } from '../domain/moves.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { LandedPayment, OutflowRow } from '../ledger/outflows.ts';
+import type { LandedPayment, OutflowRow, WitnessedOutflow } from '../ledger/outflows.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { sourceOf } from '../solana/payment-source.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
@@ -41,7 +42,7 @@ export class OutflowWitness {
       const asked: OutflowRow[] = [];
       for (const { row, payment } of due) {
         if (payment === null || !isTakenBy(payment, row)) asked.push(row);
-        else await outflows.witness({ row, amount: row.amount, by: [payment.name] });
+        else await outflows.witness({ row, amount: row.amount, ownerSigned: true, by: [payment.name] });
       }
       await pLimit(AT_ONCE).map(byTransaction(asked), async (group) => {
         if (end?.aborted !== true) await this.#asked.get(nameOf(group), () => this.#judge(group));
@@ -52,9 +53,9 @@ export class OutflowWitness {
 
   async #judge(rows: readonly OutflowRow[]): Promise<void> {
     const { ledger, pool } = this.#deps;
-    const agreed = await pool.agreed((node) => amountsShownBy(node, rows), isSameTold);
-    const { answer: amounts = null, nodes: by = [] } = agreed ?? {};
-    for (const [row, amount] of amounts ?? []) await ledger.outflows.witness({ row, amount, by });
+    const agreed = await pool.agreed((node) => shownBy(node, rows), isSameTold);
+    const { answer = null, nodes: by = [] } = agreed ?? {};
+    for (const [row, left] of answer ?? []) await ledger.outflows.witness({ row, ...left, by });
   }
 }
 
@@ -64,18 +65,30 @@ function isTakenBy({ message }: LandedPayment, { account, asset }: OutflowRow): 
 }
 
 /** What left by one transaction, as one node shows it; null where it cannot tell. */
-type Told = ReadonlyMap<OutflowRow, bigint> | null;
+type Told = ReadonlyMap<OutflowRow, Left> | null;
+type Left = Pick<WitnessedOutflow, 'amount' | 'ownerSigned'>;
 
-async function amountsShownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<Told> {
+async function shownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<Told> {
   const [said] = rows;
   if (said === undefined) return new Map();
   const shown = await transactionIn(node, said);
   if (shown === 'untold') return null;
-  return new Map(rows.map((row) => [row, shown === 'absent' ? 0n : leftBy(shown, row)]));
+  return new Map(rows.map((row) => [row, shown === 'absent' ? NOTHING_LEFT : leftOf(shown, row)]));
+}
+
+const NOTHING_LEFT: Left = { amount: 0n, ownerSigned: false };
+
+function leftOf(shown: ScannedTransaction, row: OutflowRow): Left {
+  const ownerSigned = shown.accounts.some(({ address, signer }) => signer && address === row.wallet);
+  return { amount: leftBy(shown, row), ownerSigned };
 }
 
 function isSameTold(one: Told, other: Told): boolean {
-  return one !== null && other !== null && [...one].every(([row, amount]) => other.get(row) === amount);
+  if (one === null || other === null) return false;
+  return [...one].every(([row, { amount, ownerSigned }]) => {
+    const left = other.get(row);
+    return left?.amount === amount && left.ownerSigned === ownerSigned;
+  });
 }
 
 function byTransaction(rows: readonly OutflowRow[]): readonly (readonly OutflowRow[])[] {

@@ -1,7 +1,9 @@
 import type { WatchKind } from '../domain/deposit.ts';
+import type { TokenHold } from '../domain/token-holds.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Refusal } from '../settlement/kind.ts';
 import { classifyDestination } from '../solana/addresses.ts';
 import { ataRent, deriveAta } from '../solana/ata.ts';
 import { type Chain, lowestSlot, type ShownAccount } from '../solana/chain.ts';
@@ -14,12 +16,6 @@ import { tokenPolicy } from '../solana/token-policy.ts';
 import type { TokenTransfer } from '../solana/transactions.ts';
 import { transferFee } from '../solana/transfer-fee.ts';
 import { readTwice } from './second-look.ts';
-
-/** Why an attempt cannot be composed now, and the state that this puts the withdrawal in. */
-export interface Refusal {
-  readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds';
-  readonly reason: StatusReason;
-}
 
 /** The token side of a payable withdrawal. */
 export interface TokenSide {
@@ -127,16 +123,18 @@ async function readTokenSide(
     [shownMint, toShown],
     ([mint = null, account = null]) =>
       tokenPolicy(mintOf(mint), readTokenAccount(to, account), row.destination, rules.tokenPolicy),
-    ({ ok }) => (ok ? 'sure' : 'refused'),
+    (one) => (one.ok || one.mayPass ? 'sure' : 'refused'),
   );
-  if (!verdict.ok) return refused(verdict.reason);
+  if (!verdict.ok) return verdict.mayPass ? hold(verdict.reason) : refused(verdict.reason);
+  const source = readTokenAccount(from, fromShown.account);
+  if (source?.frozen === true) return hold(hotAccountFrozen(mint.address, from));
   const { createAta, memoRequired } = verdict;
   return {
     slot: lowestSlot([toShown, fromShown]),
     ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
     side: {
       transfer: await tokenTransfer(chain, rules, row, mint, createAta),
-      hotAmount: readTokenAccount(from, fromShown.account)?.amount ?? 0n,
+      hotAmount: source?.amount ?? 0n,
       rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
       memoRequired,
     },
@@ -159,6 +157,16 @@ async function tokenTransfer(
 
 function refused(reason: StatusReason): Refusal {
   return { kind: 'rejected', reason };
+}
+
+/** The issuer can end it, and no node's word ends the withdrawal. */
+function hold(reason: StatusReason): Refusal {
+  return { kind: 'held', reason };
+}
+
+function hotAccountFrozen(mint: string, account: string): StatusReason {
+  const code: TokenHold = 'hot_account_frozen';
+  return { code, message: `the issuer of ${mint} has frozen ${account}, the hot wallet's token account` };
 }
 
 function wait(code: string, message: string): Refusal {

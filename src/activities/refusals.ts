@@ -4,7 +4,8 @@ import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import { describeFailure } from '../solana/transaction-error.ts';
-import type { Payee, Refusal } from './payee.ts';
+import type { Refusal } from '../settlement/kind.ts';
+import type { Payee } from './payee.ts';
 
 /** Errors about the withdrawal itself, which no retry heals. */
 const REFUSALS: Partial<Record<ErrorCode, string>> = {

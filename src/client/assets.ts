@@ -11,10 +11,14 @@ export interface Asset {
   readonly decimals: number;
   /** Token-2022 extensions of the mint, by name. */
   readonly extensions: readonly string[];
+  /** Can freeze the token account of any holder, ours too; null where nobody can. */
+  readonly freezeAuthority: string | null;
+  /** Can take or burn the tokens of any holder, ours too; null where nobody can. */
+  readonly permanentDelegate: string | null;
   /** Less than this is recorded as `below_minimum`, and not credited. */
   readonly minimumDeposit: string;
   readonly depositsOn: boolean;
-  /** What the extensions let the issuer do. */
+  /** What the mint lets its issuer do. */
   readonly warnings: readonly Warning[];
 }
 

@@ -17,6 +17,16 @@ export const ALERT_KINDS = [
   'record_restored',
   /** The workflow of a withdrawal, or of nonce upkeep, ended red. Subject: the withdrawal, or the workflow id. */
   'workflow_failed',
+  /** The issuer has frozen the hot wallet's token account: no withdrawal of the token is paid. Subject: the mint. */
+  'hot_account_frozen',
+  /** The issuer has paused all transfers of a token: no withdrawal of it is paid. Subject: the mint. */
+  'mint_paused',
+  /** New accounts of the token start frozen, and the receiver has none: the withdrawal waits. Subject: the withdrawal. */
+  'default_frozen',
+  /** The issuer has frozen the receiver's token account: the withdrawal waits. Subject: the withdrawal. */
+  'account_frozen',
+  /** Tokens left an account of ours by a transaction that its owner did not sign. Subject: the token account. */
+  'tokens_seized',
   /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */
   'scan_gap',
   /** The scan stands still until people act, or nodes have not helped it on for a minute. Subject: `sluice`. */
@@ -77,6 +87,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_mismatch',
   'deposit_missed',
   'deposit_unowned',
+  'tokens_seized',
 ];
 
 /** The subject of an alert about no single thing. */

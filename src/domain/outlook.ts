@@ -24,6 +24,10 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   paused: '`sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it',
   record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
   no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
+  hot_account_frozen: 'have the issuer thaw the token account of the hot wallet; it goes on by itself',
+  mint_paused: 'wait for the issuer to resume the mint; it goes on by itself',
+  default_frozen: 'the customer opens a token account and has the issuer thaw it; it goes on by itself',
+  account_frozen: 'the customer has the issuer thaw the token account; it goes on by itself',
   signing_refused:
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:

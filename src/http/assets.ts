@@ -27,9 +27,17 @@ const AssetBody = z
     program: z.string().nullable().describe('The token program of the mint; null for SOL'),
     decimals: z.int().describe('Of one whole unit'),
     extensions: z.array(z.string()).readonly().describe('Token-2022 extensions of the mint, by name'),
+    freezeAuthority: z
+      .string()
+      .nullable()
+      .describe('Can freeze the token account of any holder, ours too; null where nobody can'),
+    permanentDelegate: z
+      .string()
+      .nullable()
+      .describe('Can take or burn the tokens of any holder, ours too; null where nobody can'),
     minimumDeposit: u64.describe('Base units; less is recorded as `below_minimum`, and not credited'),
     depositsOn: z.boolean().describe('Whether what arrives is credited'),
-    warnings: z.array(WarningBody).readonly().describe('What the extensions let the issuer do'),
+    warnings: z.array(WarningBody).readonly().describe('What the mint lets its issuer do'),
   })
   .meta({ id: 'Asset' }) satisfies z.ZodType<Asset>;
 
@@ -77,7 +85,7 @@ export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
         tags,
         summary: 'List an asset, or change it',
         description:
-          'Program, decimals and extensions are read from the chain. What is left out stays as it is.',
+          'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. What is left out stays as it is.',
         params,
         body: ChangeBody,
         response: { 200: AssetBody, ...problems },
@@ -124,19 +132,23 @@ async function put(
 async function untouched({ chain = noChain }: AssetDeps, asset: string): Promise<NewAsset> {
   const opened = await chain();
   if (asset === SOL) return { ...untouchedSol(await opened.rentMinimum(0)), extensions: [] };
-  const { program, decimals, extensions } = await agreedMint(opened.pool, asset);
-  return untouchedToken({ asset, program, decimals, extensions });
+  const mint = await agreedMint(opened.pool, asset);
+  const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
+  return untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
 }
 
 function present({ minimumDeposit, ...row }: NewAsset): Asset {
   const { asset, program, decimals, extensions, depositsOn } = row;
+  const { freezeAuthority = null, permanentDelegate = null } = row;
   return {
     asset,
     program,
     decimals,
     extensions,
+    freezeAuthority,
+    permanentDelegate,
     minimumDeposit: minimumDeposit.toString(),
     depositsOn,
-    warnings: issuerPowers(extensions),
+    warnings: issuerPowers({ extensions, freezeAuthority, permanentDelegate }),
   };
 }

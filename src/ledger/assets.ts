@@ -5,7 +5,10 @@ import type { Database, Tables } from './database.ts';
 /** What may be deposited: `SOL` (no program) or a mint. `minimumDeposit` in base units. */
 export type AssetRow = Readonly<Selectable<Tables['asset']>>;
 
-export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt'>;
+export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
+
+/** Who has power over the tokens of any holder; null where nobody has. */
+type IssuerKeys = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
 
 /** The assets, by `SOL` or mint. Symbols are never used: anybody may give a mint any name. */
 export class Assets {
@@ -49,14 +52,21 @@ export class Assets {
 }
 
 /** The row of the asset, with what the chain says of it now; it is locked. */
-async function listed(trx: Transaction<Tables>, { extensions, ...asset }: NewAsset): Promise<AssetRow> {
+async function listed(
+  trx: Transaction<Tables>,
+  { extensions, freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset,
+): Promise<AssetRow> {
   const row = await trx
     .insertInto('asset')
-    .values({ ...asset, extensions: JSON.stringify(extensions) })
+    .values({ ...asset, freezeAuthority, permanentDelegate, extensions: JSON.stringify(extensions) })
     .onConflict((conflict) =>
       conflict
         .column('asset')
-        .doUpdateSet((given) => ({ extensions: given.ref('excluded.extensions') }))
+        .doUpdateSet((given) => ({
+          extensions: given.ref('excluded.extensions'),
+          freezeAuthority: given.ref('excluded.freezeAuthority'),
+          permanentDelegate: given.ref('excluded.permanentDelegate'),
+        }))
         .where('asset.program', 'is not distinct from', asset.program)
         .where('asset.decimals', '=', asset.decimals),
     )

@@ -44,6 +44,9 @@ interface AssetTable {
   program: string | null;
   decimals: number;
   extensions: ColumnType<readonly string[], string, string>;
+  /** Null where nobody can freeze accounts of the mint. */
+  freezeAuthority: string | null;
+  permanentDelegate: string | null;
   minimumDeposit: bigint;
   depositsOn: boolean;
   createdAt: Generated<Date>;

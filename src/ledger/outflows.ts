@@ -2,14 +2,19 @@ import { type Selectable, sql } from 'kysely';
 import { raiseAlert } from './alerts.ts';
 import { LIVE } from './attempt-row.ts';
 import type { Database, Tables } from './database.ts';
+import { alertSeizure } from './seizures.ts';
 
 /** What left an account of a wallet of ours, by the word of the node that showed the block, or by that of a quorum. */
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
-/** What a quorum shows in the place of an outflow on record; `amount` 0: nothing left. `by`: who says so. */
+/**
+ * What a quorum shows in the place of an outflow on record; `amount` 0: nothing left. `ownerSigned`: the wallet is among the signers
+ * of the transaction. `by`: who says so.
+ */
 export interface WitnessedOutflow {
   readonly row: OutflowRow;
   readonly amount: bigint;
+  readonly ownerSigned: boolean;
   readonly by: readonly string[];
 }
 
@@ -93,10 +98,11 @@ export class Outflows {
   }
 
   /**
-   * Puts on record what a quorum shows, with an alert where the block's node had shown something else. Nothing where another one was
-   * faster. What is struck out and read again is asked for again.
+   * Puts on record what a quorum shows, with an alert where the block's node had shown something else, or where tokens left without
+   * their owner's signature. Nothing where another one was faster. What is struck out and read again is asked for again.
    */
-  async witness({ row, amount, by }: WitnessedOutflow): Promise<void> {
+  async witness(witnessed: WitnessedOutflow): Promise<void> {
+    const { row, amount, by } = witnessed;
     const { signature, slot, account, asset } = row;
     await this.#db.transaction().execute(async (trx) => {
       const seen = await trx
@@ -109,7 +115,9 @@ export class Outflows {
         .where('amount', '=', row.amount)
         .where('witnessDue', '=', true)
         .executeTakeFirst();
-      if (seen.numUpdatedRows === 0n || amount === row.amount) return;
+      if (seen.numUpdatedRows === 0n) return;
+      await alertSeizure(trx, witnessed);
+      if (amount === row.amount) return;
       if (amount === 0n)
         await trx
           .deleteFrom('outflow')

@@ -47,6 +47,6 @@ export async function enterStatus(
   const { oldStatus, oldCode, ...stored } = entered;
   const row = toSettlementRow(stored);
   const isNews = oldStatus !== stored.status || oldCode !== stored.reasonCode;
-  if (isNews) await kinds[row.kind]?.changed?.(trx, row);
+  if (isNews) await kinds[row.kind]?.changed?.(trx, row, oldCode);
   return row;
 }

@@ -6,10 +6,14 @@ import type { SubjectEvents } from './subject-events.ts';
 import { withdrawalNews } from './news.ts';
 import { writeEvent } from './outbox.ts';
 import type { SettlementRow } from './settlement-row.ts';
+import { alertTokenHold } from './token-holds.ts';
 
 /** What withdrawals have beside their settlements: the amount that arrived, and the news for webhooks. */
 export const withdrawalEvents: SubjectEvents = {
-  changed: tellWithdrawal,
+  changed: async (trx, settlement, oldCode) => {
+    await alertTokenHold(trx, settlement, oldCode);
+    await tellWithdrawal(trx, settlement);
+  },
   ended: async (trx, { id }, _attempt, { amountReceived }) => {
     if (amountReceived === undefined) return;
     await trx.updateTable('withdrawal').set({ amountReceived }).where('id', '=', id).execute();

@@ -1,6 +1,12 @@
 import type { Chain } from './chain/chain.ts';
 import type { Fault, FaultTerms } from './faults.ts';
-import { createToken2022Mint, type MintExtension, mintTo, transferFeeExtension } from './genesis.ts';
+import {
+  createToken2022Mint,
+  type MintExtension,
+  mintTo,
+  setFrozen,
+  transferFeeExtension,
+} from './genesis.ts';
 import type { RpcNode } from './node.ts';
 import { airdrop } from './rpc/airdrop.ts';
 import type { Wallet } from './wallet.ts';
@@ -104,6 +110,16 @@ export class Controls {
   /** Like {@link mintTo}, but only queues the transaction. */
   queueMintTo(mint: string, owner: string, amount: bigint): string {
     return mintTo(this.chain, this.#faucet, mint, owner, amount);
+  }
+
+  /** Freezes or thaws the ATA of a wallet, created where absent, as the issuer of the mint; resolves when finalized. */
+  async setFrozen(mint: string, owner: string, frozen: boolean): Promise<string> {
+    return this.#finalized(this.queueFrozen(mint, owner, frozen));
+  }
+
+  /** Like {@link setFrozen}, but only queues the transaction. */
+  queueFrozen(mint: string, owner: string, frozen: boolean): string {
+    return setFrozen(this.chain, this.#faucet, mint, owner, frozen);
   }
 
   /** Creates a Token-2022 mint with 6 decimals; resolves with its address when finalized. */

@@ -1,9 +1,11 @@
 import { PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import {
   createAssociatedTokenAccountIdempotentInstruction,
+  createFreezeAccountInstruction,
   createInitializeMint2Instruction,
   createInitializeTransferFeeConfigInstruction,
   createMintToInstruction,
+  createThawAccountInstruction,
   ExtensionType,
   getAssociatedTokenAddressSync,
   getMintLen,
@@ -127,22 +129,34 @@ export function plantMint(chain: Chain, template: string): void {
 
 /** Queues the minting of base units to the ATA of `owner`, which is created where absent; gives the signature. */
 export function mintTo(chain: Chain, authority: Wallet, mint: string, owner: string, amount: bigint): string {
+  const { open, account, mintKey, program } = ataOf(chain, authority, mint, owner);
+  const give = createMintToInstruction(mintKey, account, authority.publicKey, amount, [], program);
+  return submitSigned(chain, [open, give], [authority]);
+}
+
+/** Queues the freezing or thawing of the ATA of `owner`, which is created where absent; gives the signature. */
+export function setFrozen(
+  chain: Chain,
+  authority: Wallet,
+  mint: string,
+  owner: string,
+  frozen: boolean,
+): string {
+  const { open, account, mintKey, program } = ataOf(chain, authority, mint, owner);
+  const change = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
+  return submitSigned(chain, [open, change(account, mintKey, authority.publicKey, [], program)], [authority]);
+}
+
+function ataOf(chain: Chain, payer: Wallet, mint: string, owner: string) {
   const program = new PublicKey(chain.vm.account(mint)?.owner ?? TOKEN_PROGRAM_ID.toBase58());
-  const mintKey = new PublicKey(mint);
-  const ownerKey = new PublicKey(owner);
+  const [mintKey, ownerKey] = [new PublicKey(mint), new PublicKey(owner)];
   const account = getAssociatedTokenAddressSync(mintKey, ownerKey, true, program);
-  return submitSigned(
-    chain,
-    [
-      createAssociatedTokenAccountIdempotentInstruction(
-        authority.publicKey,
-        account,
-        ownerKey,
-        mintKey,
-        program,
-      ),
-      createMintToInstruction(mintKey, account, authority.publicKey, amount, [], program),
-    ],
-    [authority],
+  const open = createAssociatedTokenAccountIdempotentInstruction(
+    payer.publicKey,
+    account,
+    ownerKey,
+    mintKey,
+    program,
   );
+  return { open, account, mintKey, program };
 }

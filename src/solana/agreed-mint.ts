@@ -48,5 +48,6 @@ function isSame(one: MintInfo | DomainError, other: MintInfo | DomainError): boo
 
 function identity(one: MintInfo | DomainError): string {
   if (one instanceof DomainError) return one.message;
-  return JSON.stringify([one.program, one.decimals, one.extensions]);
+  const { program, decimals, extensions, freezeAuthority, permanentDelegate } = one;
+  return JSON.stringify([program, decimals, extensions, freezeAuthority, permanentDelegate]);
 }

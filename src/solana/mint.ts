@@ -3,8 +3,10 @@ import {
   AccountState,
   getDefaultAccountState,
   getPausableConfig,
+  getPermanentDelegate,
   getTransferFeeConfig,
   getTransferHook,
+  type Mint,
   type TransferFeeConfig,
   unpackMint,
 } from '../packages/spl-token.ts';
@@ -23,6 +25,10 @@ export interface MintInfo {
   /** Names of its Token-2022 extensions; `unknown:<type>` for those this build does not know. */
   readonly extensions: readonly string[];
   readonly transferFee: TransferFeeConfig | null;
+  /** Can freeze any token account of the mint, ours too; null where nobody can. */
+  readonly freezeAuthority: string | null;
+  /** Can take or burn the tokens of any holder; null where nobody can. */
+  readonly permanentDelegate: string | null;
   /** The program called on every transfer, or null. */
   readonly hookProgram: string | null;
   readonly defaultFrozen: boolean;
@@ -51,11 +57,19 @@ export function readMint(address: string, account: AccountInfo | null): MintInfo
     decimals: mint.decimals,
     extensions: entries.map((entry) => extensionName(entry.type)),
     transferFee: getTransferFeeConfig(mint),
+    freezeAuthority: mint.freezeAuthority?.toBase58() ?? null,
+    permanentDelegate: permanentDelegateOf(mint),
     hookProgram: hook === SYSTEM_PROGRAM ? null : hook,
     defaultFrozen: getDefaultAccountState(mint)?.state === AccountState.Frozen,
     paused: getPausableConfig(mint)?.paused ?? false,
     ataSize: ataSize(account.owner, new Set(entries.map((entry) => entry.type))),
   };
+}
+
+/** The extension without an address names nobody. */
+function permanentDelegateOf(mint: Mint): string | null {
+  const delegate = getPermanentDelegate(mint)?.delegate.toBase58() ?? SYSTEM_PROGRAM;
+  return delegate === SYSTEM_PROGRAM ? null : delegate;
 }
 
 function notAMint(address: string, why: string): DomainError {

@@ -1,3 +1,4 @@
+import type { TokenHold } from '../domain/token-holds.ts';
 import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import { NATIVE_MINT, NATIVE_MINT_2022 } from '../packages/spl-token.ts';
@@ -17,10 +18,13 @@ const WHY: Readonly<Record<string, string>> = {
   defaultAccountState: 'its new accounts may start frozen',
 };
 
-/** Verdict on paying this token to this account (null = the account will be made). */
+/**
+ * Verdict on paying this token to this account (null = the account will be made). `mayPass`: the issuer can end the refusal, so the
+ * withdrawal waits for that.
+ */
 export type TokenVerdict =
   | { readonly ok: true; readonly createAta: boolean; readonly memoRequired: boolean }
-  | { readonly ok: false; readonly reason: StatusReason };
+  | { readonly ok: false; readonly mayPass: boolean; readonly reason: StatusReason };
 
 /**
  * May this token be paid to this associated token account of `destination`?
@@ -39,13 +43,14 @@ export function tokenPolicy(
     return refused('wrapped_sol', 'wrapped SOL is an asset of its own: withdraw the asset SOL instead');
   }
   const forbidden = refusedExtension(mint, policy);
-  if (forbidden !== null) return { ok: false, reason: forbidden };
-  if (mint.paused) return refused('mint_paused', 'transfers of the token are paused by its issuer');
+  if (forbidden !== null) return { ok: false, mayPass: false, reason: forbidden };
   if (mint.hookProgram !== null && !allowsHooks(rules)) {
     return refused('transfer_hook', `the token calls program ${mint.hookProgram} in every transfer`);
   }
-  const reason = account === null ? absentReason(mint) : accountReason(mint, account, destination);
-  if (reason !== null) return { ok: false, reason };
+  const reason = account === null ? null : accountReason(mint, account, destination);
+  if (reason !== null) return { ok: false, mayPass: false, reason };
+  const stop = issuerStop(mint, account);
+  if (stop !== null) return { ok: false, mayPass: true, reason: stop };
   return { ok: true, createAta: account === null, memoRequired: account?.memoRequired ?? false };
 }
 
@@ -59,24 +64,41 @@ export function refusedExtension(
   return bad === undefined ? null : extensionReason(bad);
 }
 
-/** What the extensions of a mint let its issuer do, for whoever lists it. */
-export function issuerPowers(extensions: readonly string[]): readonly StatusReason[] {
-  return extensions.filter((name) => name in WHY || !(name in TOKEN_RULES)).map(extensionReason);
+/** What a mint lets its issuer do, for whoever lists it: each power with the address that has it, where one has. */
+export function issuerPowers({
+  extensions,
+  freezeAuthority,
+  permanentDelegate,
+}: Pick<MintInfo, 'extensions' | 'freezeAuthority' | 'permanentDelegate'>): readonly StatusReason[] {
+  const powers = extensions
+    .filter((name) => name in WHY || !(name in TOKEN_RULES))
+    .map((name) => extensionReason(name, name === 'permanentDelegate' ? permanentDelegate : null));
+  if (freezeAuthority === null) return powers;
+  const message = `its freeze authority can freeze the token account of any holder: ${freezeAuthority}`;
+  return [...powers, { code: 'freeze_authority', message }];
 }
 
-function extensionReason(name: string): StatusReason {
+/** `address` is who has the power, where that is known. */
+function extensionReason(name: string, address: string | null = null): StatusReason {
+  const by = address === null ? '' : `: ${address}`;
   return {
     code: `extension_${name}`,
-    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}`,
+    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}${by}`,
   };
 }
 
-function absentReason(mint: MintInfo): StatusReason | null {
-  if (!mint.defaultFrozen) return null;
-  return {
-    code: 'default_frozen',
-    message: 'new accounts of this token start frozen: the customer must have the account thawed first',
-  };
+/** What the issuer has stopped and can allow again. */
+function issuerStop({ address, paused, defaultFrozen }: MintInfo, account: TokenAccountInfo | null) {
+  const stop = (code: TokenHold, message: string): StatusReason => ({ code, message });
+  if (paused) return stop('mint_paused', `the issuer has paused all transfers of ${address}`);
+  if (account === null && defaultFrozen)
+    return stop(
+      'default_frozen',
+      `new token accounts of ${address} start frozen: the customer must open one, and have the issuer thaw it`,
+    );
+  if (account?.frozen === true)
+    return stop('account_frozen', `the issuer of ${address} has frozen the destination's token account`);
+  return null;
 }
 
 function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: string): StatusReason | null {
@@ -85,8 +107,6 @@ function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: s
   if (account.owner !== destination) {
     return { code: 'account_given_away', message: `the token account now belongs to ${account.owner}` };
   }
-  if (account.frozen)
-    return { code: 'account_frozen', message: 'the token account of the destination is frozen' };
   if (!account.acceptsTransfers) {
     return { code: 'confidential_only', message: 'the token account accepts confidential transfers only' };
   }
@@ -94,5 +114,5 @@ function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: s
 }
 
 function refused(code: string, message: string): TokenVerdict {
-  return { ok: false, reason: { code, message } };
+  return { ok: false, mayPass: false, reason: { code, message } };
 }

@@ -78,7 +78,7 @@ describe('a mint whose issuer', () => {
     expect(await outcome()).toMatchObject({ kind: 'composed' });
 
     await lands(issuer, createPauseInstruction(new PublicKey(mint), issuer.publicKey));
-    expect(await outcome()).toMatchObject({ kind: 'rejected', reason: { code: 'mint_paused' } });
+    expect(await outcome()).toMatchObject({ kind: 'held', reason: { code: 'mint_paused' } });
 
     await lands(issuer, createResumeInstruction(new PublicKey(mint), issuer.publicKey));
     expect(await outcome()).toMatchObject({ kind: 'composed' });

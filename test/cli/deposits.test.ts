@@ -120,7 +120,10 @@ test('assets are listed, and changed', async () => {
   expect(stdout).toMatch(
     /^asset +decimals {2}minimum \(base units\) {2}deposits {2}program\nSOL +9 +890880 +on\n/,
   );
-  expect(stdout).toContain(mint);
+  const freezes = new RegExp(`\\nwarning: ${mint}: its freeze authority can freeze .*: \\w{32,44}\\n`);
+  expect(stdout).toMatch(freezes);
+  const { freezeAuthority } = await asked<Asset>(...put);
+  expect(stdout).toContain(freezeAuthority);
   const [wrong, none] = await Promise.all([
     sluice('assets', 'put', mint, '--deposits', 'perhaps'),
     sluice('assets', 'put', use.stack.hotWallet),

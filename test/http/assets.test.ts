@@ -1,10 +1,13 @@
 import {
   createInitializeNonTransferableMintInstruction,
+  createInitializePermanentDelegateInstruction,
   ExtensionType,
   NATIVE_MINT,
+  TOKEN_2022_PROGRAM_ID,
 } from '@solana/spl-token';
-import { PublicKey } from '@solana/web3.js';
+import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { NewAsset } from '../../src/ledger/assets.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { DepositDesk } from './deposit-desk.ts';
 
@@ -13,6 +16,8 @@ const SOL = {
   program: null,
   decimals: 9,
   extensions: [],
+  freezeAuthority: null,
+  permanentDelegate: null,
   minimumDeposit: '890880',
   depositsOn: true,
   warnings: [],
@@ -29,6 +34,13 @@ const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets
 const accountFor = (asset: string) =>
   desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
 const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
+const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
+async function onRecord(asset: string): Promise<NewAsset> {
+  const row = await desk.ledger.assets.get(asset);
+  if (row === undefined) throw new Error(`${asset} is not listed`);
+  const { createdAt: _created, updatedAt: _updated, ...terms } = row;
+  return terms;
+}
 const nonTransferable = () =>
   desk.localnet.createToken22Mint({
     extensions: [
@@ -61,16 +73,22 @@ test('SOL takes no smaller minimum than the chain’s, and keeps what it was giv
 });
 
 test('a mint is listed with what the chain says of it', async () => {
-  const { mint, feeMint } = desk.localnet;
+  const { mint, feeMint, controls } = desk.localnet;
+  const freezes = {
+    code: 'freeze_authority',
+    message: `its freeze authority can freeze the token account of any holder: ${controls.authority}`,
+  };
   expect((await get(mint.address)).status).toBe(404);
   expect((await put(mint.address)).body).toEqual({
     asset: mint.address,
     program: TOKEN_PROGRAM,
     decimals: mint.decimals,
     extensions: [],
+    freezeAuthority: controls.authority,
+    permanentDelegate: null,
     minimumDeposit: '1',
     depositsOn: true,
-    warnings: [],
+    warnings: [freezes],
   });
   const listed = await put(feeMint.address, { minimumDeposit: '18446744073709551615' });
   expect(listed.body).toMatchObject({
@@ -82,13 +100,44 @@ test('a mint is listed with what the chain says of it', async () => {
         code: 'extension_transferFeeConfig',
         message: 'the token has the extension transferFeeConfig: a part of every transfer is withheld',
       },
+      freezes,
     ],
   });
   expect((await get(feeMint.address)).body).toEqual(listed.body);
 });
 
+test('a mint is listed with whoever can take its tokens from any holder, until nobody can', async () => {
+  const delegate = randomAddress();
+  const mint = await desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.PermanentDelegate,
+        initialize: (key) =>
+          createInitializePermanentDelegateInstruction(key, new PublicKey(delegate), TOKEN_2022_PROGRAM_ID),
+      },
+    ],
+  });
+  const { authority } = desk.localnet.controls;
+  const listed = await put(mint);
+  expect(listed.body).toMatchObject({ freezeAuthority: authority, permanentDelegate: delegate });
+  expect(listed.body.warnings).toEqual([
+    { code: 'extension_permanentDelegate', message: expect.stringContaining(delegate) },
+    { code: 'freeze_authority', message: expect.stringContaining(authority) },
+  ]);
+  expect((await get(mint)).body).toEqual(listed.body);
+  const nobody = await desk.ledger.assets.put({ ...(await onRecord(mint)), freezeAuthority: null });
+  expect(nobody.freezeAuthority).toBeNull();
+  expect((await get(mint)).body.warnings).toHaveLength(1);
+  expect((await put(mint)).body).toEqual(listed.body);
+});
+
 test('wrapped SOL is an asset of its own', async () => {
-  expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({ program: TOKEN_PROGRAM, decimals: 9 });
+  expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({
+    program: TOKEN_PROGRAM,
+    decimals: 9,
+    freezeAuthority: null,
+    warnings: [],
+  });
 });
 
 test('what two operators change at once is changed, what neither says stays', async () => {

@@ -6,6 +6,7 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts'
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 
 const ACCOUNTS = 'getMultipleAccounts';
+const FREEZE_AUTHORITY = 46;
 const NOTHING = { kind: 'result', result: { context: { slot: 1 }, value: [null] } } as const;
 
 let localnet: Localnet;
@@ -54,4 +55,22 @@ test('a lie that it is no mint is not believed from one node alone', async () =>
   localnet.controls.setFault(0, ACCOUNTS, { kind: 'http', status: 500 });
   localnet.controls.setFault(1, ACCOUNTS, NOTHING);
   await expect(agreedMint(pool, localnet.mint.address)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+});
+
+test('a node that hides who can freeze the tokens is overruled', async () => {
+  const { address } = localnet.mint;
+  const account = localnet.controls.chain.vm.account(address);
+  if (!account) throw new Error('there is no mint');
+  const data = Uint8Array.from(account.data);
+  // The tag of freeze_authority: none.
+  data.set([0, 0, 0, 0], FREEZE_AUTHORITY);
+  const { owner, executable, lamports } = account;
+  const shown = { owner, executable, lamports: Number(lamports), rentEpoch: 0, space: data.length };
+  const value = [{ ...shown, data: [Buffer.from(data).toString('base64'), 'base64'] }];
+  const lie = { kind: 'result', result: { context: { slot: 1 }, value } } as const;
+  localnet.controls.setFault(0, ACCOUNTS, lie);
+  const { freezeAuthority } = await agreedMint(pool, address);
+  expect(freezeAuthority).toBe(localnet.controls.authority);
+  for (const node of [1, 2]) localnet.controls.setFault(node, ACCOUNTS, lie);
+  expect(await agreedMint(pool, address)).toMatchObject({ freezeAuthority: null });
 });

@@ -67,6 +67,8 @@ const WRAPPED: MintInfo = {
   program: TOKEN_PROGRAM,
   decimals: 9,
   extensions: [],
+  freezeAuthority: null,
+  permanentDelegate: null,
   transferFee: null,
   hookProgram: null,
   defaultFrozen: false,

@@ -1,9 +1,10 @@
 import { createBurnInstruction, createCloseAccountInstruction, TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterEach, expect, it } from 'vitest';
+import { rpc } from '../../src/localstack/rpc.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { newWallet } from '../support/stack.ts';
-import { query, reaches, settledBooks } from './outcomes-support.ts';
+import { query, reaches, settledBooks, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -62,4 +63,31 @@ it('a token account that its owner closes before the payment lands fails the wit
   const open = await query(stack, `select 1 from reservation where state = 'open'`);
   expect(open).toEqual([]);
   expect(await chain.paymentsTo(destination)).toMatchObject([{ asset, received: 5_000_000n }]);
+}, 120_000);
+
+it("a frozen token account of the hot wallet holds every customer's withdrawal with one alert, and a thaw has them paid", async () => {
+  const { stack, sluice, chain } = use;
+  const asset = chain.mint('mint');
+  const hot = chain.hotKey().publicKey.toBase58();
+  const freeze = (frozen: boolean) => rpc(chain.url, 'localnet_setFrozen', [asset, hot, frozen]);
+  const isFrozen = async () => {
+    const account = deriveAta(hot, asset, TOKEN_PROGRAM_ID.toBase58());
+    const config = { encoding: 'jsonParsed', commitment: 'finalized' };
+    const shown = await rpc(chain.url, 'getAccountInfo', [account, config]);
+    return JSON.stringify(shown).includes('"frozen"');
+  };
+  const open = () => query(stack, 'select kind, subject from alert where closed_at is null');
+  await freeze(true);
+  await until(isFrozen);
+  const ids = ['frozen-1', 'frozen-2'];
+  for (const id of ids) {
+    const terms = { id, asset, amount: '1000', destination: newWallet(), acceptEmptyWallet: true };
+    await sluice.withdraw(terms);
+    const held = await reaches(sluice, id, 'held');
+    expect(held).toMatchObject({ reason: { code: 'hot_account_frozen' }, attempts: [] });
+  }
+  expect(await open()).toEqual([{ kind: 'hot_account_frozen', subject: asset }]);
+  await freeze(false);
+  for (const id of ids) expect(await sluice.waitForFinal(id)).toMatchObject({ status: 'finalized' });
+  expect(await open()).toEqual([]);
 }, 120_000);

@@ -8,6 +8,8 @@ export const deposits = inOrder([
     program text,
     decimals integer not null check (decimals between 0 and 255),
     extensions jsonb not null,
+    freeze_authority text,
+    permanent_delegate text,
     minimum_deposit numeric(20, 0) not null check (minimum_deposit >= 0),
     deposits_on boolean not null,
     created_at timestamptz not null default now(),

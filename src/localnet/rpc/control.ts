@@ -82,6 +82,8 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
       run(() => controls.faultsMet(params.has(0) ? params.integer(0) : undefined)),
     localnet_atStake: (params) => controls.chain.atStake(params.integer(0)),
     localnet_undone: () => controls.chain.undone,
+    localnet_setFrozen: (params) =>
+      controls.queueFrozen(params.address(0), params.address(1), params.boolean(2)),
     localnet_mintTo: (params) =>
       controls.queueMintTo(params.address(0), params.address(1), amount(params, 2)),
   };

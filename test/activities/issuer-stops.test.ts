@@ -1,0 +1,200 @@
+import {
+  AccountState,
+  createInitializeDefaultAccountStateInstruction,
+  createInitializePausableConfigInstruction,
+  createPauseInstruction,
+  createResumeInstruction,
+  ExtensionType,
+  TOKEN_2022_PROGRAM_ID,
+} from '@solana/spl-token';
+import { Keypair, PublicKey } from '@solana/web3.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Composer } from '../../src/activities/composition.ts';
+import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
+import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type { Preparation, Shown } from '../../src/domain/steps.ts';
+import { CANCELLED, type WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import type { MintExtension } from '../../src/localnet/genesis.ts';
+import { newWallet, submitSigned } from '../../src/localnet/wallet.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { newId, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
+import { useHotWallet } from './hot-wallet.ts';
+
+const REQUESTED: Shown = { status: 'requested', code: null };
+const use = useLedger();
+const hot = useHotWallet(2, use);
+const issuer = newWallet();
+
+/** The preparation of a worker that has just started: it has simulated nothing yet. */
+function preparation() {
+  const chain = quickChain(hot.pool);
+  const composer = new Composer({
+    chain,
+    fees: new FeePlanner(chain, QUICK_PRICES),
+    lifetimes: blockhashLifetimes(chain),
+    rules: { hotWallet: hot.address, confirmUsedWallet: false, tokenPolicy: {} },
+    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
+  });
+  const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
+  const kind = withdrawalKind({ ledger: use.ledger, composer, walletWatch, chain });
+  return createPreparation({ ledger: use.ledger, kind });
+}
+
+function prepared(of: WithdrawalTerms, shown = REQUESTED, attempt = 1): Promise<Preparation> {
+  const run = () => preparation().prepareAttempt({ terms: of, shown });
+  return new MockActivityEnvironment({ attempt }).run(run);
+}
+
+async function requested(asset: string, destination = randomAddress()): Promise<WithdrawalTerms> {
+  const wanted = terms(newId(), { asset, destination, acceptEmptyWallet: true, amount: '1000' });
+  await use.ledger.withdrawals.reserve(wanted);
+  return wanted;
+}
+
+const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
+const heldFor = (code: string) => ({ kind: 'waiting', status: 'held', reason: { code } });
+
+/** The open alerts about issuers: kind, subject. */
+async function alerts(): Promise<readonly string[]> {
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, subject }) => `${kind} ${subject}`);
+}
+
+/** A mint of the faucet's with this extension, of which the hot wallet has some. */
+async function mintWith(extension: MintExtension): Promise<string> {
+  const mint = await hot.localnet.createToken22Mint({ extensions: [extension] });
+  if (extension.type === ExtensionType.DefaultAccountState)
+    await hot.localnet.controls.setFrozen(mint, hot.address, false);
+  await hot.localnet.mintTo(mint, hot.address, 1_000_000n);
+  return mint;
+}
+
+const pausable = (): Promise<string> =>
+  mintWith({
+    type: ExtensionType.PausableConfig,
+    initialize: (mint) =>
+      createInitializePausableConfigInstruction(mint, issuer.publicKey, TOKEN_2022_PROGRAM_ID),
+  });
+
+/** The issuer pauses or resumes the mint; the newest confirmed block shows it, `blocks` later. */
+function setPaused(mint: string, paused: boolean, blocks = 4): void {
+  const { controls } = hot.localnet;
+  const change = paused ? createPauseInstruction : createResumeInstruction;
+  submitSigned(controls.chain, [change(new PublicKey(mint), issuer.publicKey)], [issuer]);
+  controls.produceSlots(blocks);
+}
+
+beforeAll(async () => {
+  await hot.localnet.airdrop(issuer.address, 1_000_000_000n);
+});
+
+describe("the hot wallet's frozen token account", () => {
+  it('holds the withdrawals of that token, with one alert, until it is thawed', async () => {
+    const { localnet } = hot;
+    const mint = localnet.mint.address;
+    const account = deriveAta(hot.address, mint, TOKEN_PROGRAM);
+    const [first, second] = [await requested(mint), await requested(mint)];
+    await localnet.controls.setFrozen(mint, hot.address, true);
+    for (const one of [first, second])
+      expect(await prepared(one)).toMatchObject(heldFor('hot_account_frozen'));
+    const { status, reason } = await use.ledger.withdrawals.get(first.id);
+    expect([status, reason?.message]).toEqual(['held', expect.stringContaining(account)]);
+    expect(await alerts()).toEqual([`hot_account_frozen ${mint}`]);
+
+    const shown: Shown = { status: 'held', code: 'hot_account_frozen' };
+    await expect(prepared(first, shown)).rejects.toMatchObject({ type: 'hot_account_frozen' });
+    expect((await prepared(await requested(localnet.feeMint.address))).kind).toBe('prepared');
+
+    await localnet.controls.setFrozen(mint, hot.address, false);
+    expect((await prepared(first, shown)).kind).toBe('prepared');
+    expect(await alerts()).toEqual([`hot_account_frozen ${mint}`]);
+    expect((await prepared(second, shown)).kind).toBe('prepared');
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('has its alert closed by the last of many that end at once', async () => {
+    const { controls, mint } = hot.localnet;
+    await controls.setFrozen(mint.address, hot.address, true);
+    const many = await Promise.all(Array.from({ length: 8 }, () => requested(mint.address)));
+    for (const one of many) expect(await prepared(one)).toMatchObject(heldFor('hot_account_frozen'));
+    expect(await alerts()).toHaveLength(1);
+    await Promise.all(many.map(({ id }) => use.ledger.settlements.cancel(id, CANCELLED)));
+    expect(await alerts()).toEqual([]);
+    await controls.setFrozen(mint.address, hot.address, false);
+  });
+
+  it('rejects nothing where only the newest block shows it: the next try holds', async () => {
+    const { controls, mint } = hot.localnet;
+    const waiting = await requested(mint.address);
+    controls.queueFrozen(mint.address, hot.address, true);
+    controls.produceSlots(2);
+    await expect(prepared(waiting)).rejects.toMatchObject({ code: 'NodeFault' });
+    controls.produceSlots(2);
+    expect(await prepared(waiting)).toMatchObject(heldFor('hot_account_frozen'));
+    await controls.setFrozen(mint.address, hot.address, false);
+    expect((await prepared(waiting)).kind).toBe('prepared');
+    expect(await alerts()).toEqual([]);
+  });
+});
+
+describe('a paused mint', () => {
+  it('holds the withdrawals of the token until it is resumed', async () => {
+    const mint = await pausable();
+    const waiting = await requested(mint);
+    setPaused(mint, true);
+    expect(await prepared(waiting)).toMatchObject(heldFor('mint_paused'));
+    expect(await alerts()).toEqual([`mint_paused ${mint}`]);
+    setPaused(mint, false);
+    const shown: Shown = { status: 'held', code: 'mint_paused' };
+    expect((await prepared(waiting, shown)).kind).toBe('prepared');
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('rejects nothing where only the newest block shows it', async () => {
+    const mint = await pausable();
+    const waiting = await requested(mint);
+    setPaused(mint, true, 2);
+    await expect(prepared(waiting)).rejects.toMatchObject({ code: 'NodeFault' });
+    setPaused(mint, false);
+    expect((await prepared(waiting)).kind).toBe('prepared');
+  });
+});
+
+describe('a destination that the issuer has to thaw', () => {
+  it('is waited for where its account would start frozen, and where it did', async () => {
+    const { controls } = hot.localnet;
+    const mint = await mintWith({
+      type: ExtensionType.DefaultAccountState,
+      initialize: (key) =>
+        createInitializeDefaultAccountStateInstruction(key, AccountState.Frozen, TOKEN_2022_PROGRAM_ID),
+    });
+    const waiting = await requested(mint);
+    expect(await prepared(waiting)).toMatchObject(heldFor('default_frozen'));
+    expect(await alerts()).toEqual([`default_frozen ${waiting.id}`]);
+    await controls.setFrozen(mint, waiting.destination, false);
+    await controls.setFrozen(mint, waiting.destination, true);
+    const shown: Shown = { status: 'held', code: 'default_frozen' };
+    expect(await prepared(waiting, shown)).toMatchObject(heldFor('account_frozen'));
+    expect(await alerts()).toEqual([`account_frozen ${waiting.id}`]);
+    await controls.setFrozen(mint, waiting.destination, false);
+    expect((await prepared(waiting, { ...shown, code: 'account_frozen' })).kind).toBe('prepared');
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('can still be cancelled, which ends its alert and no other', async () => {
+    const { controls, mint } = hot.localnet;
+    const [waiting, other] = [await requested(mint.address), await requested(mint.address)];
+    for (const { destination } of [waiting, other]) await controls.setFrozen(mint.address, destination, true);
+    for (const one of [waiting, other]) expect(await prepared(one)).toMatchObject(heldFor('account_frozen'));
+    await use.ledger.settlements.cancel(waiting.id, CANCELLED);
+    expect(await alerts()).toEqual([`account_frozen ${other.id}`]);
+    await use.ledger.settlements.cancel(other.id, CANCELLED);
+    expect(await alerts()).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+import {
+  createBurnInstruction,
+  createInitializePermanentDelegateInstruction,
+  createTransferCheckedInstruction,
+  ExtensionType,
+  TOKEN_2022_PROGRAM_ID,
+} from '@solana/spl-token';
+import { PublicKey } from '@solana/web3.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
+import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const room = useScanRoom(3);
+const delegate = newWallet();
+
+beforeAll(async () => {
+  await room.localnet.airdrop(delegate.address, 1_000_000_000n);
+});
+
+/** A mint that `delegate` can take from anybody. */
+function mintOfDelegate(): Promise<string> {
+  const initialize = (mint: PublicKey) =>
+    createInitializePermanentDelegateInstruction(mint, delegate.publicKey, TOKEN_2022_PROGRAM_ID);
+  return room.localnet.createToken22Mint({
+    extensions: [{ type: ExtensionType.PermanentDelegate, initialize }],
+  });
+}
+
+function list(asset: string) {
+  const terms = { program: TOKEN_2022_PROGRAM, decimals: 6, minimumDeposit: 1n, depositsOn: true };
+  const extensions = ['permanentDelegate'];
+  return room.ledger.assets.put({ asset, ...terms, extensions, permanentDelegate: delegate.address });
+}
+
+/** A wallet of ours, which the scan has seen get a million base units of the mint. */
+async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
+  const wallet = newWallet();
+  const { address } = wallet;
+  await room.scanAll(room.scanner());
+  if (kind === 'hot') await room.ledger.watched.addHot([address]);
+  else await room.ledger.addresses.import([{ address, path: `m/${address}` }]);
+  await room.localnet.mintTo(mint, address, 1_000_000n);
+  await room.localnet.airdrop(address, 1_000_000_000n);
+  await scanned();
+  return wallet;
+}
+
+async function scanned(): Promise<void> {
+  room.finalize();
+  await room.scanAll(room.scanner());
+  await new OutflowWitness(room.deps()).witness();
+}
+
+/** `signer`, the owner or the permanent delegate, pays 400 base units to the delegate and burns 100. */
+async function take(mint: string, { address }: Wallet, signer: Wallet): Promise<string> {
+  await room.localnet.mintTo(mint, delegate.address, 1n);
+  const [key, program] = [new PublicKey(mint), TOKEN_2022_PROGRAM_ID];
+  const [from, to] = [address, delegate.address].map(
+    (owner) => new PublicKey(deriveAta(owner, mint, TOKEN_2022_PROGRAM)),
+  ) as [PublicKey, PublicKey];
+  const signature = submitSigned(
+    room.localnet.controls.chain,
+    [
+      createTransferCheckedInstruction(from, key, to, signer.publicKey, 400n, 6, [], program),
+      createBurnInstruction(from, key, signer.publicKey, 100n, [], program),
+    ],
+    [signer],
+  );
+  await scanned();
+  expect(room.localnet.controls.chain.ledger.record(signature)?.meta.err).toBeNull();
+  return signature;
+}
+
+const seized = () => openAlertsIn(room, 'tokens_seized');
+const accountOf = (mint: string, { address }: Wallet) => deriveAta(address, mint, TOKEN_2022_PROGRAM);
+
+describe('tokens that leave without their owner’s signature', () => {
+  it.each(['hot', 'deposit'] as const)(
+    'from a %s wallet raise an alert that says who took them',
+    async (kind) => {
+      const mint = await mintOfDelegate();
+      await list(mint);
+      const ours = await holder(mint, kind);
+      const signature = await take(mint, ours, delegate);
+      const account = accountOf(mint, ours);
+      expect(await seized()).toContain(account);
+      const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+      const alert = rows.find(({ subject }) => subject === account);
+      expect(alert?.message).toContain(`the permanent delegate ${delegate.address} took 500 base units`);
+      expect(alert?.details).toMatchObject({ signature, asset: mint, amount: '500', wallet: ours.address });
+
+      await take(mint, ours, delegate);
+      expect((await seized()).filter((one) => one === account)).toHaveLength(1);
+      await room.ledger.alerts.endSeen([alert?.position ?? 0n], { who: 'test', why: 'a court order' });
+      expect(await seized()).not.toContain(account);
+    },
+  );
+
+  it('raise none where the owner signed', async () => {
+    const mint = await mintOfDelegate();
+    await list(mint);
+    const ours = await holder(mint, 'hot');
+    await take(mint, ours, ours);
+    expect(await seized()).not.toContain(accountOf(mint, ours));
+  });
+
+  it('raise one for a token that is not listed where a hot wallet held it, and none at a deposit address', async () => {
+    const mint = await mintOfDelegate();
+    const [hot, deposit] = [await holder(mint, 'hot'), await holder(mint, 'deposit')];
+    await take(mint, hot, delegate);
+    await take(mint, deposit, delegate);
+    expect(await seized()).toContain(accountOf(mint, hot));
+    expect(await seized()).not.toContain(accountOf(mint, deposit));
+  });
+
+  it('raise none by the word of one node', async () => {
+    const mint = await mintOfDelegate();
+    const ours = await holder(mint, 'hot');
+    const { controls } = room.localnet;
+    for (const node of [0, 1]) controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
+    await take(mint, ours, delegate);
+    expect(await seized()).not.toContain(accountOf(mint, ours));
+    controls.clearFaults();
+    await expect
+      .poll(async () => {
+        await new OutflowWitness(room.deps()).witness();
+        return seized();
+      })
+      .toContain(accountOf(mint, ours));
+  });
+});

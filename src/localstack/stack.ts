@@ -11,7 +11,7 @@ import { type LocalPostgres, startPostgres } from './postgres.ts';
 import type { ManagedProcess } from './process.ts';
 import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
-import { startValidator } from './validator.ts';
+import { findValidator, startValidator } from './validator.ts';
 
 export interface StackOptions extends ChainOptions {
   /** Keys, logs and the chain's ready file. Default `.sluice`. */
@@ -88,6 +88,8 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   const key = keypairFile(env.SLUICE_SIGNER_KEY_FILE || join(dir, 'keys', 'hot-wallet.json'));
   if (env.SLUICE_RPC_URLS && options.chainKind !== undefined)
     throw new Error(`unset SLUICE_RPC_URLS, or start no ${options.chainKind}: one chain is enough`);
+  // Before anything else is started: it takes an operator to mend it.
+  if (options.chainKind === 'validator') findValidator(env);
   const start = options.chainKind === 'validator' ? startValidator : startChain;
   const chainStart = env.SLUICE_RPC_URLS
     ? null

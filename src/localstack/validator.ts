@@ -67,7 +67,8 @@ export async function startValidator(options: ValidatorOptions): Promise<LocalCh
   }
 }
 
-function findValidator({ PATH = '' }: NodeJS.ProcessEnv): string {
+/** The path of the program. Throws, with what to do, where PATH has none. */
+export function findValidator({ PATH = '' }: NodeJS.ProcessEnv): string {
   const found = PATH.split(delimiter)
     .filter((folder) => folder !== '')
     .map((folder) => join(folder, BINARY))

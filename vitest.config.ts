@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { SlowestFiles } from './test/support/slowest-files.ts';
 
-const VALIDATOR = 'test/conformance/validator.test.ts';
+const VALIDATOR = 'test/**/validator.test.ts';
 const SLOW = 'test/**/*.slow.test.ts';
 /** What starts programs: they run compiled, as from its source each process takes seconds to compile itself. */
 const PROCESSES = [
@@ -11,16 +11,18 @@ const PROCESSES = [
   'test/ledger/{deposit-addresses,withdrawals}.test.ts',
   'test/webhooks/lost-events.test.ts',
 ];
+/** A validator is busy by itself. */
+const WORKERS: Readonly<Record<string, number>> = { slow: 2, validator: 1 };
 const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
-// tests against a real solana-test-validator. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
+// tests and the outcomes of withdrawals against a real solana-test-validator, one file after the other. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
 // that were free. The longest come first, by the names of the projects. Files with processes mostly wait, so there is one more than cores.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', new SlowestFiles(), ...report()],
-    maxWorkers: mode === 'slow' ? 2 : 3,
+    maxWorkers: WORKERS[mode] ?? 3,
     projects: projectsOf(mode),
   },
 }));
@@ -32,7 +34,7 @@ function report(): ['json', { outputFile: string }][] {
 }
 
 function projectsOf(mode: string) {
-  if (mode === 'validator') return [project('validator', [VALIDATOR])];
+  if (mode === 'validator') return [project('validator', [VALIDATOR], PROGRAMS)];
   if (mode === 'slow') return [project('slow', [SLOW], PROGRAMS)];
   const others = [VALIDATOR, SLOW];
   return [

@@ -1,12 +1,12 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
-import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import { CANCELLED, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { readmitted } from './lost-record.ts';
 import { currentAttempt, preparedAttempt } from '../settlement/prepared-attempt.ts';
+import { readmitted } from './lost-record.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {

@@ -1,8 +1,8 @@
 import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
-import type { Composition } from '../settlement/kind.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Composition } from '../settlement/kind.ts';
 import type { SigningBounds } from '../signing/checks.ts';
 import { checkMessage, type SigningRequest } from '../signing/policy/withdrawal.ts';
 import type { Chain } from '../solana/chain.ts';
@@ -70,7 +70,11 @@ export class Composer {
     if (refusal !== null) return refusal;
     if (failed) return failureRefusal(plan);
     const reservation = reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum);
-    return { kind: 'composed', attempt: this.#attempt(row, n, payee, plan, lifetime), reservations: [reservation] };
+    return {
+      kind: 'composed',
+      attempt: this.#attempt(row, n, payee, plan, lifetime),
+      reservations: [reservation],
+    };
   }
 
   /** Throws DomainError SigningRefused where the signer's own check would refuse the message. */

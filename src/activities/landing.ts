@@ -2,8 +2,8 @@ import { base58, base64 } from '@scure/base';
 import { cancellationSignal, sleep } from '@temporalio/activity';
 import { DomainError } from '../domain/errors.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
-import type { Landing } from '../domain/steps.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import type { Landing } from '../domain/steps.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
@@ -177,7 +177,10 @@ function isSigned({ message, signers: [payer = ''] }: AttemptRow, signature: str
 async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
   const { settlementId, n, signers } = attempt;
   if (!isSigned(attempt, signature)) {
-    throw new DomainError('SigningRefused', `the signature for ${settlementId}/${n} is not one of ${signers[0]}`);
+    throw new DomainError(
+      'SigningRefused',
+      `the signature for ${settlementId}/${n} is not one of ${signers[0]}`,
+    );
   }
   return ledger.attempts.storeSignature(settlementId, n, signature);
 }

@@ -18,6 +18,7 @@ const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   lagging: 'node_lagging',
   silent: 'node_silent',
   'other-cluster': 'node_other_cluster',
+  'same-node': 'node_twice',
   'false-word': 'node_false_word',
 };
 

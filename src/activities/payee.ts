@@ -1,7 +1,7 @@
 import type { WatchKind } from '../domain/deposit.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { TokenHold } from '../domain/token-holds.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
-import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import { classifyDestination } from '../solana/addresses.ts';

@@ -2,9 +2,9 @@ import { checkNativeSides } from '../domain/balance-guard.ts';
 import { type ErrorCode, isDomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Refusal } from '../settlement/kind.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import { describeFailure } from '../solana/transaction-error.ts';
-import type { Refusal } from '../settlement/kind.ts';
 import type { Payee } from './payee.ts';
 
 /** Errors about the withdrawal itself, which no retry heals. */

@@ -18,7 +18,8 @@ export interface SettlementsDeps {
 export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
   function kindOf({ kind }: SettlementRow): Kind {
     const known = kinds[kind];
-    if (known === undefined) throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
+    if (known === undefined)
+      throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
     return known;
   }
 
@@ -38,7 +39,13 @@ export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
       return standing(id);
     },
 
-    async prepareSettlement({ id, shown }: { readonly id: string; readonly shown: Shown }): Promise<Preparation> {
+    async prepareSettlement({
+      id,
+      shown,
+    }: {
+      readonly id: string;
+      readonly shown: Shown;
+    }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       return prepareNext(ledger, kindOf(settlement), settlement, shown);
     },
@@ -59,7 +66,13 @@ export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
     },
 
     /** Sets the settlement aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
-    async holdSettlement({ id, reason }: { readonly id: string; readonly reason: StatusReason }): Promise<Standing> {
+    async holdSettlement({
+      id,
+      reason,
+    }: {
+      readonly id: string;
+      readonly reason: StatusReason;
+    }): Promise<Standing> {
       try {
         await ledger.settlements.move(id, 'held', reason);
       } catch (error) {

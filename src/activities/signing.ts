@@ -17,7 +17,12 @@ export interface SigningDeps {
 export function createSignerActivities({ keys, bounds, policies = POLICIES }: SigningDeps) {
   return {
     /** Signs the message, 64 bytes as base58, for which a signer may wait for people. @throws SigningRefused */
-    async signTransaction({ kind, key, message, terms }: SigningTask): Promise<{ readonly signature: string }> {
+    async signTransaction({
+      kind,
+      key,
+      message,
+      terms,
+    }: SigningTask): Promise<{ readonly signature: string }> {
       const [signer, policy] = [keys[key], policies[kind]];
       if (signer === undefined) throw refused(`this signer has no key ${key}`);
       if (policy === undefined) throw refused(`there is no rule for a message of kind ${kind}`);

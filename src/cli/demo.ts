@@ -1,6 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
+import type { ChainKind } from '../localstack/chain.ts';
 import { shutdownSignal } from '../platform/shutdown.ts';
+import { chainOption } from './chain-option.ts';
 import type { DemoReport } from './demo/report.ts';
 import { renderTable } from './demo/table.ts';
 import { EXIT } from './exit.ts';
@@ -16,11 +18,12 @@ export function registerDemo(program: Command): void {
     .description(
       'run withdrawals and deposits on a development chain, kill workers in the middle, count what the blocks show',
     )
+    .addOption(chainOption())
     .option(...JSON_AND_PROGRESS_OPTION)
-    .action((options) => run(options, demonstrate));
+    .action((options) => run(options, (output) => demonstrate(output, options.chain)));
 }
 
-async function demonstrate(output: Output): Promise<number> {
+async function demonstrate(output: Output, chainKind: ChainKind | undefined): Promise<number> {
   // Loaded here, so that the other commands start without the whole stack.
   const [{ startStack }, { withdrawalsInUi }, { runScenario }, { developmentPool }] = await Promise.all([
     import('../localstack/stack.ts'),
@@ -31,10 +34,12 @@ async function demonstrate(output: Output): Promise<number> {
   const say = (line: string): void => output.progress(line);
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => say('stopping'));
-  say('starting Temporal, PostgreSQL, a Solana chain with two nodes, signer, worker and API …');
+  const chain = chainKind === 'validator' ? 'solana-test-validator' : 'a Solana chain with two nodes';
+  say(`starting Temporal, PostgreSQL, ${chain}, signer, worker and API …`);
   const pool = await developmentPool(`${STATE_DIR}/keys`, (line) => say(`  ${line}`));
   const stack = await startStack({
     stateDir: STATE_DIR,
+    ...(chainKind === undefined ? {} : { chainKind }),
     env: { ...process.env, SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey },
     signal,
     say: (line) => say(`  ${line}`),
@@ -65,6 +70,7 @@ async function demonstrate(output: Output): Promise<number> {
 function show({ rows, depositRows, faults, ...summary }: DemoReport, output: Output): number {
   output.progress(`\n${renderTable(['withdrawal', 'status', 'asked'], rows)}`);
   output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}\n`);
+  for (const what of summary.chain.leftOut) output.progress(`not shown on ${summary.chain.kind}: ${what}`);
   for (const fault of faults) output.progress(`not as it should be: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;

@@ -2,9 +2,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
+import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
+import { chainOption } from './chain-option.ts';
 import { inColumns } from './columns.ts';
 import { DEV_FILE } from './dev-file.ts';
 import { holdFolder } from './dev-folder.ts';
@@ -24,17 +26,18 @@ export function registerDev(program: Command): void {
   program
     .command('dev')
     .description('run Temporal, PostgreSQL, a chain, workers and the API until Ctrl-C')
+    .addOption(chainOption())
     .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
-    .action((options) => run(options, keepStack));
+    .action((options) => run(options, (output) => keepStack(output, options.chain)));
 }
 
-async function keepStack(output: Output): Promise<number> {
+async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
   const leaveFolder = holdFolder();
   forgetTemporal();
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
-    await runStack(output, signal);
+    await runStack(output, signal, chainKind);
   } catch (error) {
     throw stoppedBy(signal, error);
   } finally {
@@ -46,7 +49,11 @@ async function keepStack(output: Output): Promise<number> {
 }
 
 /** Until `signal` is aborted. Throws where that comes before all is up. */
-async function runStack(output: Output, signal: AbortSignal): Promise<void> {
+async function runStack(
+  output: Output,
+  signal: AbortSignal,
+  chainKind: ChainKind | undefined,
+): Promise<void> {
   const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
   // Loaded here, so that the other commands start without the whole stack.
   const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
@@ -63,7 +70,15 @@ async function runStack(output: Output, signal: AbortSignal): Promise<void> {
   const env = settingsWith(deposits, process.env);
   mkdirSync(TEMPORAL_DATA, { recursive: true });
   const dbFile = join(TEMPORAL_DATA, 'temporal.sqlite');
-  const stack = await startStack({ httpPort, ...uiPort, dbFile, env, signal, say });
+  const stack = await startStack({
+    ...(chainKind === undefined ? {} : { chainKind }),
+    httpPort,
+    ...uiPort,
+    dbFile,
+    env,
+    signal,
+    say,
+  });
   let removeDevFile = (): void => undefined;
   try {
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });

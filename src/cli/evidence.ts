@@ -2,17 +2,20 @@ import type { AttemptEvidence, ShownBlock } from '../client/client.ts';
 
 /** What a verdict rests on, a line each: heights or nonces, then blocks, then statuses, as they were asked. */
 export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
-  const { lastHeight, finalizedHeights, finalizedNonces, statuses } = evidence;
+  const { askedAt, judgedAt, lastHeight, finalizedHeights, finalizedNonces, statuses } = evidence;
+  const shownBy = evidence.outcomeConfirmedBy;
   const heights = finalizedHeights.map(({ node, height }) => `${node} ${height}`);
   const nonces = finalizedNonces.map(({ node, nonce }) => `${node} ${nonce}`);
   const said = statuses.map(
     ({ node, seen, slot }) => `${node} ${slot === null ? seen : `${seen} in ${slot}`}`,
   );
   return [
-    ...(lastHeight === null ? [] : [`last height ${lastHeight}; finalized heights: ${list(heights)}`]),
+    ...(askedAt === null ? [] : [`asked ${askedAt}, judged ${judgedAt}; ${evidence.quorum} must agree`]),
+    ...(lastHeight === null ? [] : [heightsLine(lastHeight, heights)]),
     ...(nonces.length === 0 ? [] : [`finalized nonces: ${list(nonces)}`]),
     ...renderBlocks(evidence),
     ...(said.length === 0 ? [] : [`statuses: ${list(said)}`]),
+    ...(shownBy.length === 0 ? [] : [`outcome confirmed by: ${list(shownBy)}`]),
   ];
 }
 
@@ -49,6 +52,12 @@ function renderBlocks({ linkedBlocks, displacedBy, nonceUsedBy }: AttemptEvidenc
 
 function nameOf({ slot, blockhash, nodes }: ShownBlock): string {
   return `${slot} ${blockhash} (shown by ${list(nodes)})`;
+}
+
+/** An outcome that nodes show needs no heights. */
+function heightsLine(lastHeight: string, heights: readonly string[]): string {
+  const last = `last height ${lastHeight}`;
+  return heights.length === 0 ? last : `${last}; finalized heights: ${list(heights)}`;
 }
 
 function list(parts: readonly string[]): string {

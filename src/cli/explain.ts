@@ -6,7 +6,7 @@ import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { renderStatus } from './render.ts';
 
-/** `sluice explain ID`: has the API ask the nodes now, and shows what they tell. Nothing is sent or signed. */
+/** `sluice explain ID`: has the API ask the nodes now, and shows what they tell; once it has ended, the evidence on record. Nothing is sent or signed. */
 export function registerExplain(program: Command): void {
   program
     .command('explain')
@@ -36,16 +36,20 @@ function renderExplained({
   n,
   state,
   signature,
+  blockhash,
+  slot,
   verdict,
   why,
   missing,
   evidence,
 }: ExplainedAttempt): string[] {
+  const block = slot === null ? '' : `, in slot ${slot}`;
   const label = verdict === 'alive' ? 'for its death' : 'missing';
   return [
     `  attempt ${n}  ${state}  ${signature ?? 'not signed yet'}`,
     `    verdict  ${why === null ? verdict : `${verdict}: ${why}`}`,
     ...missing.map(({ node, what }) => `    ${label}  ${node === null ? what : `${node}: ${what}`}`),
+    `    blockhash ${blockhash}${block}`,
     ...(evidence === null ? [] : renderEvidence(evidence).map((line) => `    ${line}`)),
   ];
 }

@@ -55,7 +55,10 @@ export function registerNonces(program: Command): void {
         output.progress(`waiting until the nonce of ${used.address} is used up`);
         const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
         const signature = end?.signature ?? null;
-        output.result({ kind: 'advance', ...used, signature }, signature ?? 'its own transaction has used up the nonce');
+        output.result(
+          { kind: 'advance', ...used, signature },
+          signature ?? 'its own transaction has used up the nonce',
+        );
         return EXIT.ok;
       }),
     );

@@ -77,18 +77,22 @@ export interface AttemptEvidence {
   readonly chargedBy: readonly string[];
 }
 
-/** What the nodes say now of the one attempt that may still land. */
+/** What the nodes say now of the one attempt that may still land; of one that has ended, what they said then. */
 export interface ExplainedAttempt {
   readonly n: number;
-  readonly state: 'prepared' | 'signed';
+  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
   readonly signature: string | null;
+  /** Or the value of its durable nonce. */
+  readonly blockhash: string;
+  /** Slot of its block; null while no block is on record. */
+  readonly slot: string | null;
   /** Only `dead` allows another attempt. */
   readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
   /** Why it is `unknown`, or the error of one that `failed`. */
   readonly why: string | null;
   /** What a verdict that ends it still lacks, and from which node; null where no single node can tell. */
   readonly missing: readonly { readonly node: string | null; readonly what: string }[];
-  /** Null where no node could be asked. */
+  /** Null where no node could be asked, or where nothing readable is on record of one that has ended. */
   readonly evidence: AttemptEvidence | null;
 }
 
@@ -99,6 +103,6 @@ export interface Explanation {
   readonly reason: { readonly code: string; readonly message: string } | null;
   readonly waitsFor: string;
   readonly nextStep: string;
-  /** Null where nothing of it may be on its way. */
+  /** The one that may still land, else the last one that ended; null where none was made. */
   readonly attempt: ExplainedAttempt | null;
 }

@@ -71,6 +71,7 @@ export const ALERT_KINDS = [
   'node_ledger_gap',
   'node_version_behind',
   'node_other_cluster',
+  'node_twice',
   'node_lagging',
   'node_false_word',
   'node_silent',

@@ -29,7 +29,13 @@ export function withdrawalWorkflowId(id: string): string {
 }
 
 /** The one workflow id under which a settlement may run: `<kind>/<subject>`. */
-export function settlementWorkflowId({ kind, subjectId }: { readonly kind: string; readonly subjectId: string }): string {
+export function settlementWorkflowId({
+  kind,
+  subjectId,
+}: {
+  readonly kind: string;
+  readonly subjectId: string;
+}): string {
   return `${kind}/${subjectId}`;
 }
 

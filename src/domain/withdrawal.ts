@@ -3,7 +3,8 @@ import { SETTLEMENT_STATUSES, type SettlementStatus, type StatusReason } from '.
 /** Every state that a withdrawal can be in: that of its settlement. Its message is ours, so none ends with a dead attempt. */
 export type WithdrawalStatus = Exclude<SettlementStatus, 'dead'>;
 
-export const WITHDRAWAL_STATUSES: readonly WithdrawalStatus[] = SETTLEMENT_STATUSES.filter(isWithdrawalStatus);
+export const WITHDRAWAL_STATUSES: readonly WithdrawalStatus[] =
+  SETTLEMENT_STATUSES.filter(isWithdrawalStatus);
 
 /** True but for the end that only a message has which is never composed anew. */
 export function isWithdrawalStatus(status: SettlementStatus): status is WithdrawalStatus {

@@ -6,6 +6,7 @@ import { type Missing, missingOf, missingOfNonce } from '../domain/missing.ts';
 import { nextStep, WAITS_FOR } from '../domain/outlook.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { readProof } from '../ledger/proofs.ts';
 import { type BlockCache, blockCache } from '../solana/blocks.ts';
 import type { Chain } from '../solana/chain.ts';
 import {
@@ -19,7 +20,7 @@ import { TtlCache } from '../solana/ttl-cache.ts';
 import { presentEvidence } from './evidence.ts';
 import { EvidenceBody } from './evidence-schemas.ts';
 import { noChain } from './no-chain.ts';
-import { ProblemBody } from './schemas.ts';
+import { ProblemBody, u64 } from './schemas.ts';
 import { IdParams, Reason, Status } from './withdrawal-schemas.ts';
 
 export interface ExplanationDeps {
@@ -41,8 +42,12 @@ const ExplanationBody = z
     attempt: z
       .object({
         n: z.int().positive().describe('Which attempt: 1 for the first'),
-        state: z.enum(['prepared', 'signed']).describe('Whether it is signed'),
+        state: z
+          .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
+          .describe('`prepared` and `signed` may still land'),
         signature: z.string().nullable().describe('base58; null until it is signed'),
+        blockhash: z.string().describe('Its blockhash, or the value of its durable nonce'),
+        slot: u64.nullable().describe('Slot of its block; null while no block is on record'),
         verdict: z
           .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
           .describe('Only `dead` allows another attempt'),
@@ -56,14 +61,16 @@ const ExplanationBody = z
           )
           .readonly()
           .describe('What a verdict that ends it still lacks, and from which node'),
-        evidence: EvidenceBody.nullable().describe('What the nodes say; null where none could be asked'),
+        evidence: EvidenceBody.nullable().describe(
+          'What the nodes say, or said when it ended; null where none could be asked, or nothing readable is on record',
+        ),
       })
       .nullable()
-      .describe('The one that may still land; null where nothing of it may be on its way'),
+      .describe('The one that may still land, else the last one; null where none was made'),
   })
   .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
 
-/** `GET /v1/withdrawals/{id}/explain`: asks the nodes now. Nothing is sent, signed or written. */
+/** `GET /v1/withdrawals/{id}/explain`: asks the nodes now about an attempt that may land; of one that has ended, the stored proof. Reads only. */
 export function explanationRoutes({ ledger, chain = noChain }: ExplanationDeps): FastifyPluginAsyncZod {
   const examined = new TtlCache<ExplainedAttempt>(SHARED_MS);
   const blocks = blockCache();
@@ -91,18 +98,38 @@ async function explain(
   id: string,
 ): Promise<Explanation> {
   const row = await ledger.withdrawals.get(id);
-  const live = (await ledger.attempts.of(id)).find(isLive);
-  const attempt = live === undefined ? null : await examine(live);
+  const attempts = await ledger.attempts.of(id);
+  const live = attempts.find(isLive);
+  const ended = attempts.findLast(isEnded);
+  const attempt = live !== undefined ? await examine(live) : ended !== undefined ? explainEnded(ended) : null;
   const { status, reason } = row;
   // The signer is waited for, whatever nodes say of an attempt that it has not signed.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
   return { id, status, reason, waitsFor: WAITS_FOR[status], nextStep: nextStep(row, verdict), attempt };
 }
 
-type LiveRow = AttemptRow & { readonly state: ExplainedAttempt['state'] };
+type LiveRow = AttemptRow & { readonly state: 'prepared' | 'signed' };
+
+type EndedRow = AttemptRow & { readonly state: Exclude<AttemptRow['state'], LiveRow['state']> };
 
 function isLive(row: AttemptRow): row is LiveRow {
   return row.state === 'prepared' || row.state === 'signed';
+}
+
+function isEnded(row: AttemptRow): row is EndedRow {
+  return !isLive(row);
+}
+
+/** The verdict on record, and the evidence that was stored with it. */
+function explainEnded(row: EndedRow): ExplainedAttempt {
+  const { state, error } = row;
+  const proof = readProof(row.proof);
+  const evidence = proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof);
+  return { ...onRecord(row), state, verdict: state, why: error, missing: [], evidence };
+}
+
+function onRecord({ n, signature, blockhash, slot }: AttemptRow) {
+  return { n, signature, blockhash, slot: slot?.toString() ?? null };
 }
 
 async function explainAttempt(
@@ -110,8 +137,8 @@ async function explainAttempt(
   chain: () => Promise<Chain>,
   blocks: BlockCache,
 ): Promise<ExplainedAttempt> {
-  const { n, state, signature } = row;
-  const attempt = attemptOfRow(row, signature);
+  const told = { ...onRecord(row), state: row.state };
+  const attempt = attemptOfRow(row, row.signature);
   try {
     const opened = await chain();
     const finding = await examineNow(opened, attempt, blocks);
@@ -120,10 +147,10 @@ async function explainAttempt(
     const missing =
       verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
     const shown = presentEvidence(attempt, evidence, times);
-    return { n, state, signature, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
+    return { ...told, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
   } catch (error) {
     const why = messageOf(error);
-    return { n, state, signature, verdict: 'unknown', why, missing: [], evidence: null };
+    return { ...told, verdict: 'unknown', why, missing: [], evidence: null };
   }
 }
 

@@ -1,4 +1,11 @@
-import { type ColumnType, type Generated, type GeneratedAlways, type Kysely, type RawBuilder, sql } from 'kysely';
+import {
+  type ColumnType,
+  type Generated,
+  type GeneratedAlways,
+  type Kysely,
+  type RawBuilder,
+  sql,
+} from 'kysely';
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { DepositTables } from './deposit-tables.ts';

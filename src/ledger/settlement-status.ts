@@ -1,6 +1,11 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { PAID_BY_DEAD, type SettlementStatus, type StatusReason, statesBefore } from '../domain/settlement.ts';
+import {
+  PAID_BY_DEAD,
+  type SettlementStatus,
+  type StatusReason,
+  statesBefore,
+} from '../domain/settlement.ts';
 import type { Tables } from './database.ts';
 import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import type { Kinds } from './subject-events.ts';

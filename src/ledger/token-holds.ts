@@ -35,11 +35,7 @@ export async function alertTokenHold(
 }
 
 /** Closes the alert, unless another withdrawal waits for the same. */
-async function endHold(
-  trx: Transaction<Tables>,
-  kind: TokenHold,
-  withdrawal: Held,
-): Promise<void> {
+async function endHold(trx: Transaction<Tables>, kind: TokenHold, withdrawal: Held): Promise<void> {
   const subject = holdSubject(kind, withdrawal);
   if (subject !== withdrawal.id && (await isAwaited(trx, kind, withdrawal.asset))) return;
   await closeAlerts(trx, (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]));

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
-import type { RecordedSpend } from '../domain/spends.ts';
 import { isTerminal, UNPAID_ENDS } from '../domain/settlement.ts';
+import type { RecordedSpend } from '../domain/spends.ts';
 import { anyOf, type Database } from './database.ts';
 
 /** A withdrawal without an attempt that has paid it, or may yet. */

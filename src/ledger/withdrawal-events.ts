@@ -2,10 +2,10 @@ import { sql, type Transaction } from 'kysely';
 import { eventOfStatus, topicsOf } from '../domain/webhook.ts';
 import { isWithdrawalStatus } from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
-import type { SubjectEvents } from './subject-events.ts';
 import { withdrawalNews } from './news.ts';
 import { writeEvent } from './outbox.ts';
 import type { SettlementRow } from './settlement-row.ts';
+import type { SubjectEvents } from './subject-events.ts';
 import { alertTokenHold } from './token-holds.ts';
 
 /** What withdrawals have beside their settlements: the amount that arrived, and the news for webhooks. */
@@ -30,9 +30,9 @@ async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRo
     .selectAll()
     // Null where no attempt is signed yet, the newest not among them.
     .select(
-      sql<string | null>`(select signature from attempt where settlement_id = ${id} order by n desc limit 1)`.as(
-        'signature',
-      ),
+      sql<
+        string | null
+      >`(select signature from attempt where settlement_id = ${id} order by n desc limit 1)`.as('signature'),
     )
     .where('id', '=', id)
     .where(

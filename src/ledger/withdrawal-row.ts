@@ -26,7 +26,8 @@ export function toWithdrawalRow(
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
-  if (!isWithdrawalStatus(status)) throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+  if (!isWithdrawalStatus(status))
+    throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
   const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }

@@ -7,6 +7,7 @@ import { type Fault, Faults, faultOf } from './faults.ts';
 import { type MethodTable, NodeView } from './rpc/call.ts';
 import { failures, RpcFailure } from './rpc/errors.ts';
 import { Params } from './rpc/params.ts';
+import { newWallet } from './wallet.ts';
 
 const MAX_BODY_BYTES = 50 * 1024;
 
@@ -50,6 +51,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 export class RpcNode {
   readonly faults = new Faults();
   readonly server: Server;
+  readonly #identity = newWallet().address;
   readonly #chain: Chain;
   readonly #methods: MethodTable;
 
@@ -62,7 +64,7 @@ export class RpcNode {
 
   /** The chain as this node shows it to a method now. */
   view(faults: readonly Fault[]): NodeView {
-    return new NodeView(this.#chain, faults);
+    return new NodeView(this.#chain, this.#identity, faults);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

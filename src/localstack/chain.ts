@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MintTo } from './payer.ts';
 import { ManagedProcess } from './process.ts';
 import { type Compiled, nodeProgram } from './program.ts';
+import { rpc } from './rpc.ts';
 
 /** How the development chain runs; see `src/localnet/main.ts`. */
 export interface ChainOptions extends Compiled {
@@ -22,12 +24,18 @@ export interface ChainInfo {
   readonly [key: string]: unknown;
 }
 
+/** `localnet`: Sluice's own, with faults on order; `validator`: a real solana-test-validator, one node. */
+export type ChainKind = 'localnet' | 'validator';
+
 export interface LocalChain {
+  readonly kind: ChainKind;
   readonly process: ManagedProcess;
   readonly info: ChainInfo;
+  readonly mintTo: MintTo;
+  stop(): Promise<void>;
 }
 
-/** Addresses of the mints that the chain was started with, by name; none on a chain that is not localnet. */
+/** Addresses of the mints that the chain was started with, by name; none on a chain of `SLUICE_RPC_URLS`. */
 export function mintsOf(chain: ChainInfo | null): Readonly<Record<string, string>> {
   const mints: Record<string, string> = {};
   for (const [name, value] of Object.entries(chain ?? {})) {
@@ -46,7 +54,7 @@ function readInfo(file: string): ChainInfo | null {
   }
 }
 
-/** Starts the development chain as a process of its own, with `hotWallet` funded. */
+/** Starts localnet as a process of its own, with `hotWallet` funded. */
 export async function startChain(
   options: ChainOptions & {
     readonly hotWallet: string;
@@ -81,5 +89,12 @@ export async function startChain(
   if (info === null) throw new Error('localnet took its ready file back');
   // It tells of this chain alone.
   rmSync(readyFile);
-  return { process: chain, info };
+  const [url = ''] = info.rpcUrls;
+  return {
+    kind: 'localnet',
+    process: chain,
+    info,
+    mintTo: ({ mint }, owner, units) => rpc(url, 'localnet_mintTo', [mint, owner, units.toString()]),
+    stop: () => chain.stop(),
+  };
 }

@@ -31,9 +31,9 @@ export interface DevFacts extends DevSetUp {
   readonly rpcUrls: readonly string[];
   readonly hotWallet: string;
   readonly signerKeyFile: string;
-  /** Addresses by name; empty on a chain that is not localnet. */
+  /** Addresses by name; empty on a chain of `SLUICE_RPC_URLS`. */
   readonly mints: Readonly<Record<string, string>>;
-  /** What localnet said of itself; null on another chain. */
+  /** What the chain that was started said of itself; null on one of `SLUICE_RPC_URLS`. */
   readonly chain: Stack['chainInfo'];
   readonly logs: string;
 }

@@ -12,11 +12,15 @@ import {
   createAssociatedTokenAccountIdempotentInstruction,
   createInitializeAccount3Instruction,
   createInitializeMint2Instruction,
+  createInitializeTransferFeeConfigInstruction,
   createMintToInstruction,
   createSetAuthorityInstruction,
   createTransferCheckedInstruction,
+  ExtensionType,
   getAssociatedTokenAddressSync,
+  getMintLen,
   MINT_SIZE,
+  TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
 } from '../packages/spl-token.ts';
 import { rpc } from './rpc.ts';
@@ -33,7 +37,20 @@ export interface Steps {
   readonly signers: readonly Keypair[];
 }
 
-const DECIMALS = 6;
+export const DECIMALS = 6;
+/** What the tokens with a transfer fee withhold: 1 %. */
+const FEE_BASIS_POINTS = 100;
+const MAXIMUM_FEE = 1_000_000_000_000n;
+/** A mint that does not exist yet, and what makes it. */
+type NewMint = Steps & { readonly token: Token };
+
+/** Gives base units of a token of the chain to a wallet. */
+export type MintTo = (token: Token, owner: string, units: bigint) => Promise<void>;
+
+const noMint: MintTo = async ({ mint }) => {
+  throw new Error(`who has the authority to mint ${mint}?`);
+};
+
 const ACCOUNT_BYTES = 165;
 const LOOK_MS = 50;
 const LOOKS_A_SEND = 20;
@@ -54,10 +71,9 @@ export class Payer {
   }
 
   /** Resolves when `lamports` of the faucet, and base units of each of `tokens`, are in the wallet at `confirmed`. */
-  async fund(lamports: bigint, tokens: readonly Token[], units: bigint): Promise<void> {
+  async fund(lamports: bigint, tokens: readonly Token[] = [], units = 0n, mintTo = noMint): Promise<void> {
     await rpc(this.#url, 'requestAirdrop', [this.address, Number(lamports)]);
-    for (const { mint } of tokens)
-      await rpc(this.#url, 'localnet_mintTo', [mint, this.address, units.toString()]);
+    for (const token of tokens) await mintTo(token, this.address, units);
     const accounts = [this.address, ...tokens.map((token) => accountOf(token, this.address).toBase58())];
     while ((await this.#present(accounts)) < accounts.length) await sleep(LOOK_MS);
   }
@@ -124,17 +140,42 @@ export class Payer {
   }
 
   /** A new mint of the payer's own, and units of it to the associated account of a wallet. */
-  counterfeit(to: string, units: bigint): Steps & { readonly token: Token } {
+  counterfeit(to: string, units: bigint): NewMint {
+    const { token, instructions, signers } = this.newMint();
+    return { token, instructions: [...instructions, ...this.mintTo(token, to, units).instructions], signers };
+  }
+
+  /** A new mint of the Token program with the payer as its authority. */
+  newMint(): NewMint {
     const mint = Keypair.generate();
-    const token = { mint: mint.publicKey.toBase58(), program: TOKEN_PROGRAM_ID.toBase58() };
     const { publicKey } = this.#keypair;
     const instructions = [
       this.#create(mint, MINT_SIZE, 2_000_000),
       createInitializeMint2Instruction(mint.publicKey, DECIMALS, publicKey, null),
-      this.#open(token, to),
-      createMintToInstruction(mint.publicKey, accountOf(token, to), publicKey, units),
     ];
+    const token = { mint: mint.publicKey.toBase58(), program: TOKEN_PROGRAM_ID.toBase58() };
     return { token, instructions, signers: [mint] };
+  }
+
+  /** The same of Token-2022, with a transfer fee. */
+  newFeeMint(): NewMint {
+    const [mint, program] = [Keypair.generate(), TOKEN_2022_PROGRAM_ID];
+    const { publicKey: at } = mint;
+    const { publicKey: own } = this.#keypair;
+    const instructions = [
+      this.#create(mint, getMintLen([ExtensionType.TransferFeeConfig]), 4_000_000, program),
+      createInitializeTransferFeeConfigInstruction(at, own, own, FEE_BASIS_POINTS, MAXIMUM_FEE, program),
+      createInitializeMint2Instruction(at, DECIMALS, own, null, program),
+    ];
+    return { token: { mint: at.toBase58(), program: program.toBase58() }, instructions, signers: [mint] };
+  }
+
+  /** New units of a mint of the payer's own, to the associated account of a wallet, which is made where it is absent. */
+  mintTo(token: Token, to: string, units: bigint): Steps {
+    const [mint, program] = [new PublicKey(token.mint), new PublicKey(token.program)];
+    const { publicKey } = this.#keypair;
+    const mintTo = createMintToInstruction(mint, accountOf(token, to), publicKey, units, [], program);
+    return { instructions: [this.#open(token, to), mintTo], signers: [] };
   }
 
   #transfer(token: Token, to: PublicKey, units: bigint): Steps {
@@ -165,13 +206,18 @@ export class Payer {
     );
   }
 
-  #create({ publicKey }: Keypair, space: number, lamports: number): TransactionInstruction {
+  #create(
+    { publicKey }: Keypair,
+    space: number,
+    lamports: number,
+    programId = TOKEN_PROGRAM_ID,
+  ): TransactionInstruction {
     return SystemProgram.createAccount({
       fromPubkey: this.#keypair.publicKey,
       newAccountPubkey: publicKey,
       lamports,
       space,
-      programId: TOKEN_PROGRAM_ID,
+      programId,
     });
   }
 

@@ -2,18 +2,22 @@ import { join, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { openLedger } from '../ledger/ledger.ts';
 import { Closers } from '../platform/shutdown.ts';
-import { type ChainInfo, type ChainOptions, startChain } from './chain.ts';
+import { type ChainInfo, type ChainKind, type ChainOptions, type LocalChain, startChain } from './chain.ts';
 import { keptApiKey, nameOfKey } from './kept-api-key.ts';
 import { keypairFile } from './keypair.ts';
+import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 import type { ManagedProcess } from './process.ts';
 import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
+import { findValidator, startValidator } from './validator.ts';
 
 export interface StackOptions extends ChainOptions {
   /** Keys, logs and the chain's ready file. Default `.sluice`. */
   readonly stateDir?: string;
+  /** The chain to start. Default: localnet, or none where `SLUICE_RPC_URLS` names nodes. */
+  readonly chainKind?: ChainKind;
   /** Default: a free one. */
   readonly httpPort?: number;
   /** Default: a free one. */
@@ -36,6 +40,9 @@ export interface Stack {
   readonly rpcUrls: readonly string[];
   /** What the development chain said of itself; null on a chain of `SLUICE_RPC_URLS`. */
   readonly chainInfo: ChainInfo | null;
+  /** Null on a chain of `SLUICE_RPC_URLS`, as is `mintTo`. */
+  readonly chainKind: ChainKind | null;
+  readonly mintTo: MintTo | null;
   readonly hotWallet: string;
   readonly signerKeyFile: string;
   readonly apiUrl: string;
@@ -62,7 +69,7 @@ export interface Stack {
 interface Base {
   readonly temporal: LocalTemporal;
   readonly postgres: LocalPostgres;
-  readonly chain: Awaited<ReturnType<typeof startChain>> | null;
+  readonly chain: LocalChain | null;
   readonly key: ReturnType<typeof keypairFile>;
 }
 
@@ -79,12 +86,14 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
     };
   };
   const key = keypairFile(env.SLUICE_SIGNER_KEY_FILE || join(dir, 'keys', 'hot-wallet.json'));
+  if (env.SLUICE_RPC_URLS && options.chainKind !== undefined)
+    throw new Error(`unset SLUICE_RPC_URLS, or start no ${options.chainKind}: one chain is enough`);
+  // Before anything else is started: it takes an operator to mend it.
+  if (options.chainKind === 'validator') findValidator(env);
+  const start = options.chainKind === 'validator' ? startValidator : startChain;
   const chainStart = env.SLUICE_RPC_URLS
     ? null
-    : startChain({ ...options, hotWallet: key.address, stateDir: dir, env }).then((chain) => {
-        started('chain')(chain.process);
-        return chain;
-      });
+    : start({ ...options, hotWallet: key.address, stateDir: dir, env }).then(started('chain'));
   const results = await Promise.allSettled([
     startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),
     startPostgres({ ...options, env, logDir }).then(started('PostgreSQL')),
@@ -195,6 +204,8 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     databaseUrl: base.postgres.url,
     rpcUrls,
     chainInfo: base.chain?.info ?? null,
+    chainKind: base.chain?.kind ?? null,
+    mintTo: base.chain?.mintTo ?? null,
     hotWallet: base.key.address,
     signerKeyFile: base.key.path,
     apiUrl,

@@ -11,12 +11,12 @@ export interface Supervised {
 
 const PAUSE_MS = 2_000;
 
-/** Every process that `stack` started. Its chain lives in memory only, and so does its Temporal where it has no `dbFile`. */
+/** Every process that `stack` started. Localnet lives in memory only, and so does its Temporal where it has no `dbFile`. */
 export function processesOf(stack: Stack): readonly Supervised[] {
-  const { temporalServer, dbFile, chain, postgres, signer, worker, api } = stack;
+  const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api } = stack;
   const all = [
     { process: temporalServer, loss: dbFile === null ? 'all workflows were in its memory' : null },
-    { process: chain, loss: 'all blocks were in its memory' },
+    { process: chain, loss: chainKind === 'validator' ? null : 'all blocks were in its memory' },
     ...[postgres, signer, worker, api].map((process) => ({ process, loss: null })),
   ];
   return all.flatMap(({ process, loss }) => (process === null ? [] : [{ process, loss }]));

@@ -1,6 +1,6 @@
+import type { StatusReason } from '../domain/settlement.ts';
 import type { TokenHold } from '../domain/token-holds.ts';
 import { allowsHooks, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
-import type { StatusReason } from '../domain/settlement.ts';
 import { NATIVE_MINT, NATIVE_MINT_2022 } from '../packages/spl-token.ts';
 import type { MintInfo } from './mint.ts';
 import type { TokenAccountInfo } from './token-account.ts';

@@ -130,8 +130,15 @@ export function assembleTransaction(
   ...signatures: readonly Uint8Array[]
 ): { raw: string; signature: string } {
   const [first] = signatures;
-  if (first === undefined || signatures.length > MAX_SIGNATURES || signatures.some(({ length }) => length !== 64))
-    throw new DomainError('InvalidRequest', `a transaction has 1 to ${MAX_SIGNATURES} signatures of 64 bytes`);
+  if (
+    first === undefined ||
+    signatures.length > MAX_SIGNATURES ||
+    signatures.some(({ length }) => length !== 64)
+  )
+    throw new DomainError(
+      'InvalidRequest',
+      `a transaction has 1 to ${MAX_SIGNATURES} signatures of 64 bytes`,
+    );
   const raw = Buffer.concat([Uint8Array.of(signatures.length), ...signatures, message]);
   return { raw: base64.encode(raw), signature: base58.encode(first) };
 }

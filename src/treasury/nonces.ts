@@ -1,14 +1,9 @@
 import { base64 } from '@scure/base';
+import { lifetimeColumns, proveNonces } from '../activities/lifetimes.ts';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import {
-  NONCE_ADVANCE,
-  NONCE_CREATE,
-  readAdvanceSubject,
-  type UsedUp,
-} from '../domain/nonce-settlements.ts';
+import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/nonce-settlements.ts';
 import type { SigningTask } from '../domain/steps.ts';
-import { lifetimeColumns, proveNonces } from '../activities/lifetimes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
@@ -44,7 +39,11 @@ const USED_UP: Refusal = {
  */
 export function nonceKinds(deps: NonceKindsDeps): Kinds {
   return {
-    [NONCE_CREATE]: nonceKind(deps, ({ subjectId }) => subjectId, (account) => creation(deps, account)),
+    [NONCE_CREATE]: nonceKind(
+      deps,
+      ({ subjectId }) => subjectId,
+      (account) => creation(deps, account),
+    ),
     [NONCE_ADVANCE]: nonceKind(
       deps,
       ({ subjectId }) => readAdvanceSubject(subjectId).address,

@@ -1,3 +1,4 @@
+import type { SearchAttributePair } from '@temporalio/common';
 import {
   condition,
   setCurrentDetails,
@@ -5,7 +6,6 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { SearchAttributePair } from '@temporalio/common';
 import type { LandingReport } from '../domain/landing-report.ts';
 import { isTerminal, type SettlementStatus, type StatusReason } from '../domain/settlement.ts';
 import type { Landing, Preparation, PreparedAttempt, Shown, Standing } from '../domain/steps.ts';

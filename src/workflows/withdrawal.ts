@@ -1,7 +1,7 @@
 import { ApplicationFailure, allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
+import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
 import type { SettlementView } from './messages.ts';

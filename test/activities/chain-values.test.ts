@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Composition } from '../../src/settlement/kind.ts';
 import { formatUnits } from '../../src/domain/amount.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
 
 const RENT = 650_240n;

@@ -4,14 +4,15 @@ import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
-import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import type { PayeeRules } from '../../src/activities/payee.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import type { SigningBounds } from '../../src/signing/checks.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
@@ -29,7 +30,6 @@ import {
   plantHookList,
   plantHookProgram,
 } from './hook-program.ts';
-import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();

@@ -24,6 +24,7 @@ const RULES = {
   lagging: 'node_lagging',
   silent: 'node_silent',
   'other-cluster': 'node_other_cluster',
+  'same-node': 'node_twice',
   'false-word': 'node_false_word',
 } as const satisfies Record<NodeWarning['rule'], string>;
 

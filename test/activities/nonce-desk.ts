@@ -4,12 +4,17 @@ import { Composer } from '../../src/activities/composition.ts';
 import { createLanding } from '../../src/activities/landing.ts';
 import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
 import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
+import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import { createSettlementActivities } from '../../src/activities/settlements.ts';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../src/domain/nonce-settlements.ts';
+import {
+  advanceSubject,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  type UsedUp,
+} from '../../src/domain/nonce-settlements.ts';
 import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
-import type { Landing, PreparedAttempt, Preparation } from '../../src/domain/steps.ts';
+import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NonceAccountRow } from '../../src/ledger/nonces.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';

@@ -1,9 +1,9 @@
 import { base58, base64 } from '@scure/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Composer } from '../../src/activities/composition.ts';
-import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';

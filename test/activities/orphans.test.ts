@@ -3,12 +3,12 @@ import { createOrphans, type Runs } from '../../src/activities/orphans.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { rescanWorkflowId } from '../../src/domain/rescan.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import { nonceKinds } from '../../src/treasury/nonces.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { settlementId } from '../../src/domain/settlement.ts';
-import { nonceKinds } from '../../src/treasury/nonces.ts';
 
 const use = useLedger();
 

@@ -10,8 +10,8 @@ import {
 } from '@solana/spl-token';
 import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Composition } from '../../src/settlement/kind.ts';
 import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
+import type { Composition } from '../../src/settlement/kind.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';

@@ -126,6 +126,12 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   expect(explained.stdout).toContain(
     '  reason     paused: a test (paused)\n  next       `sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it\n',
   );
+  expect(explained.stdout).toContain('  attempt 1  dead  sig\n    verdict  dead\n    blockhash ');
+  expect(explained.stdout).toMatch(/^ {4}last height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
+  expect(explained.stdout).toMatch(
+    /^ {4}blocks 2500 \S+ \(shown by .+\) to 3000 \S+ .+ lack its signature$/m,
+  );
+  expect(explained.stdout).toMatch(/^ {4}statuses: \S+ absent, \S+ absent$/m);
 });
 
 test('a pipe gets no colours, the pipe of a CI neither', async () => {

@@ -106,6 +106,25 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  test('API and workers ask the same nodes, by a variable; its default is on the loopback of each', () => {
+    for (const name of ['worker-1', 'worker-2', 'api']) {
+      const { environment } = compose.services[name] ?? {};
+      expect(environment?.['SLUICE_RPC_URLS'], name).toBe('${SLUICE_RPC_URLS:-http://127.0.0.1:8899}');
+      expect(environment?.['SLUICE_CLUSTER'], name).toBe('${SLUICE_CLUSTER:-localnet}');
+    }
+    for (const name of ['worker-1', 'worker-2'])
+      expect(compose.services[name]?.network_mode, name).toBe('service:validator');
+    expect(compose.services['api-validator']).toMatchObject({
+      network_mode: 'service:api',
+      command: ['TCP-LISTEN:8899,bind=127.0.0.1,fork,reuseaddr', 'TCP:validator:8899'],
+    });
+  });
+
+  test('every process of ours can read encrypted histories, by a key from a variable', () => {
+    for (const [name, { environment }] of own)
+      expect(environment?.['SLUICE_PAYLOAD_KEY'], name).toBe('${SLUICE_PAYLOAD_KEY:-}');
+  });
+
   test('Prometheus scrapes workers and API at their metrics ports', () => {
     const { scrape_configs: jobs } = parse(read('deploy/prometheus.yml')) as {
       scrape_configs: { static_configs: { targets: string[] }[] }[];

@@ -107,6 +107,30 @@ test('an attempt that the signer still has: what it waits for, and how far the n
   expect(attempt?.evidence?.finalizedHeights).toHaveLength(2);
 });
 
+test('a withdrawal that has ended: the evidence on record, with slot and nodes, and no node is asked', async () => {
+  const attempt = await unsent('paid');
+  const landing = room.watcher.watch(attempt, ears().hooks);
+  const { evidence, times, verdict } = await room.withBlocks(landing);
+  if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
+  const proof = { ...times, ...evidence };
+  await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const { status, waitsFor, attempt: explained } = await explain('paid');
+  stop();
+  expect(asked).toEqual([]);
+  expect(status).toBe('finalized');
+  expect(waitsFor).toContain('paid, for ever');
+  const slot = verdict.slot.toString();
+  const { signature, blockhash } = attempt;
+  expect(explained).toMatchObject({ state: 'landed', verdict: 'landed', signature, blockhash, slot });
+  expect(explained?.evidence).toMatchObject({ quorum: 2, judgedAt: times.judgedAt.toISOString() });
+  expect(explained?.evidence?.statuses).toContainEqual(
+    expect.objectContaining({ node: expect.any(String), seen: 'finalized', slot }),
+  );
+  expect(explained?.evidence?.outcomeConfirmedBy).not.toEqual([]);
+});
+
 test('without an attempt: the reason in words, and no node is asked', async () => {
   await service.ledger.withdrawals.reserve(terms('poor'));
   const reason = { code: 'insufficient_funds', message: 'the hot wallet lacks 5 SOL' };
@@ -185,6 +209,14 @@ test('the proof of a dead attempt is shown with the withdrawal, in the shape tha
     outcomeConfirmedBy: [],
     chargedBy: [],
   });
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const explained = await explain('dead');
+  stop();
+  expect(explained.attempt).toMatchObject({ n: 1, state: 'dead', verdict: 'dead', missing: [] });
+  expect(explained.attempt?.blockhash).toBe(attempt.blockhash);
+  expect(explained.attempt?.evidence).toEqual(shown.proof);
+  expect(asked).toEqual([]);
   const { schemas } = (await get('/openapi.json')).components;
   const described = Object.keys(schemas.AttemptEvidence.properties);
   expect(described.toSorted()).toEqual(Object.keys(shown.proof).toSorted());

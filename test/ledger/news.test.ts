@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { eventOfStatus } from '../../src/domain/webhook.ts';
 import { depositId } from '../../src/ledger/deposit-id.ts';
 import { alertNews, depositNews, withdrawalNews } from '../../src/ledger/news.ts';
 import { inflow } from './chain-of-blocks.ts';
-import { eventOfStatus } from '../../src/domain/webhook.ts';
 
 const AT = new Date(0);
 /** A column that no customer was promised. */
@@ -71,6 +71,5 @@ it('tells the fields that are public, and no column because it is there', () => 
 });
 
 it('tells nobody of a withdrawal that was only asked for', () => {
-  for (const status of ['requested', 'preparing'] as const)
-    expect(eventOfStatus(status)).toBeNull();
+  for (const status of ['requested', 'preparing'] as const) expect(eventOfStatus(status)).toBeNull();
 });

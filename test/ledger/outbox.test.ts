@@ -123,8 +123,7 @@ describe('of a withdrawal is told', () => {
     await withdrawals.reserve(terms(id, { memo: 'invoice 17' }));
     for (let again = 0; again < 2; again += 1) await settlements.move(id, 'awaiting_funds', REASON);
     await attempts.prepare(attempt(id), PLENTY);
-    for (let again = 0; again < 2; again += 1)
-      await attempts.storeSignature(id, 1, `signature-${id}`);
+    for (let again = 0; again < 2; again += 1) await attempts.storeSignature(id, 1, `signature-${id}`);
     for (const message of ['one node is silent', 'two nodes are silent'])
       await settlements.note(id, 'held', { code: 'nodes_silent', message });
     await settlements.note(id, 'confirmed', null);

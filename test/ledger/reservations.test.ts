@@ -23,7 +23,10 @@ async function tryPrepare(
   n = 1,
   ledger = use.ledger,
 ): Promise<string> {
-  const result = await ledger.attempts.prepare(attempt(id, n, { signers: reserve.map(({ wallet }) => wallet) }), reserve);
+  const result = await ledger.attempts.prepare(
+    attempt(id, n, { signers: reserve.map(({ wallet }) => wallet) }),
+    reserve,
+  );
   return result.kind === 'short' ? `${result.asset} ${result.missing}` : result.kind;
 }
 
@@ -55,9 +58,11 @@ describe('reserving money', () => {
     expect(await use.ledger.attempts.of(id)).toEqual([]);
     expect((await use.ledger.withdrawals.get(id)).status).toBe('requested');
     expect(await use.ledger.reservations.open('two', 'SOL')).toBe(0n);
-    expect(await tryPrepare(id, [{ wallet: 'two', observedSlot: 1n, needs: [native, { ...token, finalizedBalance: 8n }] }])).toBe(
-      'prepared',
-    );
+    expect(
+      await tryPrepare(id, [
+        { wallet: 'two', observedSlot: 1n, needs: [native, { ...token, finalizedBalance: 8n }] },
+      ]),
+    ).toBe('prepared');
     expect(await use.ledger.reservations.open('two', 'mint')).toBe(8n);
   });
 

@@ -1,13 +1,16 @@
 import { base58 } from '@scure/base';
+import { newAddress } from '../../src/localstack/keypair.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
 /** What a liar makes of one question, given what an honest node answers (null where that has no answer). Undefined: the truth. */
 export type Lie = (asked: Pick<Asked, 'method' | 'params'>, truth: unknown) => unknown;
 
-/** A node that asks the honest one at `url`, and then says what `lie` makes of it. */
+/** A node of its own identity that asks the honest one at `url`, and then says what `lie` makes of it. */
 export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
+  const identity = newAddress();
   return startScriptedNode(async (asked) => {
+    if (asked.method === 'getIdentity') return resultOf(asked, JSON.stringify({ identity }));
     const answer = await rpc(url, asked.method, asked.params).then(
       (result) => ({ result }),
       () => ({ result: null }),

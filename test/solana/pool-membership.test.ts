@@ -37,6 +37,54 @@ const askedNames = async (nodes: NodePool) =>
   );
 const otherCluster = { kind: 'result', result: ELSEWHERE } as const;
 
+describe('URLs of the same identity', () => {
+  const byName = (url = '') => url.replace('127.0.0.1', 'localhost');
+
+  it('are one node, which serves alone on loopback and is its own second witness', async () => {
+    const [first = ''] = localnet.rpcUrls;
+    pool = await openNodePool([first, byName(first)]);
+    expect(pool.quorum).toBe(1);
+    expect(memberships(pool)).toEqual(['joined', 'refused']);
+    const [kept = '', same = ''] = names(pool);
+    expect(pool.report()[1]).toMatchObject({ sameAs: kept });
+    expect(pool.warnings().map(({ rule, node }) => [rule, node])).toContainEqual(['same-node', same]);
+    expect(await askedNames(pool)).toEqual([kept]);
+    const second = await pool.second(
+      kept,
+      async (node) => node.name,
+      () => true,
+    );
+    expect(second?.node).toBe(kept);
+  });
+
+  it('never make a quorum of two', async () => {
+    const [first = '', second = ''] = localnet.rpcUrls;
+    pool = await openNodePool([first, byName(first), second]);
+    expect(pool.quorum).toBe(2);
+    expect(memberships(pool)).toEqual(['joined', 'refused', 'joined']);
+    await pool.close();
+    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    const opened = openNodePool([first, byName(first), second]);
+    await expect(opened).rejects.toThrow(/the same node as/);
+    pool = null;
+  });
+
+  it('are two nodes for good where they have joined as two: one liar takes no other one out', async () => {
+    const nodes = await open();
+    const identity = { identity: '1'.repeat(32) };
+    for (const node of [0, 1])
+      localnet.controls.setFault(node, 'getIdentity', { kind: 'result', result: identity });
+    await nodes.probe();
+    expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
+  });
+
+  it('are no matter where nodes do not tell it', async () => {
+    for (const node of [0, 1, 2])
+      localnet.controls.setFault(node, 'getIdentity', { kind: 'http', status: 503 });
+    expect(memberships(await open())).toEqual(['joined', 'joined', 'joined']);
+  });
+});
+
 describe('a node that is down when the pool opens', () => {
   it('does not stop it, counts for the quorum, and joins when it answers', async () => {
     localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });

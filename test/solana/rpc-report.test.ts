@@ -7,6 +7,7 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   return {
     node,
     membership: 'joined',
+    sameAs: null,
     genesisHash: 'g',
     version: '3.0.0',
     firstAvailableBlock: 0n,
@@ -49,6 +50,8 @@ describe('the rules of node operation', () => {
     const why = 'belongs to cluster x, not g: refused for good';
     const refused = { membership: 'refused', demoted: { cause: 'refused', why } } as const;
     expect(said(refused)).toEqual([['other-cluster', `c ${why}`]]);
+    const twin = { membership: 'refused', sameAs: 'a', demoted: { cause: 'refused', why: 'is a' } } as const;
+    expect(said(twin)).toEqual([['same-node', 'c is a']]);
   });
 
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {

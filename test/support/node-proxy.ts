@@ -5,6 +5,7 @@ type Json = ReturnType<typeof JSON.parse>;
 
 /** One JSON-RPC request that a client sent to the proxy. */
 export interface Asked {
+  readonly id: Json;
   readonly method: string;
   readonly params: Json;
   /** The answer of the node; not of one that is unavailable. */
@@ -35,8 +36,8 @@ export function startNodeProxy(target: string, answer: (asked: Asked) => Promise
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const body = await bodyOf(request);
-    const { method, params } = JSON.parse(body.toString());
-    await answer({ method, params, response, forward: () => askNode(target, body, gone.signal) });
+    const { id, method, params } = JSON.parse(body.toString());
+    await answer({ id, method, params, response, forward: () => askNode(target, body, gone.signal) });
   });
 }
 

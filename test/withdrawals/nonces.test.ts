@@ -2,12 +2,12 @@ import { base58, base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { ChainHand, query, reaches, until } from './outcomes-support.ts';
-import { assembleTransaction } from '../../src/solana/transactions.ts';
 
 let running: TestStack;
 let stack: Stack;

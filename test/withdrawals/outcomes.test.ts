@@ -1,185 +1,17 @@
-import { base58 } from '@scure/base';
-import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { WithdrawalTerms } from '../../src/client/client.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
 import { newWallet } from '../support/stack.ts';
-import { historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
+import { nothingIsLeft, outcomesAnywhere } from './outcomes-anywhere.ts';
+import { query, reaches, sol } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
 afterEach(() => use.chain.heal());
 
-async function pay(terms: WithdrawalTerms) {
-  await use.sluice.withdraw(terms);
-  return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
-}
+outcomesAnywhere(use, { quorum: 2, patienceMs: 120_000 });
 
-describe('the customer', () => {
-  it('is asked about an empty wallet, and paid after a confirmation', async () => {
-    const terms = sol('empty', { acceptEmptyWallet: false });
-    await use.sluice.withdraw(terms);
-    const waiting = await reaches(use.sluice, terms.id, 'awaiting_confirmation');
-    expect(waiting).toMatchObject({ reason: { code: 'empty_wallet' }, attempts: [] });
-    await use.sluice.confirm(terms.id);
-    expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({
-      status: 'finalized',
-      confirmedByCustomer: true,
-    });
-    expect(await use.chain.paymentsTo(terms.destination)).toMatchObject([{ received: 2_000_000n }]);
-  });
-
-  it('may cancel before an attempt, and not after the payment', async () => {
-    const terms = sol('cancelled', { acceptEmptyWallet: false });
-    await use.sluice.withdraw(terms);
-    await reaches(use.sluice, terms.id, 'awaiting_confirmation');
-    expect(await use.sluice.cancel(terms.id)).toMatchObject({ status: 'cancelled' });
-    await expect(use.sluice.confirm(terms.id)).rejects.toMatchObject({ status: 409 });
-    expect(await use.chain.paymentsTo(terms.destination)).toEqual([]);
-
-    await pay(sol('paid'));
-    await expect(use.sluice.cancel('paid')).rejects.toMatchObject({ code: 'NotCancellable', status: 409 });
-  });
-
-  it('gets the same withdrawal for the same terms, and a conflict for others', async () => {
-    const terms = sol('repeated');
-    const first = await pay(terms);
-    expect(await use.sluice.withdraw(terms)).toMatchObject({ status: 'finalized', attempts: first.attempts });
-    const others = use.sluice.withdraw({ ...terms, amount: '2000001' });
-    await expect(others).rejects.toMatchObject({ code: 'TermsConflict', status: 409 });
-    expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
-  });
-});
-
-describe('a destination that must never be paid', () => {
-  const cases: readonly [what: string, code: string, address: () => string | Promise<string>][] = [
-    ['a mint', 'mint', () => use.chain.mint('mint')],
-    [
-      'a token account',
-      'token_account',
-      () => deriveAta(use.stack.hotWallet, use.chain.mint('mint'), TOKEN_PROGRAM_ID.toBase58()),
-    ],
-    ['a program', 'program', () => TOKEN_PROGRAM_ID.toBase58()],
-    ['an address off the curve', 'off_curve', () => offCurve('nothing')],
-    [
-      'an address of a program that holds lamports',
-      'pda',
-      async () => {
-        const address = offCurve('funded');
-        await use.chain.airdrop(address, 5_000_000);
-        return address;
-      },
-    ],
-    ['a point of small order', 'small_order', () => base58.encode(Uint8Array.of(1, ...new Uint8Array(31)))],
-    ['the hot wallet itself', 'own_address', () => use.stack.hotWallet],
-  ];
-
-  it.each(cases)('is %s: %s', async (_what, code, address) => {
-    const terms = sol(`rejected-${code}`, { destination: await address() });
-    expect(await pay(terms)).toMatchObject({ status: 'rejected', reason: { code }, attempts: [] });
-  });
-
-  it.each(['0OIl'.repeat(10), 'abc'])('is no address at all, and uses up no id: %s', async (destination) => {
-    const terms = sol(`malformed-${destination}`, { destination });
-    await expect(use.sluice.withdraw(terms)).rejects.toMatchObject({ code: 'InvalidRequest', status: 400 });
-    await expect(use.sluice.get(terms.id)).rejects.toMatchObject({ code: 'NotFound' });
-  });
-});
-
-describe('an asset or an amount that cannot be paid', () => {
-  it('is less than an account must hold on this chain', async () => {
-    expect(await pay(sol('dust', { amount: '890879' }))).toMatchObject({
-      status: 'rejected',
-      reason: { code: 'amount_below_minimum' },
-    });
-  });
-
-  it('is a token whose address holds no mint', async () => {
-    expect(await pay(sol('no-mint', { asset: newWallet() }))).toMatchObject({
-      status: 'rejected',
-      reason: { code: 'asset_rejected' },
-    });
-  });
-});
-
-describe('a token', () => {
-  it('gets its account made, its rent reserved until it has landed, and its memo written', async () => {
-    const mint = use.chain.mint('mint');
-    const terms = sol('token', { asset: mint, amount: '12500000', memo: 'invoice ✓ 17' });
-    await use.chain.swallowSends();
-    await use.sluice.withdraw(terms);
-    const { attempts } = await reaches(use.sluice, terms.id, 'sending');
-    const reserved = await query<{ asset: string; amount: string }>(
-      use.stack,
-      `select asset, amount::text from reservation where settlement_id = $1 and state = 'open' order by amount`,
-      [terms.id],
-    );
-    const { feeLamports = '', rentLamports = '' } = attempts[0] ?? {};
-    const account = deriveAta(terms.destination, mint, TOKEN_PROGRAM_ID.toBase58());
-    expect(reserved).toContainEqual({ asset: mint, amount: '12500000' });
-    expect(reserved).toContainEqual({
-      asset: 'SOL',
-      amount: String(BigInt(feeLamports) + BigInt(rentLamports)),
-    });
-    await use.chain.heal();
-
-    const paid = await use.sluice.waitForFinal(terms.id);
-    expect(paid).toMatchObject({ status: 'finalized', amountReceived: '12500000' });
-    expect(await use.chain.lamports(account)).toBe(Number(rentLamports));
-    expect(await use.chain.memosOf(paid.attempts.at(-1)?.signature ?? '')).toEqual(['invoice ✓ 17']);
-    expect(await use.chain.paymentsTo(terms.destination)).toMatchObject([
-      { asset: mint, received: 12_500_000n },
-    ]);
-  });
-
-  it('with a transfer fee shows what arrived, as the chain does', async () => {
-    const terms = sol('fee-token', { asset: use.chain.mint('feeMint'), amount: '1000001' });
-    const { amountReceived } = await pay(terms);
-    const [payment] = await use.chain.paymentsTo(terms.destination);
-    expect(amountReceived).toBe('990000');
-    expect(payment?.received.toString()).toBe(amountReceived);
-  });
-});
-
-describe('a transaction on its way', () => {
-  it('that never arrives is proved dead, and the second attempt alone pays', async () => {
-    const terms = sol('dead');
-    await use.chain.swallowSends();
-    await use.sluice.withdraw(terms);
-    await reaches(use.sluice, terms.id, 'sending');
-    await use.chain.expireBlockhashes();
-    await until(async () => (await use.sluice.get(terms.id)).attempts.length === 2);
-    await use.chain.heal();
-
-    const paid = await use.sluice.waitForFinal(terms.id);
-    expect(paid.status).toBe('finalized');
-    expect(paid.attempts.map(({ n, state }) => ({ n, state }))).toEqual([
-      { n: 1, state: 'dead' },
-      { n: 2, state: 'landed' },
-    ]);
-    const [proof] = await query<{ proof: Record<string, unknown> }>(
-      use.stack,
-      'select proof from attempt where settlement_id = $1 and n = 1',
-      [terms.id],
-    );
-    expect(proof?.proof).toMatchObject({ quorum: 2, coverage: { containsSignature: false } });
-    const payments = await use.chain.paymentsTo(terms.destination);
-    expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts[1]?.signature]);
-  }, 120_000);
-
-  it('waits for funds, and goes on by itself when they are there', async () => {
-    const held = BigInt(await use.chain.lamports(use.stack.hotWallet));
-    const terms = sol('short', { amount: String(held + 1_000_000_000n) });
-    await use.sluice.withdraw(terms);
-    const waiting = await reaches(use.sluice, terms.id, 'awaiting_funds');
-    expect(waiting).toMatchObject({ reason: { code: 'insufficient_funds' }, attempts: [] });
-    await use.chain.airdrop(use.stack.hotWallet, 2_000_000_000_000);
-    expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
-    expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
-  }, 120_000);
-
-  // The last one: a spend that is nobody's attempt pauses all withdrawals.
+describe('a transaction that lands and fails', () => {
+  // The last payment: a spend that is nobody's attempt pauses all withdrawals.
   it('that fails on chain ends the withdrawal with the error in words, and gives the money back', async () => {
     const key = use.chain.hotKey();
     const terms = sol('failing', { amount: '900000000000' });
@@ -205,37 +37,7 @@ describe('a transaction on its way', () => {
   });
 });
 
-describe('when everything has ended', () => {
-  it('nothing is reserved any more', async () => {
-    const [row] = await query<{ sum: string }>(
-      use.stack,
-      `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open'`,
-    );
-    expect(row?.sum).toBe('0');
-  });
-
-  it('no key is in any history or log', async () => {
-    const secret = use.chain.hotKey().secretKey;
-    const spellings = [secret, secret.slice(0, 32)].flatMap((bytes) => [
-      base58.encode(bytes),
-      Buffer.from(bytes).toString('base64').replace(/=+$/, ''),
-      Buffer.from(bytes).toString('hex'),
-      [...bytes].join(','),
-      [...bytes].join(', '),
-    ]);
-    const ids: string[] = [];
-    for await (const { id } of use.sluice.list()) ids.push(id);
-    expect(ids.length).toBeGreaterThan(15);
-    const histories = await Promise.all(
-      ids.map(async (id) => [id, await historyText(use.stack, id)] as const),
-    );
-    expect(histories.find(([id]) => id === 'paid')?.[1]).toContain('2000000');
-    const told = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
-      spellings.some((spelling) => text.includes(spelling)),
-    );
-    expect(told.map(([name]) => name)).toEqual([]);
-  });
-});
+nothingIsLeft(use);
 
 async function openReservations(id: string): Promise<string | undefined> {
   const [row] = await query<{ sum: string }>(
@@ -244,10 +46,4 @@ async function openReservations(id: string): Promise<string | undefined> {
     [id],
   );
   return row?.sum;
-}
-
-/** An address that no key can have: the first derived one of a program. */
-function offCurve(seed: string): string {
-  const [address] = PublicKey.findProgramAddressSync([Buffer.from(seed)], TOKEN_PROGRAM_ID);
-  return address.toBase58();
 }

@@ -21,7 +21,7 @@ export interface Customers {
 
 const FUNDED_LAMPORTS = 10_000_000;
 
-/** Makes the wallets of the customers on the chain. Throws where the chain is not localnet, which alone has the mints. */
+/** Makes the wallets of the customers on the chain. Throws on a chain of `SLUICE_RPC_URLS`, which has no mints of ours. */
 export async function meetCustomers(stage: Stage): Promise<Customers> {
   const { mint, feeMint } = mintsOf(stage.stack.chainInfo);
   if (mint === undefined || feeMint === undefined)

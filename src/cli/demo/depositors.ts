@@ -39,7 +39,7 @@ const LAMPORTS = 2_000_000_000n;
 const UNITS = 100_000_000n;
 /** The least deposit of the demo's token: one of it. */
 const LEAST = 1_000_000n;
-/** The Token-2022 token of localnet withholds 1 %. */
+/** The Token-2022 token of both chains withholds 1 %. */
 const FEE_DIVISOR = 100n;
 
 /** Imports the pool, lists the assets, gives three users an address each, and funds those who pay. */
@@ -51,8 +51,8 @@ export async function meetDepositors(stage: Stage): Promise<Depositors> {
   const [payer, thief] = [new Payer(node), new Payer(node)];
   await Promise.all([
     openDeposits(sluice, stage.pool, stack.chainInfo, stage.signal),
-    payer.fund(LAMPORTS, [token, feeToken], UNITS),
-    thief.fund(LAMPORTS, [token], UNITS),
+    payer.fund(LAMPORTS, [token, feeToken], UNITS, stack.mintTo ?? undefined),
+    thief.fund(LAMPORTS, [token], UNITS, stack.mintTo ?? undefined),
   ]);
   await sluice.assets.put(mint, { minimumDeposit: LEAST.toString() });
   const run = Date.now().toString(36);

@@ -1,5 +1,7 @@
 import type { Withdrawal } from '../../client/client.ts';
+import type { ChainKind } from '../../localstack/chain.ts';
 import type { ChainPayment } from '../../localstack/chain-truth.ts';
+import type { Stack } from '../../localstack/stack.ts';
 import { claimOf, judge, strangersTo } from '../../localstack/verdict.ts';
 import type { Case } from './customers.ts';
 import type { DepositsReport } from './deposits.ts';
@@ -11,6 +13,8 @@ import type { DemoRow } from './table.ts';
 export interface DemoReport {
   /** All that should be paid or credited is, exactly once, nothing else is, and workers were killed when it hurts. */
   readonly ok: boolean;
+  /** The chain that was started, and what it cannot show, a line each. */
+  readonly chain: { readonly kind: ChainKind; readonly nodes: number; readonly leftOut: readonly string[] };
   readonly withdrawals: {
     readonly requested: number;
     readonly finalized: number;
@@ -45,6 +49,7 @@ export interface Ended {
  * `deposits` has been held against the blocks already.
  */
 export function report(
+  chain: DemoReport['chain'],
   paid: readonly Ended[],
   rejected: Ended,
   kill: Kill | null,
@@ -64,6 +69,7 @@ export function report(
   ];
   return {
     ok: faults.length === 0,
+    chain,
     withdrawals: {
       requested: paid.length,
       finalized: paid.length - unpaid.length,
@@ -80,6 +86,21 @@ export function report(
     ],
     depositRows,
   };
+}
+
+/** A validator is one node, and takes no orders to fail. */
+const LEFT_OUT: Readonly<Record<ChainKind, readonly string[]>> = {
+  localnet: [],
+  validator: [
+    'agreement of two nodes: one validator on loopback is a quorum of one',
+    'faults that localnet has on order, such as lost sends, forks, gaps and lying nodes: `npm run chaos` shows them on localnet',
+  ],
+};
+
+/** The chain of a stack, as the report names it. */
+export function chainOf({ chainKind, rpcUrls }: Pick<Stack, 'chainKind' | 'rpcUrls'>): DemoReport['chain'] {
+  const kind = chainKind ?? 'localnet';
+  return { kind, nodes: rpcUrls.length, leftOut: LEFT_OUT[kind] };
 }
 
 /** The payment that lost its worker must be the transaction that was under way, and no later one. */

@@ -4,7 +4,7 @@ import { meetDepositors } from './depositors.ts';
 import { auditDeposits, makeAll } from './deposits.ts';
 import { killBetweenSendAndConfirmation } from './kill.ts';
 import { killBetweenBlockAndCredit } from './kill-scanner.ts';
-import { type DemoReport, type Ended, report } from './report.ts';
+import { chainOf, type DemoReport, type Ended, report } from './report.ts';
 import type { Stage } from './stage.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function runScenario(stage: Stage): Promise<DemoReport> {
   const survivors = await Promise.all(cases.map((each) => follow(stage, each)));
   const deposits = await auditDeposits(stage, depositors.wallets, [...given, ...lost.given], lost.kill);
   const payments = await paymentsOnChain(stage.node, stage.stack.hotWallet);
-  return report([...paid, ...survivors], rejected, kill, payments, deposits);
+  return report(chainOf(stage.stack), [...paid, ...survivors], rejected, kill, payments, deposits);
 }
 
 async function payCustomers(

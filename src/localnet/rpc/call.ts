@@ -14,10 +14,13 @@ const LONGEST_LIST = 500_000;
 /** What a node shows of the chain while it answers one call, with the faults that the call met. */
 export class NodeView {
   readonly chain: Chain;
+  /** Of the node, base58. */
+  readonly identity: string;
   readonly #faults: readonly Fault[];
 
-  constructor(chain: Chain, faults: readonly Fault[] = []) {
+  constructor(chain: Chain, identity: string, faults: readonly Fault[] = []) {
     this.chain = chain;
+    this.identity = identity;
     this.#faults = faults;
   }
 

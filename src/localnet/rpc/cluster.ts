@@ -52,7 +52,7 @@ export const clusterMethods: MethodTable = {
   },
   getVersion: () => ({ 'feature-set': 128318206, 'solana-core': API_VERSION }),
   getGenesisHash: () => GENESIS_HASH,
-  getIdentity: (_params, view) => ({ identity: view.chain.leader }),
+  getIdentity: (_params, view) => ({ identity: view.identity }),
   getSlot: (params, view) => view.bank(params.config(0)).slot,
   getBlockHeight: (params, view) => view.heightOf(view.bank(params.config(0))),
   getTransactionCount: (params, view) => {

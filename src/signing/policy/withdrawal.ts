@@ -2,12 +2,7 @@ import { z } from 'zod';
 import { deriveAta } from '../../solana/ata.ts';
 import type { DecodedInstruction } from '../../solana/message.ts';
 import { isNonceAdvance } from '../../solana/nonces.ts';
-import {
-  isTokenProgram,
-  MEMO_PROGRAM,
-  SYSTEM_PROGRAM,
-  TOKEN_2022_PROGRAM,
-} from '../../solana/programs.ts';
+import { isTokenProgram, MEMO_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../solana/programs.ts';
 import { readTokenTransfer } from '../../solana/token-transfer.ts';
 import { composeTransfer, type TokenTransfer } from '../../solana/transactions.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';

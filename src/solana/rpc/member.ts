@@ -42,6 +42,7 @@ export class Member {
   #membership: Membership = 'silent';
   /** Why it has not joined. */
   #why = 'not asked yet';
+  #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
   #window: LedgerWindow | null;
@@ -58,6 +59,11 @@ export class Member {
 
   get membership(): Membership {
     return this.#membership;
+  }
+
+  /** True where it has joined by another URL. */
+  get isSame(): boolean {
+    return this.#sameAs !== null;
   }
 
   get facts(): NodeFacts | null {
@@ -145,6 +151,13 @@ export class Member {
     this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
+  /** For good: it must not be its own second witness. */
+  refuseAsSame(name: string): void {
+    this.#membership = 'refused';
+    this.#sameAs = name;
+    this.#why = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
+  }
+
   /** Let an answer count against it that other nodes have shown to be wrong. */
   blame(error: unknown): void {
     const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
@@ -171,6 +184,7 @@ export class Member {
       node: this.node.name,
       membership: this.#membership,
       genesisHash: this.#facts?.genesisHash ?? null,
+      sameAs: this.#sameAs,
       version: this.#facts?.version ?? null,
       firstAvailableBlock: this.#facts?.firstAvailableBlock ?? null,
       history: this.#facts?.history ?? 'unknown',

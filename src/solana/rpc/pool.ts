@@ -24,7 +24,7 @@ export class NodePool {
     this.#roster = roster;
   }
 
-  /** Nodes that must agree: more than half of those configured and at least 2; 1 where a single loopback node serves development. */
+  /** Nodes that must agree: more than half of those configured and at least 2; 1 where all URLs are of one loopback node. */
   get quorum(): number {
     return this.#roster.quorum;
   }
@@ -145,7 +145,7 @@ export class NodePool {
     ask: Ask<T>,
     wanted: (answer: T) => boolean,
   ): Promise<{ node: string; answer: T } | null> {
-    const alone = this.#roster.members.length === 1;
+    const alone = this.quorum === 1;
     for (const member of this.#ranked().filter(({ node }) => alone || node.name !== name)) {
       const answer = await givingUp((over) => member.ask((asked) => ask(asked, over))).catch(() => null);
       if (answer !== null && wanted(answer)) return { node: member.node.name, answer };

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { HISTORY_OFF, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
-import { slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
+import { identityAnswer, slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
 
 /** What a node says about itself. Null or `unknown` where it would not say. */
 export interface NodeFacts {
   readonly genesisHash: string;
+  /** base58; two URLs that answer the same one lead to one node. */
+  readonly identity: string | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
   /** Whether it keeps transactions at all; how far back says `firstAvailableBlock`. */
@@ -38,8 +40,12 @@ const NO_SIGNATURE = '1'.repeat(64);
 
 /** Ask a node who it is. Throws where it does not tell its cluster. */
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
-  const [genesisHash, version, firstAvailableBlock, history] = await Promise.all([
+  const [genesisHash, identity, version, firstAvailableBlock, history] = await Promise.all([
     probeGenesis(node),
+    node.probe('getIdentity', [], identityAnswer).then(
+      (answer) => answer.identity,
+      () => null,
+    ),
     node.probe('getVersion', [], versionAnswer).then(
       (answer) => answer['solana-core'],
       () => null,
@@ -47,7 +53,7 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
     node.probe('getFirstAvailableBlock', [], slotOrHeight).catch(() => null),
     probeHistory(node),
   ]);
-  return { genesisHash, version, firstAvailableBlock, history };
+  return { genesisHash, identity, version, firstAvailableBlock, history };
 }
 
 /** Ask a node for the hash of its genesis, which names its cluster. */

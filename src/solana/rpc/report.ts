@@ -2,7 +2,7 @@ import type { Demotion } from './health.ts';
 import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 
-/** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, for good. */
+/** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, or is a node that has joined by another URL, for good. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
@@ -13,6 +13,8 @@ export interface NodeReport {
   readonly node: string;
   readonly membership: Membership;
   readonly genesisHash: string | null;
+  /** The name under which this node has joined by another URL; null where it is a node of its own. */
+  readonly sameAs: string | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
   readonly history: NodeFacts['history'];
@@ -54,7 +56,8 @@ export interface NodeWarning {
     | 'lagging'
     | 'false-word'
     | 'silent'
-    | 'other-cluster';
+    | 'other-cluster'
+    | 'same-node';
   readonly node: string | null;
   readonly message: string;
 }
@@ -125,8 +128,9 @@ function falseWord({ node, demoted }: NodeReport): NodeWarning[] {
   return [{ rule: 'false-word', node, message: `${node} ${demoted.why}: it is asked last` }];
 }
 
-function absent({ node, membership, demoted }: NodeReport): NodeWarning[] {
+function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning[] {
   const why = demoted?.why ?? '';
+  if (sameAs !== null) return [{ rule: 'same-node', node, message: `${node} ${why}` }];
   return membership === 'refused'
     ? [{ rule: 'other-cluster', node, message: `${node} ${why}` }]
     : [{ rule: 'silent', node, message: `${node} does not answer: ${why}` }];

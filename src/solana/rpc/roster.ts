@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { ascending } from '../../domain/extremes.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import { answersOfMost } from './answers.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
 import type { KnownLedger } from './ledger-gap.ts';
@@ -29,13 +30,14 @@ const PROBES_PER_IDENTITY = 6;
 
 /**
  * Who belongs to a pool: the nodes that show the genesis hash which a quorum of those configured shows. One that is silent
- * is asked again and may join late; one of another cluster, or that changes its cluster, is refused for good.
+ * is asked again and may join late; one of another cluster, or that changes its cluster, is refused for good, and so is a URL that leads
+ * to a node of another URL.
  */
 export class Roster {
   /** In the order configured, whether they serve or not. */
   readonly members: readonly Member[];
-  /** Nodes that must agree: more than half of those configured and at least 2; 1 where a single loopback node serves development. */
-  readonly quorum: number;
+  readonly #majority: number;
+  readonly #onLoopback: boolean;
   readonly #options: PoolOptions;
   readonly #rhythm: NodeJS.Timeout;
   #cluster: string | null = null;
@@ -53,16 +55,27 @@ export class Roster {
       const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
       return new Member(node, now, options.ledgers?.get(node.name));
     });
-    this.quorum = urls.length === 1 ? 1 : Math.floor(urls.length / 2) + 1;
+    this.#majority = Math.floor(urls.length / 2) + 1;
+    this.#onLoopback = urls.every(isLoopback);
     this.#options = options;
     this.#rhythm = setInterval(() => void this.#beat(), options.probeMs ?? PROBE_MS).unref();
+  }
+
+  /**
+   * Nodes that must agree: more than half of the URLs configured and at least 2; 1 where all URLs are of one loopback node, which serves
+   * development. No node takes part under two names, and none that joined leaves, so this stays as it is once there is a cluster.
+   */
+  get quorum(): number {
+    const alone = this.members.filter((member) => !member.isSame).length === 1;
+    return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
   /** The genesis hash of the pool. Throws NoHealthyNode, which names every node and what it showed, while no quorum shows one. */
   get cluster(): string {
     if (this.#cluster !== null) return this.#cluster;
     const seen = this.members.map(
-      ({ node, facts, demoted }) => `${node.name} ${facts?.genesisHash ?? `(${demoted?.why ?? 'silent'})`}`,
+      ({ node, facts, demoted, isSame }) =>
+        `${node.name} ${facts === null || isSame ? `(${demoted?.why ?? 'silent'})` : facts.genesisHash}`,
     );
     const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
     throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
@@ -126,6 +139,7 @@ export class Roster {
 
   #admit(): void {
     const late = this.#cluster !== null;
+    this.#refuseTwins();
     this.#cluster ??= this.#elect();
     if (this.#cluster === null) return;
     for (const member of this.members) {
@@ -140,9 +154,24 @@ export class Roster {
     }
   }
 
+  /** One that has joined stays: no later answer of another node makes it leave. */
+  #refuseTwins(): void {
+    for (const [at, member] of this.members.entries()) {
+      const identity = member.facts?.identity ?? null;
+      if (identity === null || member.membership !== 'silent') continue;
+      const same = this.members.find(
+        (other, place) =>
+          other.facts?.identity === identity &&
+          (other.membership === 'joined' || (other.membership === 'silent' && place < at)),
+      );
+      if (same !== undefined) member.refuseAsSame(same.node.name);
+    }
+  }
+
   /** The genesis hash that a quorum shows. */
   #elect(): string | null {
-    const shown = this.members.flatMap((member) => member.facts?.genesisHash ?? []);
+    const own = this.members.filter((member) => !member.isSame);
+    const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
     return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
   }
 

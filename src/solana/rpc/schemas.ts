@@ -194,4 +194,5 @@ export const epochInfoAnswer = z.object({
 });
 export const slotsAnswer = z.array(slotOrHeight);
 export const textAnswer = words;
+export const identityAnswer = z.object({ identity: words });
 export const versionAnswer = z.object({ 'solana-core': words });

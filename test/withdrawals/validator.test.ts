@@ -1,0 +1,22 @@
+import { afterEach, it, vi } from 'vitest';
+import { findValidator } from '../../src/localstack/validator.ts';
+import { nothingIsLeft, outcomesAnywhere } from './outcomes-anywhere.ts';
+import { useValidator } from './use-validator.ts';
+
+// A payment is final after 13 s there; 150 blocks take a minute, on a busy machine two.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
+
+if (hasValidator()) {
+  const use = useValidator();
+  afterEach(() => use.chain.heal());
+  outcomesAnywhere(use, { quorum: 1, patienceMs: 480_000 });
+  nothingIsLeft(use);
+} else it.skip('needs solana-test-validator on PATH', () => undefined);
+
+function hasValidator(): boolean {
+  try {
+    return findValidator(process.env) !== '';
+  } catch {
+    return false;
+  }
+}

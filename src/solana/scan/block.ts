@@ -60,7 +60,11 @@ function parse(bytes: Uint8Array, read: ReadObjects, slot: bigint, options: Read
   return value;
 }
 
-function parsed(bytes: Uint8Array, slot: bigint, options: ReadOptions): readonly [text: string, value: unknown] {
+function parsed(
+  bytes: Uint8Array,
+  slot: bigint,
+  options: ReadOptions,
+): readonly [text: string, value: unknown] {
   try {
     const text = UTF8.decode(bytes);
     return [text, parseJson(text)];

@@ -79,7 +79,8 @@ class Cutter {
     const end = found === null ? begun.length : found.index + found[0].length;
     if (found === null) this.#hold(begun, HEAD_BYTES);
     else {
-      if (!isHead(begun.subarray(0, end))) throw new Unreadable('its first transactions are not those of its result');
+      if (!isHead(begun.subarray(0, end)))
+        throw new Unreadable('its first transactions are not those of its result');
       this.#rim.push(begun.subarray(0, end));
       this.#stage = 'list';
     }

@@ -137,7 +137,7 @@ class AnswerScan {
     for (const found of this.#lookups.found()) {
       while ((this.#transactions[index]?.end ?? Number.POSITIVE_INFINITY) <= found.start) index += 1;
       const transaction = this.#transactions[index];
-            if (transaction === undefined || found.start < transaction.start) continue;
+      if (transaction === undefined || found.start < transaction.start) continue;
       candidates.add(this.#json.text(found.start, found.end));
       hitTransactions.add(transaction);
     }

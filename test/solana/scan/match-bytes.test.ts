@@ -39,7 +39,9 @@ function scan(transactions: unknown) {
 
 /** A transaction with these account keys, as they are written. */
 function scanKeys(...keys: readonly string[]) {
-  const marked = JSON.stringify({ result: { ...HEADER, transactions: [transactionOf('here', STRANGER, keys.length)] } });
+  const marked = JSON.stringify({
+    result: { ...HEADER, transactions: [transactionOf('here', STRANGER, keys.length)] },
+  });
   return scanText(marked.replace('{"pubkey":"here","signer":false}', keys.join()));
 }
 

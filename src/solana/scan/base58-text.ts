@@ -2,6 +2,7 @@ import { BASE58_DIGITS } from '../../domain/address.ts';
 import { SHORTEST_ADDRESS } from './fingerprint.ts';
 
 const QUOTE = 0x22;
+const LOW_HALF = 0xffff;
 
 /** What two bytes are that follow each other: each kind is a bit of its own, and all others are 0. */
 const DIGITS = 1;
@@ -12,36 +13,27 @@ const PAIRS = pairs();
 
 /**
  * The closing quote of the address whose text begins at `at`, 32 to 44 digits of base58; -1 where the text is no address. Only inside a
- * block, where more follows: throws RangeError where the bytes end within 46.
+ * block, where more follows: throws RangeError where the bytes end within 45.
  */
 export function addressEnd(view: DataView, at: number): number {
   // Nearly all have 43 or 44 digits. Written out, as a loop takes twice the time.
   const first =
-    pairAt(view, at) &
-    pairAt(view, at + 2) &
-    pairAt(view, at + 4) &
-    pairAt(view, at + 6) &
-    pairAt(view, at + 8) &
-    pairAt(view, at + 10) &
-    pairAt(view, at + 12) &
-    pairAt(view, at + 14) &
-    pairAt(view, at + 16) &
-    pairAt(view, at + 18) &
-    pairAt(view, at + 20) &
-    pairAt(view, at + 22) &
-    pairAt(view, at + 24) &
-    pairAt(view, at + 26) &
-    pairAt(view, at + 28) &
-    pairAt(view, at + 30) &
-    pairAt(view, at + 32) &
-    pairAt(view, at + 34) &
-    pairAt(view, at + 36) &
-    pairAt(view, at + 38) &
-    pairAt(view, at + 40);
-  if (first !== DIGITS) return endOfShort(view, at);
-  const pair = pairAt(view, at + 42);
+    digitsAt(view, at) &
+    digitsAt(view, at + 4) &
+    digitsAt(view, at + 8) &
+    digitsAt(view, at + 12) &
+    digitsAt(view, at + 16) &
+    digitsAt(view, at + 20) &
+    digitsAt(view, at + 24) &
+    digitsAt(view, at + 28) &
+    digitsAt(view, at + 32) &
+    digitsAt(view, at + 36);
+  const word = view.getInt32(at + 40, true);
+  if ((first & (PAIRS[word & LOW_HALF] as number)) !== DIGITS) return endOfShort(view, at);
+  const pair = PAIRS[word >>> 16] as number;
   if (pair === DIGITS) return view.getUint8(at + 44) === QUOTE ? at + 44 : -1;
-  return pair === 0 ? -1 : at + 42 + (pair & DIGIT_THEN_QUOTE) / DIGIT_THEN_QUOTE;
+  if (pair === DIGIT_THEN_QUOTE) return at + 43;
+  return pair === QUOTE_FIRST ? at + 42 : -1;
 }
 
 function endOfShort(view: DataView, at: number): number {
@@ -50,6 +42,12 @@ function endOfShort(view: DataView, at: number): number {
   const pair = pairAt(view, next);
   const end = pair === DIGIT_THEN_QUOTE ? next + 1 : next;
   return pair !== 0 && end - at >= SHORTEST_ADDRESS ? end : -1;
+}
+
+/** {@link DIGITS} where the four bytes are such. */
+function digitsAt(view: DataView, at: number): number {
+  const word = view.getInt32(at, true);
+  return (PAIRS[word & LOW_HALF] as number) & (PAIRS[word >>> 16] as number);
 }
 
 function pairAt(view: DataView, at: number): number {

@@ -6,7 +6,7 @@ import { checkTerms } from '../domain/terms.ts';
 import { CANCELLED, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { currentAttempt, preparedAttempt } from '../settlement/prepared-attempt.ts';
-import { readmitted } from './lost-record.ts';
+import { readmitted } from '../withdrawals/readmission.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {

@@ -1,4 +1,4 @@
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { DomainError } from '../domain/errors.ts';
 
@@ -10,16 +10,6 @@ export function toFailure(error: unknown): unknown {
     type: error.code,
     nonRetryable: !error.retryable,
     details: [error.context],
-  });
-}
-
-/** An expected "not yet": retried after `delayMs`, never logged as an error. */
-export function notYet(code: string, message: string, delayMs: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    message,
-    type: code,
-    nextRetryDelay: delayMs,
-    category: ApplicationFailureCategory.BENIGN,
   });
 }
 

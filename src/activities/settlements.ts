@@ -15,28 +15,13 @@ export interface SettlementsDeps {
 }
 
 /** The steps of settlements of whichever kind, beside signing and landing. Each may be repeated at will. */
-export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
-  function kindOf({ kind }: SettlementRow): Kind {
-    const known = kinds[kind];
-    if (known === undefined)
-      throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
-    return known;
-  }
-
-  async function standing(id: string): Promise<Standing> {
-    const settlement = await ledger.settlements.get(id);
-    const { status, reason } = settlement;
-    const attempts = await ledger.attempts.of(id);
-    const attempt = await preparationOf(kindOf(settlement), settlement, attempts);
-    // What is not signed yet never is where a dead attempt has paid.
-    const goesOn = attempt?.signature !== null || !isPaidByDead(settlement);
-    return { status, reason, attempt: goesOn ? attempt : null };
-  }
+export function createSettlementActivities(deps: SettlementsDeps) {
+  const { ledger, kinds } = deps;
 
   return {
     /** Where an earlier run left it. @throws NotFound */
     async findSettlement({ id }: { readonly id: string }): Promise<Standing> {
-      return standing(id);
+      return standing(deps, id);
     },
 
     async prepareSettlement({
@@ -47,7 +32,7 @@ export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
       readonly shown: Shown;
     }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
-      return prepareNext(ledger, kindOf(settlement), settlement, shown);
+      return prepareNext(ledger, kindOf(kinds, settlement), settlement, shown);
     },
 
     /** Stores a signature of another signer than the fee payer. @throws SigningRefused for one that is not over the message */
@@ -78,9 +63,25 @@ export function createSettlementActivities({ ledger, kinds }: SettlementsDeps) {
       } catch (error) {
         if (!isDomainError(error, 'IllegalTransition')) throw error;
       }
-      return standing(id);
+      return standing(deps, id);
     },
   };
+}
+
+function kindOf(kinds: Kinds, { kind }: SettlementRow): Kind {
+  const known = kinds[kind];
+  if (known !== undefined) return known;
+  throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
+}
+
+async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<Standing> {
+  const settlement = await ledger.settlements.get(id);
+  const { status, reason } = settlement;
+  const attempts = await ledger.attempts.of(id);
+  const attempt = await preparationOf(kindOf(kinds, settlement), settlement, attempts);
+  // What is not signed yet never is where a dead attempt has paid.
+  const goesOn = attempt?.signature !== null || !isPaidByDead(settlement);
+  return { status, reason, attempt: goesOn ? attempt : null };
 }
 
 export type SettlementActivities = ReturnType<typeof createSettlementActivities>;

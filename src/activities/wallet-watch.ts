@@ -1,4 +1,3 @@
-import { base58, base64 } from '@scure/base';
 import pLimit from 'p-limit';
 import { WHOLE } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -6,11 +5,11 @@ import { LISTED_LATE, quarantineEnd } from '../domain/quarantine.ts';
 import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Gap } from '../ledger/continuity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { confirmOneCluster } from '../settlement/one-cluster.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { askHeights } from '../solana/heights.ts';
 import type { HistoryBounds, WalletSignature } from '../solana/history-pages.ts';
-import { assembleTransaction } from '../solana/transactions.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
 import {
   mayHavePaid,
@@ -22,7 +21,6 @@ import {
 } from '../solana/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/wallet-lists.ts';
 import { LostNonces } from './lost-nonces.ts';
-import { confirmOneCluster } from './one-cluster.ts';
 import { settleUnproved } from './unproved-spends.ts';
 import { landedThoughDead, maybePaidAlarm, restoredAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 

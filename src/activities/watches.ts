@@ -1,4 +1,4 @@
-import { type BurialDeps, createBurial } from './burial.ts';
+import { type BurialDeps, createBurial } from '../settlement/burial.ts';
 import { startDueAudits } from './due-audits.ts';
 import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
 import { createOrphans, type OrphansDeps } from './orphans.ts';

@@ -11,12 +11,12 @@ import {
 } from '../domain/webhook.ts';
 import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { notYet } from '../settlement/not-yet.ts';
 import { withLinks } from '../webhooks/links.ts';
 import { OwnFault } from '../webhooks/own-fault.ts';
 import { Places } from '../webhooks/places.ts';
 import type { Answer, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
-import { notYet } from './failures.ts';
 
 export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;

@@ -1,6 +1,6 @@
 import { WITHDRAWAL } from '../domain/settlement.ts';
+import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { createAdmission } from './admission.ts';
-import { createLanding, type LandingDeps } from './landing.ts';
 import { createPreparation } from './preparation.ts';
 
 /** Every activity that the withdrawal workflow runs on the chain worker. `kinds` has that of withdrawals. */

@@ -42,6 +42,10 @@ export function registerNonces(program: Command): void {
         return ends.every(isDone) ? EXIT.ok : EXIT.failure;
       }),
     );
+  registerAdvance(nonces);
+}
+
+function registerAdvance(nonces: Command): void {
   nonces
     .command('advance')
     .description(

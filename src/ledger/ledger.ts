@@ -98,19 +98,15 @@ export async function openLedger(
 ): Promise<Ledger> {
   const db = await migrated(databaseUrl);
   return {
-    settlements: new Settlements(db, kinds),
+    ...settling(db, kinds),
     withdrawals: new Withdrawals(db),
-    attempts: new Attempts(db, kinds),
     traffic: new Traffic(db),
     reservations: new Reservations(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),
-    pauses: new Pauses(db, kinds),
     continuity: new Continuity(db),
     cluster: new Cluster(db),
     walletHistory: new WalletHistory(db),
-    nonces: new Nonces(db),
-    lostNonces: new LostNonces(db),
     watched: new Watched(db, databaseUrl),
     spends: new Spends(db),
     addresses: new DepositAddresses(db),
@@ -137,6 +133,20 @@ export async function openLedger(
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
+  };
+}
+
+/** The parts that change settlements, or ask for them. */
+function settling(
+  db: Database,
+  kinds: Kinds,
+): Pick<Ledger, 'settlements' | 'attempts' | 'pauses' | 'nonces' | 'lostNonces'> {
+  return {
+    nonces: new Nonces(db),
+    lostNonces: new LostNonces(db),
+    settlements: new Settlements(db, kinds),
+    attempts: new Attempts(db, kinds),
+    pauses: new Pauses(db, kinds),
   };
 }
 

@@ -5,7 +5,7 @@ import type { SettlementEnd } from '../domain/steps.ts';
 import { startJoined } from './start-joined.ts';
 
 /** A settlement on record, of a kind without a workflow of its own. */
-interface Named {
+export interface NamedSettlement {
   readonly kind: string;
   readonly subjectId: string;
 }
@@ -15,7 +15,10 @@ interface Named {
  *
  * @throws ServiceError of the Temporal client when the server does not answer in 10 s
  */
-export function startSettlement(client: Client, named: Named): Promise<WorkflowHandleWithStartDetails> {
+export function startSettlement(
+  client: Client,
+  named: NamedSettlement,
+): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = named;
   return startJoined(client, {
     type: 'settlement',
@@ -26,7 +29,7 @@ export function startSettlement(client: Client, named: Named): Promise<WorkflowH
 }
 
 /** {@link startSettlement}, and waits for the end. */
-export async function runSettlement(client: Client, named: Named): Promise<SettlementEnd> {
+export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
   const handle = await startSettlement(client, named);
   return (await handle.result()) as SettlementEnd;
 }

@@ -2,10 +2,9 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AuditOrder } from '../domain/audit.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
 import { startAudit } from './start-audit.ts';
 import { startRescan } from './start-rescan.ts';
-import { startSettlement } from './start-settlement.ts';
+import { type NamedSettlement, startSettlement } from './start-settlement.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING =
@@ -45,7 +44,7 @@ export class TemporalRuns {
   }
 
   /** The same for a settlement of another kind. */
-  async startSettlement(settlement: SettlementRow): Promise<void> {
+  async startSettlement(settlement: NamedSettlement): Promise<void> {
     await startSettlement(this.#client, settlement);
   }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
-import { notYet } from '../activities/failures.ts';
 import { describeAmount } from '../domain/amount.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
@@ -9,6 +8,7 @@ import type { PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Composition, Kind, Refusal } from './kind.ts';
+import { notYet } from './not-yet.ts';
 import { preparationOf } from './prepared-attempt.ts';
 
 const RETRY_MS = 5_000;

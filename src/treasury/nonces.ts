@@ -1,5 +1,4 @@
 import { base64 } from '@scure/base';
-import { lifetimeColumns, proveNonces } from '../activities/lifetimes.ts';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/nonce-settlements.ts';
@@ -8,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Composition, Kind, Kinds, Place, Refusal } from '../settlement/kind.ts';
+import { lifetimeColumns, proveNonces } from '../settlement/lifetimes.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { FeePlanner } from '../solana/fees.ts';
 import { messageHashOf } from '../solana/message.ts';

@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import { Composer } from '../activities/composition.ts';
 import { DepositMatcher } from '../activities/deposit-matcher.ts';
 import { createDepositActivities } from '../activities/deposits.ts';
-import { blockhashLifetimes, NonceLifetimes } from '../activities/lifetimes.ts';
 import { shareNodes } from '../activities/node-watch.ts';
-import { withdrawalKind } from '../activities/preparation.ts';
 import { createSettlementActivities } from '../activities/settlements.ts';
 import { WalletWatch } from '../activities/wallet-watch.ts';
 import { createWatchActivities } from '../activities/watches.ts';
@@ -29,6 +26,8 @@ import { keepSchedules } from '../platform/schedules.ts';
 import type { Closers } from '../platform/shutdown.ts';
 import { registerSearchAttributes } from '../platform/temporal.ts';
 import { TemporalRuns } from '../platform/temporal-runs.ts';
+import type { Kinds } from '../settlement/kind.ts';
+import { blockhashLifetimes, NonceLifetimes } from '../settlement/lifetimes.ts';
 import { Chain } from '../solana/chain.ts';
 import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
@@ -37,6 +36,8 @@ import type { PoolOptions } from '../solana/rpc/roster.ts';
 import { HeldSlots } from '../solana/scan/held-slots.ts';
 import { WalletLists } from '../solana/wallet-lists.ts';
 import { nonceKinds } from '../treasury/nonces.ts';
+import { Composer } from '../withdrawals/composition.ts';
+import { withdrawalKind } from '../withdrawals/kind.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
 import { ScanMetrics } from './scan-metrics.ts';
@@ -116,6 +117,28 @@ function chainActivities(
   client: Client,
   stop: AbortSignal,
 ) {
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet: config.hotWallet });
+  const kinds = kindsOf(config, { ledger, chain }, walletWatch);
+  const watcher = new LandingWatcher(chain);
+  return {
+    ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
+    ...createSettlementActivities({ ledger, kinds }),
+    ...createDeliverySteps(ledger),
+    ...createWatchActivities({
+      ledger,
+      chain,
+      pool: chain.pool,
+      worker: WORKER,
+      walletWatch,
+      runs: new TemporalRuns(client),
+      kinds,
+    }),
+    ...depositActivities(config, { ledger, chain }, stop),
+  };
+}
+
+/** All that this worker settles. */
+function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
   const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
@@ -136,26 +159,9 @@ function chainActivities(
     },
     bounds: signingBounds(config),
   });
-  const watcher = new LandingWatcher(chain);
-  const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
-  const kinds = {
+  return {
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
-  };
-  return {
-    ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
-    ...createSettlementActivities({ ledger, kinds }),
-    ...createDeliverySteps(ledger),
-    ...createWatchActivities({
-      ledger,
-      chain,
-      pool: chain.pool,
-      worker: WORKER,
-      walletWatch,
-      runs: new TemporalRuns(client),
-      kinds,
-    }),
-    ...depositActivities(config, { ledger, chain }, stop),
   };
 }
 

@@ -7,13 +7,13 @@ import type { SettlementProgress } from './settlement-progress.ts';
 /** The steps that a kind has of its own. */
 export interface Steps {
   /** Puts the next attempt on record and into the progress; null where there is none to pay now. */
-  prepare(): Promise<PreparedAttempt | null>;
+  readonly prepare: () => Promise<PreparedAttempt | null>;
   /** What keys of ours are still to sign of it, the fee payer's last. */
-  tasksOf(attempt: PreparedAttempt): readonly SigningTask[];
+  readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
   /** Holds the settlement on record. */
-  hold(reason: StatusReason): Promise<Standing>;
+  readonly hold: (reason: StatusReason) => Promise<Standing>;
   /** How a signature is made. Default: by the signer's activity. */
-  sign?(task: SigningTask): Promise<string>;
+  readonly sign?: (task: SigningTask) => Promise<string>;
 }
 
 /** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */

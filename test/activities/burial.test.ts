@@ -1,8 +1,8 @@
 import { base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createBurial } from '../../src/activities/burial.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { readProof } from '../../src/ledger/proofs.ts';
+import { createBurial } from '../../src/settlement/burial.ts';
 import { messageHashOf } from '../../src/solana/message.ts';
 import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
@@ -63,7 +63,7 @@ async function end(id: string): Promise<void> {
 
 describe('an attempt that the signer refused', () => {
   it('is dead once the blocks of its life and the histories of the wallet lack its message; the next one may follow', async () => {
-    const { id, raw, signature } = await refused();
+    const { id, signature } = await refused();
     expect(await bury()).toBe(0);
     const other = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(other.raw);
@@ -186,7 +186,7 @@ describe('an attempt that the signer refused', () => {
   });
 
   it('is not ended unsigned where its signature was stored meanwhile', async () => {
-    const { id, raw, signature } = await refused();
+    const { id, signature } = await refused();
     await use.ledger.attempts.storeSignature(id, 1, signature);
     const proof = {};
     const settled = use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof });

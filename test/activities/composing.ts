@@ -1,11 +1,11 @@
 import { Keypair } from '@solana/web3.js';
-import { Composer } from '../../src/activities/composition.ts';
-import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import type { PayeeRules } from '../../src/activities/payee.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { Composer } from '../../src/withdrawals/composition.ts';
+import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 /** A chain of one node whose blocks come by hand, and composers that pay from its hot wallet. */

@@ -1,10 +1,10 @@
 import { base64 } from '@scure/base';
 import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NonceLifetimes } from '../../src/activities/lifetimes.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { readNonceAccount } from '../../src/solana/nonces.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createLanding } from '../../src/activities/landing.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { createLanding } from '../../src/settlement/land.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';

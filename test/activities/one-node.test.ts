@@ -1,9 +1,8 @@
 import { base58, base64 } from '@scure/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Composer } from '../../src/activities/composition.ts';
-import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
+import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
@@ -12,6 +11,7 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts'
 import { ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { Composer } from '../../src/withdrawals/composition.ts';
 import { type Lie, startLiar } from '../solana/liar.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';

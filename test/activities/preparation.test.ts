@@ -1,13 +1,14 @@
 import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Composer } from '../../src/activities/composition.ts';
-import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
+import { createPreparation } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
+import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
+import { Composer } from '../../src/withdrawals/composition.ts';
+import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';

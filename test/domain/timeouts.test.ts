@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LONGEST_WAITS_MS } from '../../src/activities/preparation.ts';
 import { TIMEOUTS } from '../../src/domain/timeouts.ts';
+import { LONGEST_WAITS_MS } from '../../src/withdrawals/kind.ts';
 import { TIMEOUTS as SHORT } from '../support/short-timeouts.ts';
 
 describe.each([

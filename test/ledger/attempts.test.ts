@@ -156,7 +156,7 @@ describe('settling an attempt', () => {
   });
 
   it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
-    const { settlements, attempts, withdrawals } = use.ledger;
+    const { attempts, withdrawals } = use.ledger;
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);
     expect((await withdrawals.get(id)).status).toBe('preparing');
@@ -169,7 +169,7 @@ describe('settling an attempt', () => {
   });
 
   it('forbids every wait and every end without payment while an attempt is not dead', async () => {
-    const { settlements, attempts, withdrawals } = use.ledger;
+    const { attempts, settlements, withdrawals } = use.ledger;
     const id = await reserved(use.ledger);
     await attempts.prepare(attempt(id), PLENTY);
     const reason = { code: 'late', message: 'a slow step found no money' };

@@ -8,7 +8,7 @@ const OPERATOR = { who: 'ops', why: 'the explorer shows it' };
 
 /** What becomes of an end without payment, in every form of it, for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
-  const { settlements, withdrawals } = use.ledger;
+  const { settlements } = use.ledger;
   const tries = [
     () => settlements.cancel(id, CANCELLED),
     () => settlements.move(id, 'rejected', REASON),
@@ -70,7 +70,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
 
 describe('the word of an operator that it is paid', () => {
   it('ends it with a reason of its own, and lets go of what was reserved', async () => {
-    const { settlements, alerts, attempts, reservations, withdrawals } = use.ledger;
+    const { settlements, alerts, attempts, reservations } = use.ledger;
     const id = await reserved(use.ledger);
     const before = await reservations.total();
     await attempts.prepare(attempt(id), PLENTY);

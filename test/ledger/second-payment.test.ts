@@ -11,7 +11,7 @@ let id: string;
 
 /** Attempt 1 is dead, attempt 2 as far as `signed` says, when the chain shows attempt 1 after all. */
 async function shownLanded(signed: boolean): Promise<void> {
-  const { settlements, attempts, withdrawals, pauses } = use.ledger;
+  const { attempts, withdrawals, pauses } = use.ledger;
   await withdrawals.reserve(terms(id));
   await attempts.prepare(attempt(id, 1), PLENTY);
   await attempts.storeSignature(id, 1, `first-${id}`);
@@ -52,7 +52,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
 
   it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
     await shownLanded(true);
-    const { settlements, withdrawals, pauses } = use.ledger;
+    const { settlements, pauses } = use.ledger;
     for (const to of ['sending', 'confirmed', 'held'] as const)
       expect(await settlements.note(id, to, to === 'held' ? REASON : null)).toBe(false);
     await stands();

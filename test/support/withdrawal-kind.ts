@@ -1,11 +1,11 @@
-import { withdrawalKind } from '../../src/activities/preparation.ts';
 import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
+import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 
 /** Withdrawals for tests that only land them: to compose one throws. */
 export function landedWithdrawals(ledger: Ledger): Kinds {
-  const { landed } = withdrawalKind({
+  const kind = withdrawalKind({
     ledger,
     composer: undefined as never,
     walletWatch: undefined as never,
@@ -14,5 +14,5 @@ export function landedWithdrawals(ledger: Ledger): Kinds {
   const compose = (): never => {
     throw new Error('this test lands what was composed');
   };
-  return { [WITHDRAWAL]: { compose, ...(landed === undefined ? {} : { landed }) } };
+  return { [WITHDRAWAL]: { ...kind, compose } };
 }

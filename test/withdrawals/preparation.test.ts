@@ -1,14 +1,15 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Composer } from '../../src/activities/composition.ts';
-import { blockhashLifetimes } from '../../src/activities/lifetimes.ts';
-import { createPreparation, withdrawalKind } from '../../src/activities/preparation.ts';
+import { createPreparation } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { Composer } from '../../src/withdrawals/composition.ts';
+import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const HOT = Keypair.generate().publicKey.toBase58();

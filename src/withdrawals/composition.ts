@@ -3,13 +3,13 @@ import type { Lifetime } from '../domain/attempt.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Composition } from '../settlement/kind.ts';
+import { type Lifetimes, lifetimeColumns } from '../settlement/lifetimes.ts';
 import type { SigningBounds } from '../signing/checks.ts';
 import { checkMessage, type SigningRequest } from '../signing/policy/withdrawal.ts';
 import type { Chain } from '../solana/chain.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import type { FeePlan, FeePlanner } from '../solana/fees.ts';
 import { composeTransfer, type TransferDraft } from '../solana/transactions.ts';
-import { type Lifetimes, lifetimeColumns } from './lifetimes.ts';
 import { type Payee, type PayeeRules, readPayee } from './payee.ts';
 import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
 

@@ -1,0 +1,46 @@
+import { DomainError } from '../domain/errors.ts';
+import { WITHDRAWAL } from '../domain/settlement.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Kind } from '../settlement/kind.ts';
+import { Pace } from '../settlement/pace.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { Composer } from './composition.ts';
+import { received } from './received.ts';
+
+export interface WithdrawalKindDeps {
+  readonly ledger: Ledger;
+  readonly composer: Composer;
+  /** Reads the history of the hot wallet up to now. */
+  readonly walletWatch: { look(): Promise<void> };
+  readonly chain: Pick<Chain, 'latestBlockhash'>;
+}
+
+/** Together less than the time that one try of the activity has, so that a long wait is a reason and no mere timeout. */
+const PACE_DEADLINE_MS = 10_000;
+const LOOK_DEADLINE_MS = 10_000;
+export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
+
+/** Withdrawals, as the core settles them. */
+export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
+  const pace = new Pace(ledger, chain, WITHDRAWAL);
+  return {
+    compose: async ({ id }, { n, salt, lastPrice }) =>
+      composer.compose(await ledger.withdrawals.get(id), n, salt, lastPrice),
+    paced: (compose) =>
+      pace.keep(PACE_DEADLINE_MS, async () => {
+        await inTime(walletWatch.look());
+        return compose();
+      }),
+    isConfirmed: async ({ id }) => (await ledger.withdrawals.get(id)).confirmedByCustomer,
+    landed: async ({ id }, attempt) => received(await ledger.withdrawals.get(id), attempt),
+  };
+}
+
+async function inTime(look: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new DomainError('Unavailable', 'the history of the hot wallet is still being read');
+    timer = setTimeout(() => reject(error), LOOK_DEADLINE_MS);
+  });
+  await Promise.race([look, late]).finally(() => clearTimeout(timer));
+}

@@ -15,7 +15,7 @@ export const ALERT_KINDS = [
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
   'record_restored',
-  /** The workflow of a withdrawal, or of nonce upkeep, ended red. Subject: the withdrawal, or the workflow id. */
+  /** The workflow of a settlement ended red. Subject: the settlement. */
   'workflow_failed',
   /** The issuer has frozen the hot wallet's token account: no withdrawal of the token is paid. Subject: the mint. */
   'hot_account_frozen',

@@ -22,7 +22,7 @@ export interface WatchDifference {
 export interface RecordView {
   /** Those of these addresses that are ours. */
   readonly among: (addresses: readonly string[]) => Promise<ReadonlyMap<string, WatchKind>>;
-  /** Our own attempts and upkeeps of nonces among these signatures. */
+  /** Our own attempts among these signatures. */
   readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
 }
 

@@ -18,7 +18,7 @@ export interface BurialDeps {
 const ROUND_MS = 30_000;
 const ROWS_A_ROUND = 200;
 
-/** Attempts that the signer refused: nobody signs them, so nobody watches them, and only a proof of death frees their withdrawals. */
+/** Attempts that the signer refused: nobody signs them, so nobody watches them, and only a proof of death frees their settlements. */
 export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
   const cache = unsignedCache(history);
 

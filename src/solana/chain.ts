@@ -52,7 +52,7 @@ export interface ChainOptions {
   readonly secondLookWindowMs?: number;
 }
 
-/** The chain as activities use it: questions of many withdrawals share calls. */
+/** The chain as activities use it: questions of many payments share calls. */
 export class Chain {
   readonly pool: NodePool;
   readonly #blockhash = new TtlCache<LatestBlockhash>(BLOCKHASH_SHARED_MS);

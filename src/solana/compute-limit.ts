@@ -96,7 +96,7 @@ export class ComputeLimits {
     return { units: unitsConsumed, logs };
   }
 
-  /** A refusal ends the withdrawal for good, so it counts only as another node gives it. */
+  /** A refusal ends the payment for good, so it counts only as another node gives it. */
   async #trial(raw: string, slot: bigint): Promise<Simulation> {
     const first = await this.#chain.simulate(raw, slot);
     const { node, error, logs } = first;

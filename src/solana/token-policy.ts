@@ -20,7 +20,7 @@ const WHY: Readonly<Record<string, string>> = {
 
 /**
  * Verdict on paying this token to this account (null = the account will be made). `mayPass`: the issuer can end the refusal, so the
- * withdrawal waits for that.
+ * payment waits for that.
  */
 export type TokenVerdict =
   | { readonly ok: true; readonly createAta: boolean; readonly memoRequired: boolean }

@@ -147,7 +147,7 @@ const TOKEN_ERRORS: ProgramErrors = {
   4: { means: 'the owner is another one' },
   9: { means: 'the account is not initialized' },
   14: { means: 'an amount overflows' },
-  // What an issuer can take back passes: the accounts, read again, say what the withdrawal waits for.
+  // What an issuer can take back passes: the accounts, read again, say what the payment waits for.
   17: { means: 'the account is frozen', kind: 'passing' },
   18: { means: 'the decimals of the mint are other ones' },
   // FeeMismatch: the epoch changed between reading the mint's fee and trying the transfer.

@@ -13,7 +13,7 @@ const { startDueAudits } = proxyActivities<WatchActivities>({
 });
 
 /**
- * Every minute, by schedule: each withdrawal and each nonce upkeep that Postgres has not finished and that has no run is started again,
+ * Every minute, by schedule: each settlement that Postgres has not finished and that has no run is started again,
  * what was refused is freed for the next round, and audits that the record waits for begin. None of the three keeps another from its turn.
  */
 export async function orphans(): Promise<{ readonly restarted: number }> {

@@ -109,8 +109,12 @@ test('where no workflow runs, confirm is recorded and starts one', async () => {
 
 /** The record, where a run of the withdrawal begins, and comes to wait, in the moment before the word is written. */
 function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
-  const { withdrawals } = service.ledger;
-  const late = new Proxy(withdrawals, {
+  const { settlements, withdrawals } = service.ledger;
+  return { ...service.ledger, withdrawals: late(withdrawals, word), settlements: late(settlements, word) };
+}
+
+function late<T extends object>(record: T, word: string): T {
+  return new Proxy(record, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key, target);
       if (typeof member !== 'function') return member;
@@ -120,7 +124,6 @@ function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
       };
     },
   });
-  return { ...service.ledger, withdrawals: late };
 }
 
 async function runWaits(id: string): Promise<void> {

@@ -156,7 +156,6 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
       signature: 'sig1',
       lastValidBlockHeight: '155',
       nonceAccount: null,
-      bareAdvance: false,
       feeLamports: '5001',
       slot: null,
       explorer: 'https://explorer.example/tx/sig1?cluster=devnet',

@@ -4,7 +4,7 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { connectTemporal } from '../../src/platform/temporal.ts';
 import { deadly } from './crash-point.ts';
 
-/** The real API with deadly rooms: `withdrawals` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
+/** The real API with deadly rooms: `withdrawals`, `settlements` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
 const { databaseUrl, temporalAddress, temporalNamespace, ...settings } = readConfigOrExit(process.env, 'api');
 const ledger = await openLedger(databaseUrl);
 const { client } = await connectTemporal({ address: temporalAddress, namespace: temporalNamespace });
@@ -13,6 +13,7 @@ const app = await buildApp({
   ledger: {
     ...ledger,
     withdrawals: deadly(ledger.withdrawals, 'withdrawals'),
+    settlements: deadly(ledger.settlements, 'settlements'),
     attempts: deadly(ledger.attempts, 'attempts'),
   },
   temporal,

@@ -8,11 +8,12 @@ import { failing } from './failing-steps.ts';
 
 const wrap = process.env['STEPS_FAIL'] === undefined ? deadly : failing;
 
-/** The real chain worker, which ends or fails at calls of `withdrawals`, `attempts` and `chain`. */
+/** The real chain worker, which ends or fails at calls of `withdrawals`, `settlements`, `attempts` and `chain`. */
 function decorate({ ledger, chain }: ChainRooms): ChainRooms {
   const withdrawals = wrap(ledger.withdrawals, 'withdrawals');
+  const settlements = wrap(ledger.settlements, 'settlements');
   const attempts = wrap(ledger.attempts, 'attempts');
-  return { ledger: { ...ledger, withdrawals, attempts }, chain: wrap(chain, 'chain') };
+  return { ledger: { ...ledger, withdrawals, settlements, attempts }, chain: wrap(chain, 'chain') };
 }
 
 const config = readConfigOrExit(process.env, 'chain');

@@ -21,7 +21,7 @@ export function intercept<T extends object>(service: T, name: string, reached: R
   });
 }
 
-/** Whether such a call is at this point, as in "before attempts.prepare" or, with an argument that it must have, "after withdrawals.note confirmed". */
+/** Whether such a call is at this point, as in "before attempts.prepare" or, with an argument that it must have, "after settlements.note confirmed". */
 export function isAt(point: string, ...[side, call, args]: Parameters<Reached>): boolean {
   const [itsSide, itsCall, word] = point.split(' ');
   return itsSide === side && itsCall === call && (word === undefined || args.includes(word));

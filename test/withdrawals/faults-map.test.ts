@@ -37,7 +37,8 @@ it('each fault on the page of faults has a test that is there under that title',
   const rows = rowsOf(page);
   expect(rows.length).toBeGreaterThan(0);
   for (const { name, path, title } of rows.flatMap(({ proofs }) => proofs)) {
-    expect(path, title).toBe(`../test/${name}.test.ts`);
+    // A suite that several files run has no `.test` in its name.
+    expect([`../test/${name}.test.ts`, `../test/${name}.ts`], title).toContain(path);
     expect(title, path).not.toBe('');
     expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title), `${name} has "${title}"`).toBe(true);
   }

@@ -171,7 +171,7 @@ function tokenOutcomes(use: UsedStack): void {
 function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): void {
   describe('a transaction on its way', () => {
     it(
-      'that never arrives, until its blockhash has expired, is proved dead, and the second attempt alone pays',
+      'that never arrives is proved dead, and the second attempt alone pays',
       async () => {
         const terms = sol('dead');
         await use.chain.swallowSends();

@@ -13,7 +13,7 @@ const POINTS = [
   'withdrawals.reserve',
   'attempts.prepare',
   'attempts.storeSignature',
-  'withdrawals.note confirmed',
+  'settlements.note confirmed',
   'attempts.settle',
 ].flatMap((call) => [`before ${call}`, `after ${call}`]);
 

@@ -17,7 +17,7 @@ const CRASHES: readonly (readonly string[])[] = [
   ['after attempts.prepare', 'before attempts.storeSignature'],
   ['after attempts.storeSignature', 'before chain.send'],
   ['after chain.send', 'after chain.send'],
-  ['after withdrawals.note confirmed', 'after attempts.settle'],
+  ['after settlements.note confirmed', 'after attempts.settle'],
 ];
 
 const PAUSING = 0;

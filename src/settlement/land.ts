@@ -54,6 +54,8 @@ export function createLanding(deps: LandingDeps) {
     if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
       throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
     const attempt = stored.state === 'prepared' ? await storeBytes(ledger, stored, signature) : stored;
+    if (attempt.state === 'prepared' && attempt.signature !== null)
+      throw new DomainError('IllegalTransition', `attempt ${id}/${n} is not signed by all of its signers`);
     const ended = attempt.state === 'signed' ? await untilSettled(attempt, reporter) : attempt;
     return landingOf(await whenPeopleAgree(ledger, ended, reporter, restMs));
   }

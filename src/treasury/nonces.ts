@@ -77,7 +77,8 @@ function nonceKind(
     afterwards: async ({ state }) => {
       if (state === 'landed') await proveNonces(deps);
     },
-    isServed: async (settlement) => (await accountOf(settlement)).authority === deps.hotWallet,
+    isServed: async (settlement) =>
+      (await deps.ledger.nonces.get(addressOf(settlement)))?.authority === deps.hotWallet,
   };
 }
 

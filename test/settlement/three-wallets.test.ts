@@ -114,6 +114,19 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect(await codeOf(wrong)).toBe('SigningRefused');
   });
 
+  it('is not sent, nor called failed, while another than its fee payer has not signed', async () => {
+    const destination = wallet();
+    const id = await gather(use.ledger, destination);
+    const { n, tasks = [] } = await prepared(id);
+    const last = tasks.at(-1);
+    if (last === undefined) throw new Error('the fee payer signs last');
+    const signature = await sign(last);
+    const landing = activityEnvironment().run(() => worker().landAttempt({ id, n, signature }));
+    await expect(landing).rejects.toMatchObject({ code: 'IllegalTransition' });
+    expect(await use.ledger.settlements.get(id)).toMatchObject({ status: 'preparing' });
+    expect(await room.lamportsOf(destination)).toBe(0n);
+  });
+
   it('is composed anew where it is proved dead, and then paid once', async () => {
     const destination = wallet();
     const id = await gather(use.ledger, destination);

@@ -1,23 +1,17 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
-import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { Standing } from '../domain/steps.ts';
 import { checkTerms } from '../domain/terms.ts';
 import { CANCELLED, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { currentAttempt, preparedAttempt } from '../settlement/prepared-attempt.ts';
+import { setAside, standingOf } from '../settlement/standing.ts';
 import { readmitted } from '../withdrawals/readmission.ts';
 
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
-    const row = await ledger.settlements.get(id);
-    const { status, reason } = row;
-    const current = currentAttempt(await ledger.attempts.of(id));
-    const attempt = current === null ? null : preparedAttempt(current);
-    // What is not signed yet never is where a dead attempt has paid.
-    const goesOn = attempt?.signature !== null || !isPaidByDead(row);
-    return { status, reason, attempt: goesOn ? attempt : null };
+    return standingOf(ledger, await ledger.settlements.get(id));
   }
 
   return {
@@ -39,14 +33,10 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       return standing(id);
     },
 
-    /** Sets the withdrawal aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
+    /** See {@link setAside}; one that a restored record does not have is taken in again first. */
     async hold(input: { readonly terms: WithdrawalTerms; readonly reason: StatusReason }): Promise<Standing> {
       const { id } = await readmitted(ledger, input.terms);
-      try {
-        await ledger.settlements.move(id, 'held', input.reason);
-      } catch (error) {
-        if (!isDomainError(error, 'IllegalTransition')) throw error;
-      }
+      await setAside(ledger, id, input.reason);
       return standing(id);
     },
   };

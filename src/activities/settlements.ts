@@ -1,13 +1,12 @@
-import { base58, base64 } from '@scure/base';
-import { DomainError, isDomainError } from '../domain/errors.ts';
-import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown, Standing } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Kind, Kinds } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { preparationOf } from '../settlement/prepared-attempt.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { signerOf } from '../settlement/signer-of.ts';
+import { setAside, standingOf } from '../settlement/standing.ts';
 
 export interface SettlementsDeps {
   readonly ledger: Ledger;
@@ -42,15 +41,13 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       readonly signature: string;
     }): Promise<void> {
       const { id, n, signature } = input;
-      const { message, signers } = await ledger.attempts.get(id, n);
-      const [bytes, signed] = [base64.decode(message), base58.decode(signature)];
-      const signer = signers.find((one) => verifySignature(one, bytes, signed));
+      const signer = signerOf(await ledger.attempts.get(id, n), signature);
       if (signer === undefined)
         throw new DomainError('SigningRefused', `the signature for ${id}/${n} is not one of its signers`);
       await ledger.attempts.storeSignature(id, n, signature, signer);
     },
 
-    /** Sets the settlement aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
+    /** See {@link setAside}. */
     async holdSettlement({
       id,
       reason,
@@ -58,11 +55,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       readonly id: string;
       readonly reason: StatusReason;
     }): Promise<Standing> {
-      try {
-        await ledger.settlements.move(id, 'held', reason);
-      } catch (error) {
-        if (!isDomainError(error, 'IllegalTransition')) throw error;
-      }
+      await setAside(ledger, id, reason);
       return standing(deps, id);
     },
   };
@@ -76,12 +69,7 @@ function kindOf(kinds: Kinds, { kind }: SettlementRow): Kind {
 
 async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<Standing> {
   const settlement = await ledger.settlements.get(id);
-  const { status, reason } = settlement;
-  const attempts = await ledger.attempts.of(id);
-  const attempt = await preparationOf(kindOf(kinds, settlement), settlement, attempts);
-  // What is not signed yet never is where a dead attempt has paid.
-  const goesOn = attempt?.signature !== null || !isPaidByDead(settlement);
-  return { status, reason, attempt: goesOn ? attempt : null };
+  return standingOf(ledger, settlement, kindOf(kinds, settlement));
 }
 
 export type SettlementActivities = ReturnType<typeof createSettlementActivities>;

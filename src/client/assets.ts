@@ -11,9 +11,9 @@ export interface Asset {
   readonly decimals: number;
   /** Token-2022 extensions of the mint, by name. */
   readonly extensions: readonly string[];
-  /** Can freeze the token account of any holder, ours too; null where nobody can. */
+  /** Address that can freeze every token account of the mint, ours too; null if the mint has none. */
   readonly freezeAuthority: string | null;
-  /** Can take or burn the tokens of any holder, ours too; null where nobody can. */
+  /** Address that can transfer or burn the tokens of every holder, ours too; null if the mint has none. */
   readonly permanentDelegate: string | null;
   /** Less than this is recorded as `below_minimum`, and not credited. */
   readonly minimumDeposit: string;

@@ -1,3 +1,4 @@
+import { WITHDRAWAL } from './settlement.ts';
 import type { DeliveryLine } from './webhook.ts';
 
 /** Task queue of workflows, and of the short steps that prepare payments. */
@@ -25,7 +26,7 @@ export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';
 
 /** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
 export function withdrawalWorkflowId(id: string): string {
-  return `withdrawal/${id}`;
+  return settlementWorkflowId({ kind: WITHDRAWAL, subjectId: id });
 }
 
 /** The one workflow id under which a settlement may run: `<kind>/<subject>`. */

@@ -30,11 +30,15 @@ const AssetBody = z
     freezeAuthority: z
       .string()
       .nullable()
-      .describe('Can freeze the token account of any holder, ours too; null where nobody can'),
+      .describe(
+        'Address that can freeze every token account of the mint, ours too; null if the mint has none',
+      ),
     permanentDelegate: z
       .string()
       .nullable()
-      .describe('Can take or burn the tokens of any holder, ours too; null where nobody can'),
+      .describe(
+        'Address that can transfer or burn the tokens of every holder, ours too; null if the mint has none',
+      ),
     minimumDeposit: u64.describe('Base units; less is recorded as `below_minimum`, and not credited'),
     depositsOn: z.boolean().describe('Whether what arrives is credited'),
     warnings: z.array(WarningBody).readonly().describe('What the mint lets its issuer do'),

@@ -5,7 +5,7 @@ import { isPaidByDead, mayFollow } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
 import type { Database, Tables } from './database.ts';
-import { lockSettlement, type SettlementRow } from './settlement-row.ts';
+import { lockIfKnown, type SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 import type { Kinds } from './subject-events.ts';
 
@@ -72,9 +72,9 @@ export class Pauses {
   async sound(alarm: Alarm, hold?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
-      const row = hold === undefined ? null : await lockKnown(trx, hold);
+      const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
       await pause(trx, alarm.kind, alarm.message, SLUICE);
-      if (row !== null) await holdIn(trx, this.#kinds, row, alarm);
+      if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
       await raiseAlert(trx, alarm);
     });
   }
@@ -121,12 +121,6 @@ async function pause(trx: Transaction<Tables>, cause: string, reason: string, wh
     .values({ cause, reason, who })
     .onConflict((conflict) => conflict.column('cause').where('endedAt', 'is', null).doNothing())
     .execute();
-}
-
-/** Null where no such settlement is on record. */
-async function lockKnown(trx: Transaction<Tables>, id: string): Promise<SettlementRow | null> {
-  const known = await trx.selectFrom('settlement').select('id').where('id', '=', id).executeTakeFirst();
-  return known === undefined ? null : lockSettlement(trx, id);
 }
 
 async function holdIn(

@@ -33,14 +33,20 @@ function reasonOf({
  * takes this lock first and in a statement of its own, so that what is read afterwards includes what the lock waited for.
  */
 export async function lockSettlement(trx: Transaction<Tables>, id: string): Promise<SettlementRow> {
+  const row = await lockIfKnown(trx, id);
+  if (row === undefined) throw noSettlement(id);
+  return row;
+}
+
+/** {@link lockSettlement}; undefined where no such settlement is on record. */
+export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise<SettlementRow | undefined> {
   const stored = await trx
     .selectFrom('settlement')
     .selectAll()
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  if (stored === undefined) throw noSettlement(id);
-  return toSettlementRow(stored);
+  return stored === undefined ? undefined : toSettlementRow(stored);
 }
 
 /** Puts settlements on record where they are not. One that was dropped is wanted again: none of its attempts can land any more. */

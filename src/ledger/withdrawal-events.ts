@@ -1,9 +1,9 @@
 import { sql, type Transaction } from 'kysely';
-import { eventOfStatus, topicsOf } from '../domain/webhook.ts';
+import { eventOfStatus } from '../domain/webhook.ts';
 import { isWithdrawalStatus } from '../domain/withdrawal.ts';
 import type { Tables } from './database.ts';
 import { withdrawalNews } from './news.ts';
-import { writeEvent } from './outbox.ts';
+import { isAskedFor, writeEvent } from './outbox.ts';
 import type { SettlementRow } from './settlement-row.ts';
 import type { SubjectEvents } from './subject-events.ts';
 import { alertTokenHold } from './token-holds.ts';
@@ -24,7 +24,7 @@ export const withdrawalEvents: SubjectEvents = {
 async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
-  if (type === null) return;
+  if (type === null || !(await isAskedFor(trx, [type]))) return;
   const withdrawal = await trx
     .selectFrom('withdrawal')
     .selectAll()
@@ -35,10 +35,6 @@ async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRo
       >`(select signature from attempt where settlement_id = ${id} order by n desc limit 1)`.as('signature'),
     )
     .where('id', '=', id)
-    .where(
-      sql<boolean>`exists (select from webhook_endpoint
-        where disabled_at is null and events && ${topicsOf(type)}::text[])`,
-    )
-    .executeTakeFirst();
-  if (withdrawal !== undefined) await writeEvent(trx, withdrawalNews(type, settlement, withdrawal));
+    .executeTakeFirstOrThrow();
+  await writeEvent(trx, withdrawalNews(type, settlement, withdrawal));
 }

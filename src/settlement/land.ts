@@ -7,7 +7,6 @@ import type { Landing } from '../domain/steps.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
-import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/examination.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
@@ -21,6 +20,7 @@ import { unlessLost } from './lost-record.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
 import { type MessageProof, SameMessage } from './same-message.ts';
+import { signerOf } from './signer-of.ts';
 
 export interface LandingDeps {
   readonly ledger: Ledger;
@@ -172,8 +172,8 @@ function reportOf(n: number, { status, why }: Outlook): LandingReport {
 }
 
 /** True for any signature of its message: a signer may answer another one each time, and the one on record is the one that counts. */
-function isSigned({ message, signers: [payer = ''] }: AttemptRow, signature: string): boolean {
-  return verifySignature(payer, base64.decode(message), base58.decode(signature));
+function isSigned(attempt: AttemptRow, signature: string): boolean {
+  return signerOf(attempt, signature) === attempt.signers[0];
 }
 
 async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {

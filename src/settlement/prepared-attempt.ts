@@ -4,7 +4,7 @@ import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Kind } from './kind.ts';
 
 /** The part of an attempt row that a workflow history may hold. */
-export function preparedAttempt(row: AttemptRow): PreparedAttempt {
+function preparedAttempt(row: AttemptRow): PreparedAttempt {
   return {
     n: row.n,
     message: row.message,
@@ -16,13 +16,13 @@ export function preparedAttempt(row: AttemptRow): PreparedAttempt {
 }
 
 /** The attempt that counts: of all attempts of a settlement at most one is not dead. */
-export function currentAttempt(rows: readonly AttemptRow[]): AttemptRow | null {
+function currentAttempt(rows: readonly AttemptRow[]): AttemptRow | null {
   return rows.find((attempt) => attempt.state !== 'dead') ?? null;
 }
 
 /** {@link currentAttempt} for the history, with what keys of ours are still to sign of it. */
 export async function preparationOf(
-  kind: Kind,
+  kind: Pick<Kind, 'tasks'>,
   settlement: SettlementRow,
   rows: readonly AttemptRow[],
 ): Promise<PreparedAttempt | null> {

@@ -10,21 +10,15 @@ import {
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createPreparation } from '../../src/activities/preparation.ts';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import { CANCELLED, type WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import type { MintExtension } from '../../src/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../src/localnet/wallet.ts';
-import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
-import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
+import { quickPreparation } from '../support/quick-preparation.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const REQUESTED: Shown = { status: 'requested', code: null };
@@ -32,23 +26,8 @@ const use = useLedger();
 const hot = useHotWallet(2, use);
 const issuer = newWallet();
 
-/** The preparation of a worker that has just started: it has simulated nothing yet. */
-function preparation() {
-  const chain = quickChain(hot.pool);
-  const composer = new Composer({
-    chain,
-    fees: new FeePlanner(chain, QUICK_PRICES),
-    lifetimes: blockhashLifetimes(chain),
-    rules: { hotWallet: hot.address, confirmUsedWallet: false, tokenPolicy: {} },
-    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
-  });
-  const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
-  const kind = withdrawalKind({ ledger: use.ledger, composer, walletWatch, chain });
-  return createPreparation({ ledger: use.ledger, kind });
-}
-
 function prepared(of: WithdrawalTerms, shown = REQUESTED, attempt = 1): Promise<Preparation> {
-  const run = () => preparation().prepareAttempt({ terms: of, shown });
+  const run = () => quickPreparation(use.ledger, hot).prepareAttempt({ terms: of, shown });
   return new MockActivityEnvironment({ attempt }).run(run);
 }
 

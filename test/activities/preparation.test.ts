@@ -1,38 +1,20 @@
 import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createPreparation } from '../../src/activities/preparation.ts';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
-import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
+import { quickPreparation } from '../support/quick-preparation.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
 const REQUESTED: Shown = { status: 'requested', code: null };
 const use = useLedger();
 const hot = useHotWallet(2, use);
-let preparation: ReturnType<typeof createPreparation>;
+let preparation: ReturnType<typeof quickPreparation>;
 
 beforeAll(() => {
-  const chain = quickChain(hot.pool);
-  const composer = new Composer({
-    chain,
-    fees: new FeePlanner(chain, QUICK_PRICES),
-    lifetimes: blockhashLifetimes(chain),
-    rules: { hotWallet: hot.address, confirmUsedWallet: false, tokenPolicy: {} },
-    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
-  });
-  const walletWatch = new WalletWatch({ ledger: use.ledger, chain, hotWallet: hot.address });
-  preparation = createPreparation({
-    ledger: use.ledger,
-    kind: withdrawalKind({ ledger: use.ledger, composer, walletWatch, chain }),
-  });
+  preparation = quickPreparation(use.ledger, hot);
 });
 
 /** The given try of the activity. */

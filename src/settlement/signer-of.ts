@@ -1,0 +1,12 @@
+import { base58, base64 } from '@scure/base';
+import type { AttemptRow } from '../ledger/attempts.ts';
+import { verifySignature } from '../signing/verify.ts';
+
+/** Which signer of the attempt made this signature (base58) over its message; undefined where none did. */
+export function signerOf(
+  { message, signers }: Pick<AttemptRow, 'message' | 'signers'>,
+  signature: string,
+): string | undefined {
+  const [bytes, signed] = [base64.decode(message), base58.decode(signature)];
+  return signers.find((signer) => verifySignature(signer, bytes, signed));
+}

@@ -1,0 +1,26 @@
+import { createPreparation } from '../../src/activities/preparation.ts';
+import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
+import { FeePlanner } from '../../src/solana/fees.ts';
+import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { Composer } from '../../src/withdrawals/composition.ts';
+import { withdrawalKind } from '../../src/withdrawals/kind.ts';
+import { QUICK_PRICES, quickChain } from './quick-chain.ts';
+
+/** The preparation of a worker that has just started: it has simulated nothing yet. */
+export function quickPreparation(
+  ledger: Ledger,
+  { pool, address: hotWallet }: { readonly pool: NodePool; readonly address: string },
+): ReturnType<typeof createPreparation> {
+  const chain = quickChain(pool);
+  const composer = new Composer({
+    chain,
+    fees: new FeePlanner(chain, QUICK_PRICES),
+    lifetimes: blockhashLifetimes(chain),
+    rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {} },
+    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
+  });
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
+  return createPreparation({ ledger, kind: withdrawalKind({ ledger, composer, walletWatch, chain }) });
+}

@@ -4,6 +4,7 @@ import type { BlockFinding, ScannedTransaction, WatchKind } from '../domain/depo
 import { type AssetTerms, SOL, untouchedSol } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
+import type { RecordedSpend } from '../domain/spends.ts';
 import type { MatchedBlock } from '../ledger/blocks.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Matched, RecordView, WatchedWallet } from '../ledger/watched.ts';
@@ -264,10 +265,10 @@ async function oursAmong(searches: readonly Searched[], record: RecordView, rule
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds = candidates.length === 0 ? new Map<string, WatchKind>() : await record.among(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
-  const attempts = kinds.size === 0 ? new Map<string, unknown>() : await record.recordOf(signatures);
+  const attempts = kinds.size === 0 ? new Map<string, RecordedSpend>() : await record.recordOf(signatures);
   return {
     ...rules,
     kindOf: (address) => kinds.get(address),
-    isAttempt: (signature) => attempts.has(signature),
+    isAttempt: (signature) => attempts.get(signature)?.isAdopted === false,
   };
 }

@@ -12,16 +12,22 @@ export type Lifetime =
     }
   | { readonly kind: 'nonce'; readonly account: string; readonly nonce: string; readonly slot: bigint };
 
-/** The facts about one transaction with a blockhash that a verdict needs. Heights and slots are block heights and slots of the chain. */
+/**
+ * The facts about one transaction with a blockhash that a verdict needs. Heights and slots are block heights and slots of the chain.
+ * Of a message that we composed the first block is that of its blockhash. Nobody knows the height of an adopted message's blockhash:
+ * its first block is a finalized one before which the message cannot have landed, its last height is L itself.
+ */
 export interface AttemptFacts {
   readonly signature: string | null;
   readonly blockhash: string;
-  /** Slot of the block that carries `blockhash`. A quorum showed that block when the attempt was composed. */
+  /** Slot of the first block. A quorum showed that block when the attempt was prepared. */
   readonly blockhashSlot: bigint;
-  /** Height of that block, as it was told when the attempt was composed. */
+  /** Height of the first block, as it was told when the attempt was prepared. */
   readonly blockhashHeight: bigint;
-  /** As the node reported it with the blockhash. */
+  /** As the node reported it with the blockhash; of an adopted message by {@link adoptedLastHeight}. */
   readonly lastValidBlockHeight: bigint;
+  /** The hash of the first block where the message is adopted; null where the first block is that of `blockhash`. */
+  readonly adoptedFrom: string | null;
 }
 
 /**
@@ -106,7 +112,7 @@ export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
   /** Nodes whose finalized bank still takes the blockhash, whatever height they report. */
   readonly stillTaking: readonly string[];
-  /** The block of the attempt's blockhash; null where too few nodes agree on it, or none was asked. */
+  /** The attempt's first block; null where too few nodes agree on it, or none was asked. */
   readonly origin: AgreedBlock | null;
   /** Where a fork took the block of its blockhash. */
   readonly displacement: Displacement | null;

@@ -19,7 +19,7 @@ export interface Ours {
   ataOf(wallet: string, mint: string, program: string): string;
   /** The terms of `SOL` or of a mint; undefined where it is not among the assets. */
   asset(asset: string): AssetTerms | undefined;
-  /** True for the signature of an attempt of ours. */
+  /** True for the signature of an attempt that we composed: the payment of a buyer, though adopted, is a deposit as any other. */
   isAttempt(signature: string): boolean;
   /**
    * Whether a token account that was handed over to a deposit wallet is credited, with all that it holds then. Such an account is

@@ -32,11 +32,29 @@ export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: Attempt
   return lastValidBlockHeight > counted ? lastValidBlockHeight : counted;
 }
 
+/** The hash of the attempt's first block. */
+export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
+  return adoptedFrom ?? blockhash;
+}
+
 /**
- * L: the last height at which the attempt could land, where a quorum gives the block of its blockhash the height `originHeight`.
- * What the attempt claims can raise it by the one block in which nodes may count differently, and never lower it.
+ * L of a message that we did not compose, from the block heights that nodes report after one of them accepted its blockhash: what a
+ * node accepts is at most one life old. Null where fewer than `quorum` nodes answer, or the highest is out of reach for a quorum: that
+ * settlement would never end. Source: DESIGN "When an attempt is dead".
+ */
+export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
+  const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));
+  const [highest, reached] = [fromHighest[0], fromHighest[quorum - 1]];
+  if (highest === undefined || reached === undefined || highest - reached > FARTHEST) return null;
+  return highest + BLOCKHASH_LIFE;
+}
+
+/**
+ * L: the last height at which the attempt could land, where a quorum gives its first block the height `originHeight`.
+ * What a composed attempt claims can raise it by the one block in which nodes may count differently, and never lower it.
  */
 export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint {
+  if (attempt.adoptedFrom !== null) return claimedHeight(attempt);
   const counted = originHeight + BLOCKHASH_LIFE;
   return claimedHeight(attempt) > counted ? counted + 1n : counted;
 }
@@ -56,7 +74,7 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * never on time.
  *
  * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
- * - `dead`: a quorum agrees on the block of its blockhash, which gives L; a quorum's finalized heights are above L, and none of these
+ * - `dead`: a quorum agrees on its first block, which gives L where that is the block of its blockhash; a quorum's finalized heights are above L, and none of these
  *   nodes' finalized banks takes the blockhash any more; the linked
  *   finalized blocks from that block to one above L, which a quorum shows with the same transactions, lack the signature; and after
  *   both a quorum answers null, from histories that reach back to that block, at a slot above L.
@@ -127,7 +145,7 @@ function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refut
   const origin = agreedOrigin(attempt, evidence);
   if (origin === null && refuting === null)
     return isDue(attempt, finalizedHeights)
-      ? unknown('too few nodes agree on the block of its blockhash')
+      ? unknown('too few nodes agree on its first block')
       : judgeUnexpired(evidence);
   const past = firstPast(evidence, lastHeightOf(attempt, origin));
   const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
@@ -150,7 +168,7 @@ function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refut
     : { kind: 'dead' };
 }
 
-/** L where the block of its blockhash is final, else what the attempt claims. */
+/** L where its first block is final, else what the attempt claims. */
 function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): bigint {
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
@@ -162,9 +180,9 @@ function judgeUnexpired({ quorum, statuses }: Evidence): Verdict {
     : { kind: 'alive', seen: null };
 }
 
-/** The block of the attempt's blockhash, where a quorum agrees on it. */
-function agreedOrigin({ blockhash }: AttemptFacts, { origin, quorum }: Evidence): AgreedBlock | null {
-  return origin?.blockhash === blockhash && isAgreed(origin, quorum) ? origin : null;
+/** The attempt's first block, where a quorum agrees on it. */
+function agreedOrigin(attempt: AttemptFacts, { origin, quorum }: Evidence): AgreedBlock | null {
+  return origin?.blockhash === firstHash(attempt) && isAgreed(origin, quorum) ? origin : null;
 }
 
 /** The coverage, where it proves that no finalized block up to L holds the signature. */
@@ -181,10 +199,14 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
   return whole && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
 }
 
-/** The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain. */
+/**
+ * The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain.
+ * Nobody knows in which slot the blockhash of an adopted message was made.
+ */
 function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
   const { displacement, quorum } = evidence;
-  if (displacement === null || agreedOrigin(attempt, evidence) !== null) return null;
+  if (displacement === null || attempt.adoptedFrom !== null) return null;
+  if (agreedOrigin(attempt, evidence) !== null) return null;
   const { slot, by, parentSlot } = displacement;
   const isGone =
     slot === attempt.blockhashSlot &&

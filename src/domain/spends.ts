@@ -3,6 +3,8 @@ export interface RecordedSpend {
   readonly settlementId: string;
   readonly n: number;
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+  /** True for a message that its buyer composed. */
+  readonly isAdopted: boolean;
 }
 
 export type SpendVerdict =

@@ -17,6 +17,7 @@ import {
   landFee,
   landReservations,
   type ReservationInput,
+  releaseReservations,
   reserveFunds,
   type Shortage,
 } from './reservations.ts';
@@ -32,7 +33,10 @@ export type { ReservationInput } from './reservations.ts';
 export type NewAttempt = Omit<
   AttemptRow,
   'state' | 'signatures' | 'signature' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
->;
+> & {
+  /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
+  readonly signatures?: readonly (string | null)[];
+};
 
 /** `stopped`: no attempt may be prepared now, for this or for any settlement. `nonce_taken`: compose with another nonce account. */
 export type PrepareResult =
@@ -40,6 +44,13 @@ export type PrepareResult =
   | { readonly kind: 'nonce_taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason }
   | Shortage;
+
+/** Why a settlement ends as `dead`: we cannot compose its message anew. */
+const EXPIRED: StatusReason = {
+  code: 'expired',
+  message:
+    'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
+};
 
 /** The transactions of settlements. Every step may be repeated and is then a success without effect. */
 export class Attempts {
@@ -54,8 +65,9 @@ export class Attempts {
   /**
    * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
    * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
-   * as it is. `reserve`: what it needs of each wallet, each once. Throws IllegalTransition; MessageTaken where another attempt has these
-   * very bytes.
+   * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that all have signed is only sent and watched: no
+   * key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt has these very
+   * bytes.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
@@ -105,9 +117,9 @@ export class Attempts {
 
   /**
    * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized`, `failed` or, for `dead`,
-   * `preparing`; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind
+   * `preparing`, or `dead` where the message was adopted; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind
    * what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it
-   * open for the next attempt. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
+   * open for the next attempt, where there can be one. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -188,13 +200,15 @@ async function prepareIn(
   reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
   const { settlementId, n, signers, nonceAccount, bareAdvance } = input;
+  const { signatures = signers.map(() => null) } = input;
+  const isSigned = !signatures.includes(null);
   const settlement = await lockSettlement(trx, settlementId);
   if (isPaidByDead(settlement)) return { kind: 'stopped', reason: settlement.reason };
   const earlier = await attemptsOf(trx, settlementId);
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
   refuseAnother(settlement, input, earlier);
-  const stop = await stopOf(trx, input);
+  const stop = isSigned ? null : await stopOf(trx, input);
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
@@ -205,14 +219,15 @@ async function prepareIn(
     .insertInto('attempt')
     .values({
       ...input,
-      signatures: signers.map(() => null),
-      state: 'prepared',
+      signatures,
+      state: isSigned ? 'signed' : 'prepared',
       generation: GENERATION,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
   await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
   await enterStatus(trx, kinds, settlementId, 'preparing');
+  if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
   return { kind: 'prepared', attempt };
 }
 
@@ -263,9 +278,13 @@ async function afterSettlement(
   const isStopped = isPaidByDead(settlement);
   if (settled.state === 'dead') {
     if (isStopped) return;
-    // The fork that showed it confirmed is gone, and only from `sending` may the next attempt be prepared.
+    // The fork that showed it confirmed is gone, and no step leads from `confirmed` to what follows.
     if (settlement.status === 'confirmed') await enterStatus(trx, kinds, id, 'sending');
-    await enterStatus(trx, kinds, id, 'preparing');
+    if (settled.adoptedFrom === null) await enterStatus(trx, kinds, id, 'preparing');
+    else {
+      await releaseReservations(trx, id);
+      await enterStatus(trx, kinds, id, 'dead', EXPIRED);
+    }
     return;
   }
   if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');

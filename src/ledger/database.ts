@@ -47,11 +47,13 @@ interface AttemptTable {
   message: string;
   /** What the message carries: a blockhash, or the value of the nonce account. */
   blockhash: string;
-  /** The slot at which that was read. */
+  /** The slot at which that was read; for an adopted message the slot of the block `adoptedFrom`. */
   blockhashSlot: bigint;
   /** Null for a durable nonce, which has no last height. */
   blockhashHeight: bigint | null;
   lastValidBlockHeight: bigint | null;
+  /** The hash of a finalized block before which an adopted message cannot have landed; null for a message that we composed. */
+  adoptedFrom: string | null;
   nonceAccount: string | null;
   /** Uses up the nonce that another attempt carries, and does nothing else. */
   bareAdvance: Generated<boolean>;

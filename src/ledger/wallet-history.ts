@@ -77,6 +77,7 @@ export class WalletHistory {
     const rows = await this.#db
       .selectFrom('attempt')
       .select(['signature', 'settlementId', 'n', 'state'])
+      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
       .where('signature', '=', anyOf(signatures))
       .execute();
     return new Map(
@@ -89,6 +90,7 @@ export class WalletHistory {
     const attempt = await this.#db
       .selectFrom('attempt')
       .select(['settlementId', 'n', 'state'])
+      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
       .where('messageHash', '=', messageHash)
       .executeTakeFirst();
     return attempt ?? null;

@@ -104,13 +104,14 @@ export function lifetimeColumns(
   lifetime: Lifetime,
 ): Pick<
   AttemptRow,
-  'blockhash' | 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight' | 'nonceAccount'
+  'blockhash' | 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight' | 'adoptedFrom' | 'nonceAccount'
 > {
   const { slot: blockhashSlot } = lifetime;
+  const composed = { blockhashSlot, adoptedFrom: null };
   if (lifetime.kind === 'nonce') {
     const { nonce: blockhash, account: nonceAccount } = lifetime;
-    return { blockhash, blockhashSlot, blockhashHeight: null, lastValidBlockHeight: null, nonceAccount };
+    return { ...composed, blockhash, blockhashHeight: null, lastValidBlockHeight: null, nonceAccount };
   }
   const { blockhash, height: blockhashHeight, lastValidBlockHeight } = lifetime;
-  return { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, nonceAccount: null };
+  return { ...composed, blockhash, blockhashHeight, lastValidBlockHeight, nonceAccount: null };
 }

@@ -15,6 +15,11 @@ const RETRY_MS = 5_000;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 
+const TAKEN: StatusReason = {
+  code: 'message_taken',
+  message: 'another settlement already has this transaction',
+};
+
 /**
  * From a settlement on record to its next attempt on record: composes, reserves the money, writes the row.
  * A shortage, a stop or a fault that people see already (`shown`) is a retry, so that a long wait adds nothing to the history;
@@ -80,6 +85,8 @@ class Preparing {
       const composition = await this.#kind.compose(this.#settlement, { n, salt, lastPrice });
       if (composition.kind !== 'composed') return this.#turnAway(composition, n, lastPrice);
       const written = await this.#write(composition);
+      if (written === 'taken' && composition.attempt.adoptedFrom !== null)
+        return this.#turnAway({ kind: 'rejected', reason: TAKEN }, n, lastPrice);
       if (written === 'taken') continue;
       if (written.kind === 'stopped')
         return this.#turnAway({ kind: 'held', reason: written.reason }, n, lastPrice);

@@ -13,9 +13,17 @@ export function unsignedAttemptOf({
   messageHash,
   ...life
 }: AttemptRow): UnsignedAttempt | null {
-  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = life;
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom } = life;
   const [wallet] = signers;
   if (wallet === undefined || blockhashHeight === null || lastValidBlockHeight === null) return null;
   if (messageHashOf(base64.decode(message)) !== messageHash) return null;
-  return { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, messageHash, wallet };
+  return {
+    blockhash,
+    blockhashSlot,
+    blockhashHeight,
+    lastValidBlockHeight,
+    adoptedFrom,
+    messageHash,
+    wallet,
+  };
 }

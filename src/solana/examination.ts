@@ -34,6 +34,7 @@ export interface RecordedLifetime {
   readonly blockhashSlot: bigint;
   readonly blockhashHeight: bigint | null;
   readonly lastValidBlockHeight: bigint | null;
+  readonly adoptedFrom: string | null;
   readonly nonceAccount: string | null;
 }
 
@@ -58,11 +59,11 @@ export interface Due<A extends AnyAttempt> {
 
 /** An attempt on record as its watch and its judge want it. */
 export function attemptOfRow<S extends string | null>(row: RecordedLifetime, signature: S) {
-  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, nonceAccount } = row;
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom, nonceAccount } = row;
   if (nonceAccount !== null) return { signature, nonceAccount, nonce: blockhash, nonceSlot: blockhashSlot };
   if (blockhashHeight === null || lastValidBlockHeight === null)
     throw new Error('an attempt without a nonce account has heights: the database checks it');
-  return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
+  return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom };
 }
 
 /** Judges an outcome that nodes show. Proves no death. */

@@ -10,7 +10,7 @@ import type {
 } from '../domain/attempt.ts';
 import { chunksOf } from '../domain/chunks.ts';
 import { messageOf } from '../domain/errors.ts';
-import { claimedHeight, deathHeight } from '../domain/judge.ts';
+import { claimedHeight, deathHeight, firstHash } from '../domain/judge.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import {
   agreedBlock,
@@ -213,7 +213,7 @@ interface BlockReading {
 
 const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, range: null, obstacle: null };
 
-/** One reading for all attempts of the same blockhash and last height. */
+/** One reading for all attempts of the same blockhash, first block and last height. */
 async function readBlocks(
   chain: Chain,
   attempts: readonly SignedAttempt[],
@@ -229,7 +229,7 @@ async function readBlocks(
 }
 
 /**
- * The block of the attempt's blockhash; and where a quorum of `heights` is above the last height, who still takes the blockhash, and
+ * The attempt's first block; and where a quorum of `heights` is above the last height, who still takes the blockhash, and
  * the range above it, or what displaced it.
  */
 export async function readBlocksOf(
@@ -238,11 +238,11 @@ export async function readBlocksOf(
   heights: readonly NodeTestimony<bigint>[],
   cache: BlockCache,
 ): Promise<BlockReading> {
-  const { blockhash, blockhashSlot } = attempt;
+  const { blockhash, blockhashSlot, adoptedFrom } = attempt;
   const { pool } = chain;
   const isPast = (last: bigint) => heights.filter(({ answer }) => answer > last).length >= pool.quorum;
   const shown = await agreedBlock(pool, blockhashSlot);
-  const origin = shown?.blockhash === blockhash ? shown : null;
+  const origin = shown?.blockhash === firstHash(attempt) ? shown : null;
   try {
     if (origin !== null) {
       const last = deathHeight(attempt, origin.height);
@@ -250,18 +250,21 @@ export async function readBlocksOf(
       const stillTaking = await chain.stillTaking(blockhash);
       return { ...NOT_READ, stillTaking, origin, range: await linkedRange(pool, origin, last, cache) };
     }
-    if (isPast(claimedHeight(attempt))) {
+    if (adoptedFrom === null && isPast(claimedHeight(attempt))) {
       const stillTaking = await chain.stillTaking(blockhash);
       return { ...NOT_READ, stillTaking, gone: await findDisplacement(pool, blockhashSlot) };
     }
-    return { ...NOT_READ, obstacle: `no quorum shows blockhash ${blockhash} in slot ${blockhashSlot}` };
+    return {
+      ...NOT_READ,
+      obstacle: `no quorum shows blockhash ${firstHash(attempt)} in slot ${blockhashSlot}`,
+    };
   } catch (error) {
     return { ...NOT_READ, origin, obstacle: messageOf(error) };
   }
 }
 
 function rangeKey(attempt: SignedAttempt): string {
-  return `${attempt.blockhash}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
+  return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
 /** For each signature what every node says of it, history included; sequences begin at `from`. */

@@ -1,8 +1,8 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { MessageV0 } from '@solana/web3.js';
+import { MessageV0, VersionedMessage } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
-import { COMPUTE_BUDGET_PROGRAM } from './programs.ts';
+import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 
 /** One instruction with its accounts named. */
 export interface DecodedInstruction {
@@ -28,6 +28,9 @@ export interface DecodedMessage {
   readonly computeUnitPriceMicroLamports: bigint | null;
 }
 
+/** The system program's instruction that advances a nonce account, by its number. */
+const ADVANCE_NONCE = 4;
+
 /** Identity of a message: two transactions with the same hash are one. Hex sha256. */
 export function messageHashOf(message: Uint8Array): string {
   return bytesToHex(sha256(message));
@@ -35,7 +38,7 @@ export function messageHashOf(message: Uint8Array): string {
 
 /** Read version-0 message bytes. Throws DomainError InvalidRequest for anything that is not exactly one such message. */
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
-  const message = deserialize(bytes);
+  const message = deserialize<MessageV0>(MessageV0, bytes);
   const keys = message.staticAccountKeys.map((account) => account.toBase58());
   const keyAt = (index: number): string => {
     const address = keys[index];
@@ -63,12 +66,28 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   };
 }
 
-function deserialize(bytes: Uint8Array): MessageV0 {
-  let message: MessageV0;
+/**
+ * The blockhash of a message of version legacy or 0. Throws DomainError InvalidRequest for any other, and for one that carries a durable
+ * nonce in its place: that would never expire.
+ */
+export function blockhashOf(bytes: Uint8Array): string {
+  const message = deserialize<VersionedMessage>(VersionedMessage, bytes);
+  const [first] = message.compiledInstructions;
+  const program = first && message.staticAccountKeys[first.programIdIndex];
+  const advances = program?.toBase58() === SYSTEM_PROGRAM && first?.data[0] === ADVANCE_NONCE;
+  if (advances) throw unreadable('the message carries a durable nonce in place of a blockhash');
+  return message.recentBlockhash;
+}
+
+function deserialize<M extends VersionedMessage>(
+  version: { deserialize(bytes: Uint8Array): M },
+  bytes: Uint8Array,
+): M {
+  let message: M;
   try {
-    message = MessageV0.deserialize(bytes);
+    message = version.deserialize(bytes);
   } catch (error) {
-    throw unreadable('the bytes are not a version-0 message', error);
+    throw unreadable('the bytes are no message of a supported version', error);
   }
   // Trailing bytes or a second way to write the same lengths would be signed without having been read.
   if (!Buffer.from(message.serialize()).equals(bytes))

@@ -20,6 +20,7 @@ export const ATTEMPT: AttemptFacts = {
   blockhashSlot: 2500n,
   blockhashHeight: 1000n,
   lastValidBlockHeight: 1150n,
+  adoptedFrom: null,
 };
 
 /** The null of a node that had come far, and whose history reaches back to the beginning. */

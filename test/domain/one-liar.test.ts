@@ -143,7 +143,7 @@ it('one liar in a pool of two to five brings no verdict that the honest nodes co
   fc.assert(
     fc.property(cases, ({ truth, evidence, claims }) => {
       const { slot: blockhashSlot, blockhash } = ORIGIN;
-      const attempt = { signature: 'sig', blockhash, blockhashSlot, ...claims };
+      const attempt = { signature: 'sig', blockhash, blockhashSlot, adoptedFrom: null, ...claims };
       const verdict = judgeAttempt(attempt, evidence);
       reached.add(verdict.kind);
       const isOver = truth.tips.some((tip) => tip > LAST_HEIGHT);

@@ -6,7 +6,12 @@ const wallet = 'hot';
 const others = fc.array(fc.constantFrom('a', 'b', 'c'));
 const state = fc.constantFrom('prepared', 'signed', 'landed', 'failed', 'dead' as const);
 type Recorded = Extract<RecordedSpend, { state: string }>;
-const attempt = (of: Recorded['state']): Recorded => ({ settlementId: 'w', n: 2, state: of });
+const attempt = (of: Recorded['state']): Recorded => ({
+  settlementId: 'w',
+  n: 2,
+  state: of,
+  isAdopted: false,
+});
 
 describe('a transaction in the history of the hot wallet', () => {
   it('is fine exactly where an attempt on record that was not given up has its signature', () => {

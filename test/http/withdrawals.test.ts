@@ -131,6 +131,7 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
       blockhashSlot: 7n,
       blockhashHeight: 5n,
       lastValidBlockHeight: 155n,
+      adoptedFrom: null,
       nonceAccount: null,
       bareAdvance: false,
       computeUnitLimit: 450,

@@ -60,6 +60,7 @@ export function attempt(settlementId: string, n = 1, changes: Partial<NewAttempt
     blockhashSlot: 2000n,
     blockhashHeight: 1000n,
     lastValidBlockHeight: 1150n,
+    adoptedFrom: null,
     nonceAccount: null,
     bareAdvance: false,
     computeUnitLimit: 450,

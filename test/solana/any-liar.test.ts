@@ -105,6 +105,7 @@ async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
     blockhashSlot: slot,
     blockhashHeight: told ?? 0n,
     lastValidBlockHeight: last ?? 0n,
+    adoptedFrom: null,
   };
 }
 

@@ -36,7 +36,7 @@ async function unsent(count: number): Promise<readonly SignedAttempt[]> {
         .fill(serial % 256, 0, 2)
         .fill(serial >> 8, 2, 4),
     );
-    return { signature, ...life, blockhashSlot: slot, blockhashHeight: height };
+    return { signature, ...life, blockhashSlot: slot, blockhashHeight: height, adoptedFrom: null };
   });
 }
 

@@ -77,6 +77,7 @@ export class LandingRoom {
       blockhashSlot: life.slot,
       blockhashHeight: life.height,
       lastValidBlockHeight: life.lastValidBlockHeight,
+      adoptedFrom: null,
     };
   }
 

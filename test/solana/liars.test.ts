@@ -61,6 +61,7 @@ async function unsent(lower = 0n): Promise<SignedAttempt> {
     blockhashSlot: slot,
     blockhashHeight: height - lower,
     lastValidBlockHeight: lastValidBlockHeight - lower,
+    adoptedFrom: null,
   };
 }
 

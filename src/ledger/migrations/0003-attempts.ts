@@ -16,6 +16,7 @@ export const attempts = inOrder([
     blockhash_slot bigint not null,
     blockhash_height bigint,
     last_valid_block_height bigint,
+    adopted_from text,
     nonce_account text references nonce_account (address),
     bare_advance boolean not null default false,
     compute_unit_limit integer not null,
@@ -38,7 +39,8 @@ export const attempts = inOrder([
     check (state <> 'dead' or proof is not null),
     constraint attempt_lifetime check ((nonce_account is null) = (blockhash_height is not null)
       and (nonce_account is null) = (last_valid_block_height is not null)),
-    check (nonce_account is not null or not bare_advance)
+    check (nonce_account is not null or not bare_advance),
+    check (nonce_account is null or adopted_from is null)
   )`,
   sql`create unique index attempt_one_live on attempt (settlement_id) where state in ('prepared', 'signed')`,
   // A bare advance carries the nonce of the attempt that it ends.

@@ -24,9 +24,9 @@ export const getLatestBlockhash = (node: SolanaNode) =>
 /** What nodes before Agave 2.0 give in place of getLatestBlockhash and getFeeForMessage. */
 export const getFees = (node: SolanaNode) => node.call('getFees', [CONFIRMED], shape.feesAnswer);
 
-/** Whether the finalized bank takes a blockhash; false also where it does not know it yet. */
-export const isBlockhashValid = (node: SolanaNode, blockhash: string) =>
-  node.call('isBlockhashValid', [blockhash, FINALIZED], shape.blockhashValidAnswer);
+/** Whether a bank, by default the finalized one, accepts a blockhash; false also where it does not know it yet. */
+export const isBlockhashValid = (node: SolanaNode, blockhash: string, commitment: Commitment = 'finalized') =>
+  node.call('isBlockhashValid', [blockhash, { commitment }], shape.blockhashValidAnswer);
 
 /** What nodes before Agave 2.0 give in place of isBlockhashValid: null where the finalized bank does not take the blockhash. */
 export const getFeeCalculatorForBlockhash = (node: SolanaNode, blockhash: string) =>
@@ -209,11 +209,15 @@ export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
     shape.transactionAccountsAnswer,
   );
 
-/** A finalized transaction as it was signed. */
-export const getSignedTransaction = (node: SolanaNode, signature: string) =>
+/** A transaction as it was signed, and its slot. */
+export const getSignedTransaction = (
+  node: SolanaNode,
+  signature: string,
+  commitment: Exclude<Commitment, 'processed'> = 'finalized',
+) =>
   node.call(
     'getTransaction',
-    [signature, { encoding: 'base64', ...FINALIZED, ...versionsOf(node) }],
+    [signature, { encoding: 'base64', commitment, ...versionsOf(node) }],
     shape.signedTransactionAnswer,
   );
 

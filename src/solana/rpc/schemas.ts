@@ -168,6 +168,7 @@ const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish(
 /** A finalized transaction as it was signed, and what its meta adds to the accounts that it names. `meta: null` hides those. */
 export const signedTransactionAnswer = z
   .object({
+    slot: slotOrHeight,
     transaction: base64Bytes,
     meta: z
       .object({

@@ -1,0 +1,93 @@
+import type { AgreedBlock, AttemptFacts } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
+import { lowest } from '../domain/extremes.ts';
+import { adoptedLastHeight, BLOCKHASH_LIFE } from '../domain/judge.ts';
+import { agreedBlock } from './blocks.ts';
+import { askHeights } from './heights.ts';
+import { getBlocksWithLimit, getSignedTransaction, isBlockhashValid } from './rpc/methods.ts';
+import type { NodePool } from './rpc/pool.ts';
+import { progressOf, reachedBy } from './wallet-history.ts';
+
+/** How long an adopted message can live, as the row of its attempt has it. */
+export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight'> & {
+  readonly adoptedFrom: string;
+};
+
+/** A transaction as its buyer sent it: wire bytes, and the slot in which a node shows it. */
+export interface SentTransaction {
+  readonly wire: Uint8Array;
+  readonly slot: bigint;
+}
+
+/** Slots that hold more blocks than a blockhash lives, unless many are skipped; and how often so many more are read. */
+const REACH = 192n;
+const REACHES = 32n;
+
+/**
+ * The bytes of a transaction that its buyer has sent, from a node that has it in a confirmed block; null where no node shows it yet.
+ * Whoever takes them checks the signatures: a node can make up anything else.
+ */
+export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
+  const shown = await pool.second(
+    '',
+    (node) => getSignedTransaction(node, signature, 'confirmed'),
+    (transaction) => transaction !== null,
+  );
+  if (shown === null || shown.answer === null) return null;
+  const { slot, transaction } = shown.answer;
+  return { wire: transaction, slot };
+}
+
+/** The slot of a bank that accepts the blockhash now; null where the best node's newest bank does not. */
+export async function acceptedIn(pool: NodePool, blockhash: string): Promise<bigint | null> {
+  const { context, value } = await pool.read((node) => isBlockhashValid(node, blockhash, 'processed'));
+  return value ? context.slot : null;
+}
+
+/**
+ * The first and the last block of a message that we did not compose. Ask only after a node has accepted its blockhash, or has shown the
+ * transaction in a block: `acceptedAt` is the slot of that. Null where a signature that only we can give is missing: then it
+ * cannot be in any block that is final now. Throws NoHealthyNode where too few nodes agree.
+ * Source: DESIGN "When an attempt is dead".
+ */
+export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
+  const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
+  const lastHeight = adoptedLastHeight(
+    heights.map(({ answer }) => answer),
+    pool.quorum,
+  );
+  if (lastHeight === null)
+    throw new DomainError('NoHealthyNode', 'too few nodes report block heights that are close together');
+  const { slot: blockhashSlot, height: blockhashHeight, blockhash: adoptedFrom } = first;
+  return { blockhashSlot, blockhashHeight, lastValidBlockHeight: lastHeight, adoptedFrom };
+}
+
+async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<AgreedBlock> {
+  const progress = await progressOf(pool);
+  const final = reachedBy(
+    pool.quorum,
+    progress.map(({ slot }) => slot),
+  );
+  if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
+  return acceptedAt === null ? agreed(pool, final) : aLifeBelow(pool, lowest([acceptedAt, final]));
+}
+
+/** A finalized block that is a whole life of a blockhash, and one block, below the newest at or before `slot`; or the first of all. */
+async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
+  for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
+    const from = slot > reach ? slot - reach : 0n;
+    const listed = await pool.read((node) => getBlocksWithLimit(node, from, Number(reach) + 1));
+    const slots = listed.filter((one) => one <= slot);
+    const [lowestSlot, highestSlot] = [slots[0], slots.at(-1)];
+    if (lowestSlot === undefined || highestSlot === undefined) continue;
+    const [first, last] = await Promise.all([agreed(pool, lowestSlot), agreed(pool, highestSlot)]);
+    if (last.height - first.height > BLOCKHASH_LIFE || from === 0n) return first;
+  }
+  throw new DomainError('NoHealthyNode', `no node lists the blocks before slot ${slot}`);
+}
+
+async function agreed(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
+  const block = await agreedBlock(pool, slot);
+  if (block !== null) return block;
+  throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${slot}`);
+}

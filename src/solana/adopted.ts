@@ -4,7 +4,9 @@ import { lowest } from '../domain/extremes.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE } from '../domain/judge.ts';
 import { agreedBlock } from './blocks.ts';
 import { askHeights } from './heights.ts';
+import { NodeFault } from './rpc/errors.ts';
 import { getBlocksWithLimit, getSignedTransaction, isBlockhashValid } from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { progressOf, reachedBy } from './wallet-history.ts';
 
@@ -69,25 +71,31 @@ async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<Ag
     progress.map(({ slot }) => slot),
   );
   if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
-  return acceptedAt === null ? agreed(pool, final) : aLifeBelow(pool, lowest([acceptedAt, final]));
+  if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
+  const newest = await agreedBlock(pool, final);
+  if (newest !== null) return newest;
+  throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${final}`);
 }
 
 /** A finalized block that is a whole life of a blockhash, and one block, below the newest at or before `slot`; or the first of all. */
 async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
   for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
     const from = slot > reach ? slot - reach : 0n;
-    const listed = await pool.read((node) => getBlocksWithLimit(node, from, Number(reach) + 1));
-    const slots = listed.filter((one) => one <= slot);
-    const [lowestSlot, highestSlot] = [slots[0], slots.at(-1)];
-    if (lowestSlot === undefined || highestSlot === undefined) continue;
-    const [first, last] = await Promise.all([agreed(pool, lowestSlot), agreed(pool, highestSlot)]);
+    const { first, last } = await pool.read((node) => endsOf(pool, node, from, slot));
     if (last.height - first.height > BLOCKHASH_LIFE || from === 0n) return first;
   }
-  throw new DomainError('NoHealthyNode', `no node lists the blocks before slot ${slot}`);
+  throw new DomainError('NoHealthyNode', `too few blocks lie in the slots before ${slot}`);
 }
 
-async function agreed(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
-  const block = await agreedBlock(pool, slot);
-  if (block !== null) return block;
-  throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${slot}`);
+/** The first and the last finalized block of these slots, by one node's list, as a quorum shows them. */
+async function endsOf(pool: NodePool, node: SolanaNode, from: bigint, to: bigint) {
+  const listed = await getBlocksWithLimit(node, from, Number(to - from) + 1);
+  const slots = listed.filter((slot) => slot <= to);
+  const ends = [slots[0], slots.at(-1)].flatMap((slot) => slot ?? []);
+  const [first, last] = await Promise.all(ends.map((slot) => agreedBlock(pool, slot)));
+  if (first && last) return { first, last };
+  throw new NodeFault(
+    node.name,
+    `getBlocksWithLimit: names no blocks from ${from} to ${to} that a quorum shows`,
+  );
 }

@@ -135,6 +135,18 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });
 
+  it('credits the payment of a buyer, though it is adopted', async () => {
+    const { attempts, scan, withdrawals } = room.ledger;
+    const { matcher } = room.deps();
+    const wallet = await room.newDepositAddress();
+    const { expected, blocks, signature } = await readPaid(matcher, wallet);
+    const id = newId();
+    await withdrawals.reserve(terms(id));
+    await attempts.prepare(attempt(id, 1, { adoptedFrom: 'a-block', signatures: [signature] }), []);
+    expect(await scan.commit({ expected, ...(await matcher.match(blocks)) })).toBe('committed');
+    expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: null }]);
+  });
+
   it('searches again what was searched with the set of a record that was forgotten', async () => {
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();

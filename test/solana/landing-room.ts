@@ -11,10 +11,9 @@ import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../
 import type { LandingHooks } from '../../src/solana/watch.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
-const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
-const NODES = [0, 1];
+export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 
-/** A chain of two nodes whose blocks come by hand, a funded hot wallet, and watchers in a hurry. */
+/** A chain of two nodes, or more, whose blocks come by hand, a funded hot wallet, and watchers in a hurry. */
 export class LandingRoom {
   readonly localnet: Localnet;
   readonly pool: NodePool;
@@ -33,10 +32,10 @@ export class LandingRoom {
     this.#fees = new FeePlanner(this.chain, QUICK_PRICES);
   }
 
-  static async open(own?: Signer): Promise<LandingRoom> {
+  static async open(own?: Signer, nodes = 2): Promise<LandingRoom> {
     const signer = own ?? (await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
     const hotWallet = signer.address;
-    const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: NODES.length, hotWallet });
+    const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes, hotWallet });
     return new LandingRoom(localnet, await openNodePool(localnet.rpcUrls), signer);
   }
 
@@ -90,7 +89,7 @@ export class LandingRoom {
   /** Every node takes bytes for sending and loses them, until the faults are cleared. */
   swallow(): void {
     const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
-    for (const node of NODES) this.localnet.controls.setFault(node, 'sendTransaction', lie);
+    for (const node of this.localnet.rpcUrls.keys()) this.localnet.controls.setFault(node, 'sendTransaction', lie);
   }
 
   async lamportsOf(address: string): Promise<bigint> {

@@ -1,0 +1,169 @@
+import {
+  Keypair,
+  MessageV0,
+  PublicKey,
+  SystemProgram,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SettlementStatus } from '../../src/domain/settlement.ts';
+import type { Preparation } from '../../src/domain/steps.ts';
+import { adopt } from '../../src/settlement/adopt.ts';
+import { prepareNext } from '../../src/settlement/prepare.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import { acceptedIn, adoptedLife } from '../../src/solana/adopted.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { codeOf, resume, useLedger } from '../ledger/support.ts';
+import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { activityEnvironment } from '../support/activity.ts';
+import type { Keys } from './gathering.ts';
+import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
+
+const LIFE = { blockhashSlot: 1n, blockhashHeight: 1n, lastValidBlockHeight: 300n, adoptedFrom: 'first' };
+const COST = {
+  computeUnitLimit: 200_000,
+  computeUnitPriceMicroLamports: 0n,
+  feeLamports: 5_000n,
+  rentLamports: 0n,
+};
+const PLACE = { n: 1, salt: 0n, lastPrice: null };
+const use = useLedger();
+const orders: Orders = new Map();
+const buyer = Keypair.generate();
+let room: LandingRoom;
+let keys: Keys;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
+  for (const address of [buyer.publicKey.toBase58(), payer()])
+    await room.localnet.airdrop(address, 1_000_000_000n);
+  room.localnet.controls.produceSlots(8);
+});
+afterAll(() => room?.close());
+
+const payer = (): string => keys['fee-payer/1']?.address ?? '';
+const tip = () => room.localnet.controls.chain.ledger.tip;
+
+async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
+  const settlement = await use.ledger.settlements.get(id);
+  const shown = { status: 'requested', code: null } as const;
+  const work = (): Promise<Preparation> =>
+    prepareNext(use.ledger, purchases(room, orders, keys), settlement, shown);
+  const running: Promise<Preparation> = activityEnvironment().run(work);
+  const preparation = await running;
+  return preparation.kind === 'prepared' ? 'prepared' : preparation.status;
+}
+
+/** An order whose buyer pays the fee, or `feePayer`. */
+async function ordered(feePayer: string | null) {
+  const seller = wallet();
+  const wire = await boughtBy(room, buyer, seller, feePayer);
+  return { wire, id: await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }) };
+}
+
+describe('the life of an adopted message', () => {
+  it('begins a whole life below where its blockhash was accepted, and ends a life above the highest block', async () => {
+    const { controls } = room.localnet;
+    for (let times = 0; times < 30; times += 1) {
+      controls.produceSlots(7);
+      controls.skipSlots(20);
+    }
+    controls.produceSlots(5);
+    const { blockhash } = await latestBlockhash(room.pool);
+    const slot = await acceptedIn(room.pool, blockhash);
+    if (slot === null) throw new Error('no node accepts a new blockhash');
+    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLife(room.pool, slot);
+    expect(lastValidBlockHeight).toBe(BigInt(tip().height) + 150n);
+    expect(blockhashHeight).toBeLessThan(BigInt(tip().height) - 150n);
+    expect(blockhashSlot).toBeLessThan(slot - 400n);
+  });
+
+  it('begins at the newest finalized block where only we can sign it', async () => {
+    const { blockhashHeight, adoptedFrom } = await adoptedLife(room.pool, null);
+    const { controls } = room.localnet;
+    expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
+    expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
+  });
+
+  it('is not known of a blockhash that no node accepts', async () => {
+    expect(await acceptedIn(room.pool, wallet())).toBeNull();
+  });
+});
+
+describe('an adopted settlement', () => {
+  it('that all have signed is on record though payments are paused; one that we are to sign waits', async () => {
+    await use.ledger.pauses.begin({ who: 'ops', why: 'a look' });
+    const [whole, ours] = [await ordered(null), await ordered(payer())];
+    expect([await prepared(whole.id), await prepared(ours.id)]).toEqual(['prepared', 'held']);
+    expect(await use.ledger.settlements.get(whole.id)).toMatchObject({ status: 'sending' });
+    expect(await use.ledger.attempts.of(whole.id)).toMatchObject([{ state: 'signed' }]);
+    await resume(use.ledger);
+    expect(await prepared(ours.id)).toBe('prepared');
+    expect(await use.ledger.settlements.get(ours.id)).toMatchObject({ status: 'preparing' });
+  });
+
+  it('is rejected where another one has the same transaction, as it cannot be composed anew', async () => {
+    const { wire, id } = await ordered(payer());
+    expect(await prepared(id)).toBe('prepared');
+    const acceptedAt = BigInt(tip().slot);
+    const second = await purchase(use.ledger, orders, wallet(), { wire, acceptedAt });
+    expect(await prepared(second)).toBe('rejected');
+    expect((await use.ledger.settlements.get(second)).reason?.code).toBe('message_taken');
+  });
+
+  it('ends with its proved death, gives back what it reserved, and is never prepared again', async () => {
+    const { id } = await ordered(payer());
+    await prepared(id);
+    expect(await use.ledger.reservations.open(payer(), 'SOL')).toBeGreaterThan(0n);
+    const before = await use.ledger.reservations.open(payer(), 'SOL');
+    await use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof: { is: 'a proof' } });
+    expect(await use.ledger.settlements.get(id)).toMatchObject({
+      status: 'dead',
+      reason: { code: 'expired' },
+    });
+    expect(before - (await use.ledger.reservations.open(payer(), 'SOL'))).toBe(10_000n);
+    expect(await prepared(id)).toBe('dead');
+  });
+});
+
+describe('the transaction of a buyer', () => {
+  const at = (wire: Uint8Array) => async () => adopt('purchase/1', PLACE, wire, LIFE, COST);
+  const messageOf = async (advances: boolean) => {
+    const authority = buyer.publicKey;
+    const advance = SystemProgram.nonceAdvance({
+      noncePubkey: Keypair.generate().publicKey,
+      authorizedPubkey: authority,
+    });
+    const toPubkey = new PublicKey(wallet());
+    const pays = SystemProgram.transfer({ fromPubkey: authority, toPubkey, lamports: 1n });
+    const { blockhash: recentBlockhash } = await latestBlockhash(room.pool);
+    const instructions = advances ? [advance, pays] : [pays];
+    return { payerKey: authority, recentBlockhash, instructions };
+  };
+
+  it.each(['compileToV0Message', 'compileToLegacyMessage'] as const)(
+    'is adopted as it came: %s',
+    async (compile) => {
+      const terms = await messageOf(false);
+      const transaction = new VersionedTransaction(new TransactionMessage(terms)[compile]());
+      transaction.sign([buyer]);
+      const { signatures, blockhash, signers } = await at(transaction.serialize())();
+      expect(signatures).toHaveLength(1);
+      expect({ blockhash, signers }).toEqual({
+        blockhash: terms.recentBlockhash,
+        signers: [buyer.publicKey.toBase58()],
+      });
+    },
+  );
+
+  it('is refused where a signature is not over its message, it never expires, or it is no transaction', async () => {
+    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const changed = wire.with(wire.length - 1, 1);
+    const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
+    lasting.sign([buyer]);
+    for (const bytes of [changed, lasting.serialize(), wire.subarray(0, 90), Uint8Array.of(1, 2, 3)])
+      expect(await codeOf(at(bytes)())).toBe('InvalidRequest');
+  });
+});

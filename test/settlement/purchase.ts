@@ -1,0 +1,100 @@
+import { type Keypair, MessageV0, PublicKey, SystemProgram, VersionedTransaction } from '@solana/web3.js';
+import { DomainError } from '../../src/domain/errors.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { requestSettlements } from '../../src/ledger/settlement-row.ts';
+import { adopt } from '../../src/settlement/adopt.ts';
+import type { Kind } from '../../src/settlement/kind.ts';
+import { refused } from '../../src/signing/checks.ts';
+import type { Policies } from '../../src/signing/policies.ts';
+import { adoptedLife } from '../../src/solana/adopted.ts';
+import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { decodeMessage } from '../../src/solana/message.ts';
+import type { LandingRoom } from '../solana/landing-room.ts';
+import type { Keys } from './gathering.ts';
+
+/** A made-up kind: a buyer pays a seller by his own message. A key of ours signs it as fee payer, or he has sent it himself. */
+export const PURCHASE = 'purchase';
+export const PRICE = 2_000_000n;
+const FEE_LAMPORTS = 10_000n;
+
+/** The buyer's wire bytes, and the slot in which a node accepted their blockhash, or showed them in a block. */
+export interface Order {
+  readonly wire: Uint8Array;
+  readonly acceptedAt: bigint;
+}
+
+/** What is on record of purchases, by the address of the seller. */
+export type Orders = Map<string, Order>;
+
+/** Asks for one. */
+export async function purchase(
+  ledger: Ledger,
+  orders: Orders,
+  seller: string,
+  order: Order,
+): Promise<string> {
+  orders.set(seller, order);
+  await requestSettlements(ledger.db, PURCHASE, [seller]);
+  return `${PURCHASE}/${seller}`;
+}
+
+/** The wire bytes of the buyer; he pays the fee himself where `feePayer` is null. */
+export async function boughtBy(
+  { pool }: LandingRoom,
+  buyer: Keypair,
+  seller: string,
+  feePayer: string | null,
+): Promise<Uint8Array> {
+  const { blockhash: recentBlockhash } = await latestBlockhash(pool);
+  const payerKey = feePayer === null ? buyer.publicKey : new PublicKey(feePayer);
+  const toPubkey = new PublicKey(seller);
+  const instructions = [SystemProgram.transfer({ fromPubkey: buyer.publicKey, toPubkey, lamports: PRICE })];
+  const transaction = new VersionedTransaction(
+    MessageV0.compile({ payerKey, recentBlockhash, instructions }),
+  );
+  transaction.sign([buyer]);
+  return transaction.serialize();
+}
+
+/** The only key of `keys` pays the fee of what is not signed whole. */
+export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): Kind {
+  return {
+    compose: async ({ id, subjectId }, place) => {
+      const order = orders.get(subjectId);
+      if (order === undefined) throw new DomainError('NotFound', `there is no order of ${subjectId}`);
+      const isWhole = VersionedTransaction.deserialize(order.wire).signatures.every((one) =>
+        one.some(Boolean),
+      );
+      const life = await adoptedLife(chain.pool, isWhole ? order.acceptedAt : null);
+      const attempt = adopt(id, place, order.wire, life, {
+        computeUnitLimit: 200_000,
+        computeUnitPriceMicroLamports: 0n,
+        feeLamports: FEE_LAMPORTS,
+        rentLamports: 0n,
+      });
+      if (isWhole) return { kind: 'composed', attempt, reservations: [] };
+      const [wallet = ''] = attempt.signers;
+      const { slot: observedSlot, accounts } = await chain.accounts([wallet]);
+      const finalizedBalance = accounts[0]?.lamports ?? 0n;
+      const needs = [{ asset: 'SOL', amount: FEE_LAMPORTS, finalizedBalance, keep: 0n }];
+      return { kind: 'composed', attempt, reservations: [{ wallet, observedSlot, needs }] };
+    },
+    tasks: async ({ subjectId }, { message }) =>
+      Object.keys(keys).map((key) => ({ kind: PURCHASE, key, message, terms: { seller: subjectId } })),
+    landed: async () => ({ movedLamports: 0n, amountReceived: PRICE }),
+  };
+}
+
+/** What the fee payer finds in a message that it signs: one transfer of the price to the seller, of which it is no part. */
+export const PURCHASE_RULE: Policies = {
+  [PURCHASE]: (message, { seller }, signer) => {
+    const { instructions, feePayer } = decodeMessage(message);
+    const [transfer, ...others] = instructions;
+    const data = Buffer.from(transfer?.data ?? []);
+    const isPrice = data.length === 12 && data.readUInt32LE(0) === 2 && data.readBigUInt64LE(4) === PRICE;
+    const [from, to] = transfer?.accounts ?? [];
+    const isOurs = from?.address === signer || feePayer !== signer;
+    if (others.length > 0 || !isPrice || isOurs || to?.address !== seller)
+      throw refused('it is not a payment of the price to the seller');
+  },
+};

@@ -11,6 +11,8 @@ export const ALERT_KINDS = [
   'dead_attempt_landed',
   /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the withdrawal. */
   'evidence_missing',
+  /** A fork has taken back a settlement whose callers were answered at `confirmed`. It closes once that is final. Subject: the settlement. */
+  'confirmed_taken_back',
   /** A workflow holds an attempt that Postgres does not have. Subject: the withdrawal. */
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
@@ -80,11 +82,12 @@ export const ALERT_KINDS = [
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /**
- * What has happened, and nothing undoes: open until people say that they have looked into it. Every other alert ends with its cause, or
+ * What has happened: open until people say that they have looked into it, or, for few, until it turns out well. Every other alert ends with its cause, or
  * by the order that settles it.
  */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
+  'confirmed_taken_back',
   'deposit_mismatch',
   'deposit_missed',
   'deposit_unowned',

@@ -18,6 +18,9 @@ export const WATCH_TASK_QUEUE = 'sluice-watch';
  */
 export const AUDIT_TASK_QUEUE = 'sluice-audit';
 
+/** Task queue of settlements whose callers wait for an answer: its workers sign, send and answer by themselves. */
+export const QUICK_TASK_QUEUE = 'sluice-x402';
+
 /** Task queue of the only process that holds keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 

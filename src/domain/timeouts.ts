@@ -11,6 +11,8 @@ export const TIMEOUTS = {
   recordMs: 10_000,
   /** For the preparation of an attempt: reads of the chain and one PostgreSQL transaction. */
   prepareMs: 30_000,
+  /** For the part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
+  quickMs: 10_000,
   /** For the next heartbeat of an activity. */
   heartbeatMs: 10_000,
   /** Between two heartbeats. */

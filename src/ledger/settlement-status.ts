@@ -9,6 +9,7 @@ import {
 import type { Tables } from './database.ts';
 import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import type { Kinds } from './subject-events.ts';
+import { alertTakenBack } from './taken-back.ts';
 
 /**
  * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
@@ -51,7 +52,10 @@ export async function enterStatus(
   }
   const { oldStatus, oldCode, ...stored } = entered;
   const row = toSettlementRow(stored);
-  const isNews = oldStatus !== stored.status || oldCode !== stored.reasonCode;
-  if (isNews) await kinds[row.kind]?.changed?.(trx, row, oldCode);
+  const events = kinds[row.kind];
+  const before = { status: oldStatus, code: oldCode };
+  if (oldStatus === row.status && oldCode === stored.reasonCode) return row;
+  if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row, before);
+  await events?.changed?.(trx, row, before);
   return row;
 }

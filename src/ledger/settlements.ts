@@ -41,6 +41,11 @@ export class Settlements {
     this.#kinds = kinds;
   }
 
+  /** Which commitment the callers of a kind wait for. */
+  answersAt(kind: string): 'confirmed' | 'finalized' {
+    return this.#kinds[kind]?.answersAt ?? 'finalized';
+  }
+
   async find(id: string): Promise<SettlementRow | undefined> {
     const stored = await this.#db
       .selectFrom('settlement')

@@ -10,8 +10,8 @@ import { alertTokenHold } from './token-holds.ts';
 
 /** What withdrawals have beside their settlements: the amount that arrived, and the news for webhooks. */
 export const withdrawalEvents: SubjectEvents = {
-  changed: async (trx, settlement, oldCode) => {
-    await alertTokenHold(trx, settlement, oldCode);
+  changed: async (trx, settlement, { code }) => {
+    await alertTokenHold(trx, settlement, code);
     await tellWithdrawal(trx, settlement);
   },
   ended: async (trx, { id }, _attempt, { amountReceived }) => {

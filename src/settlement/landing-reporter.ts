@@ -2,30 +2,41 @@ import { Context } from '@temporalio/activity';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 
+type Status = LandingReport['status'];
+
 /** What a heartbeat carries: the report for people, and for the next try of the activity what the run was told. */
 interface Beat extends LandingReport {
   readonly signature: string;
-  readonly runShowsHeld: boolean;
+  readonly runShows: Status;
 }
 
 /**
- * Shows operators how a wait for a landing looks: each change in the heartbeat, and that it is held, or no longer, in the run's
- * own state by a signal. A signal that fails is tried again with a later heartbeat. Made inside the activity that waits.
+ * Shows operators how a wait for a landing looks: each change in the heartbeat, and in the run's own state, by a signal, that it is
+ * held, or no longer. A signal that fails is tried again with a later heartbeat. Made inside the activity that waits.
  */
 export class LandingReporter {
   readonly #context = Context.current();
   readonly #signature: string;
   readonly #timer: NodeJS.Timeout;
+  /** Callers of the run wait for `confirmed`: that is signalled, too. */
+  #answersAtConfirmed = false;
   #report: LandingReport;
-  #runShowsHeld: boolean;
+  #runShows: Status;
   #signalledAt = Number.NEGATIVE_INFINITY;
 
   constructor(n: number, signature: string) {
     this.#signature = signature;
     this.#report = { n, status: 'sending', reason: null };
     const last = this.#context.info.heartbeatDetails as Partial<Beat> | undefined;
-    this.#runShowsHeld = last?.runShowsHeld ?? false;
+    this.#runShows = last?.runShows ?? 'sending';
     this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
+  }
+
+  /** What is on record as the wait begins; the run has been told so where its callers wait for `confirmed`. */
+  begin(report: LandingReport, answersAt: 'confirmed' | 'finalized'): void {
+    this.#answersAtConfirmed = answersAt === 'confirmed';
+    if (this.#answersAtConfirmed && report.status === 'confirmed') this.#runShows = 'confirmed';
+    this.show(report);
   }
 
   show(report: LandingReport): void {
@@ -39,25 +50,27 @@ export class LandingReporter {
 
   #beat(): void {
     this.#keepRunInformed();
-    const beat: Beat = { ...this.#report, signature: this.#signature, runShowsHeld: this.#runShowsHeld };
+    const beat: Beat = { ...this.#report, signature: this.#signature, runShows: this.#runShows };
     this.#context.heartbeat(beat);
   }
 
   #keepRunInformed(): void {
-    const isHeld = this.#report.status === 'held';
+    const { status } = this.#report;
+    const shown = status === 'confirmed' && !this.#answersAtConfirmed ? 'sending' : status;
     const due = performance.now() - this.#signalledAt >= TIMEOUTS.landingSignalMs;
-    if (isHeld !== this.#runShowsHeld && due) void this.#signal(isHeld);
+    if (shown !== this.#runShows && due) void this.#signal(shown);
   }
 
-  async #signal(isHeld: boolean): Promise<void> {
+  async #signal(shown: Status): Promise<void> {
+    const before = this.#runShows;
     this.#signalledAt = performance.now();
-    this.#runShowsHeld = isHeld;
+    this.#runShows = shown;
     const { client, info, log } = this.#context;
     try {
       const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
       await client.workflow.getHandle(workflowId, runId).signal(LANDING_REPORT, this.#report);
     } catch (error) {
-      this.#runShowsHeld = !isHeld;
+      this.#runShows = before;
       log.warn('the run was not told how its wait for a landing looks', { error });
     }
   }

@@ -17,6 +17,8 @@ import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type Watch
  */
 export interface LandingOptions {
   readonly pollMs?: number;
+  /** While a caller waits for `confirmed`. */
+  readonly awaitedPollMs?: number;
   readonly resendMs?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
@@ -25,6 +27,7 @@ export interface LandingOptions {
 
 const DEFAULTS: Required<LandingOptions> = {
   pollMs: 400,
+  awaitedPollMs: 250,
   resendMs: 2_000,
   heightMs: 4_000,
   secondTries: 50,
@@ -47,6 +50,8 @@ export class LandingWatcher {
   #running = false;
   #burying = false;
   #heightAt = 0;
+  #polledAt = 0;
+  #nap = new AbortController();
 
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
@@ -56,7 +61,7 @@ export class LandingWatcher {
 
   /**
    * Sends the attempt and follows it to its end. `start` is what an earlier wait for it said last, so that what it said and no
-   * longer holds is told too. Rejects with the signal's reason when aborted; the attempt stays as it is.
+   * longer holds is told too; what was confirmed then is sent again only where a node no longer shows it. Rejects with the signal's reason when aborted; the attempt stays as it is.
    */
   async watch(
     attempt: WatchedAttempt,
@@ -65,7 +70,8 @@ export class LandingWatcher {
   ): Promise<LandingOutcome> {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
-    this.#send(watch);
+    if (!watch.isIncluded) this.#send(watch);
+    if (watch.isAwaited) this.#nap.abort();
     void this.#run();
     return watch.outcome.finally(() => this.#watches.delete(watch));
   }
@@ -73,20 +79,34 @@ export class LandingWatcher {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
+    this.#polledAt = performance.now();
     while (this.#watches.size > 0) {
       this.#resend();
-      await sleep(this.#options.pollMs);
+      await this.#untilDue();
+      this.#polledAt = performance.now();
       for (const watches of chunksOf([...this.#watches], STATUSES_PER_CALL)) await this.#poll(watches);
       void this.#bury();
     }
     this.#running = false;
   }
 
+  /** Sleeps until the next poll; a caller that begins to wait for `confirmed` brings that forward. */
+  async #untilDue(): Promise<void> {
+    for (;;) {
+      const isAwaited = [...this.#watches].some((watch) => watch.isAwaited);
+      const { pollMs, awaitedPollMs } = this.#options;
+      const dueAt = this.#polledAt + (isAwaited ? Math.min(pollMs, awaitedPollMs) : pollMs);
+      const rest = dueAt - performance.now();
+      if (rest <= 0) return;
+      this.#nap = new AbortController();
+      await sleep(rest, undefined, { signal: this.#nap.signal }).catch(() => undefined);
+    }
+  }
+
   #resend(): void {
     const due = performance.now() - this.#options.resendMs;
     for (const watch of this.#watches) {
-      const isIncluded = watch.seen === 'confirmed' || watch.seen === 'finalized';
-      if (!isIncluded && !watch.expired && watch.sentAt < due) this.#send(watch);
+      if (!watch.isIncluded && !watch.expired && watch.sentAt < due) this.#send(watch);
     }
   }
 

@@ -24,6 +24,8 @@ export interface LandingHooks {
   onOutlook(outlook: Outlook): unknown;
   /** Asked before each sending; false: it is only judged. Must not reject. Default: it is sent. */
   maySend?(): Promise<boolean>;
+  /** The caller waits for `confirmed`: until then nodes are asked more often. Default: it waits for the end. */
+  readonly answersAt?: 'confirmed' | 'finalized';
   readonly signal: AbortSignal;
 }
 
@@ -81,6 +83,16 @@ export class Watch {
     return 'lastValidBlockHeight' in this.attempt;
   }
 
+  /** True while somebody waits to hear that it is confirmed. */
+  get isAwaited(): boolean {
+    return this.#hooks.answersAt === 'confirmed' && !this.isIncluded;
+  }
+
+  /** True where a node shows it in a confirmed block. */
+  get isIncluded(): boolean {
+    return this.#seen === 'confirmed' || this.#seen === 'finalized';
+  }
+
   /** Whether its bytes may be handed to the nodes now. */
   async maySend(): Promise<boolean> {
     return (await this.#hooks.maySend?.()) ?? true;
@@ -132,9 +144,8 @@ export class Watch {
 
   #outlook(): Outlook {
     if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
-    const included = this.#seen === 'confirmed' || this.#seen === 'finalized';
-    if (!included && this.#refusal !== null) return { status: 'held', why: this.#refusal };
-    return { status: included ? 'confirmed' : 'sending', why: null };
+    if (!this.isIncluded && this.#refusal !== null) return { status: 'held', why: this.#refusal };
+    return { status: this.isIncluded ? 'confirmed' : 'sending', why: null };
   }
 
   #tell(): void {

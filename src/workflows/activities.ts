@@ -1,8 +1,9 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type { QuickActivities } from '../activities/quick-settlements.ts';
 import type { SettlementActivities } from '../activities/settlements.ts';
 import type { SignerActivities } from '../activities/signing.ts';
 import type { WithdrawalActivities } from '../activities/withdrawals.ts';
-import { LAND, PREPARE, RECORD, SIGN } from './options.ts';
+import { LAND, PREPARE, QUICK, RECORD, SIGN } from './options.ts';
 
 type Activities = WithdrawalActivities & SettlementActivities;
 
@@ -17,3 +18,4 @@ export const { storeSignature } = onRecord('store a signature');
 export const { prepareAttempt, prepareSettlement } = proxyActivities<Activities>(PREPARE);
 export const { signTransaction } = proxyActivities<SignerActivities>(SIGN);
 export const { landAttempt } = proxyActivities<Activities>(LAND);
+export const { settleQuickly } = proxyLocalActivities<QuickActivities>(QUICK);

@@ -23,6 +23,9 @@ export const confirmDestination = defineUpdate<SettlementView>('confirmDestinati
 /** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */
 export const cancelWithdrawal = defineUpdate<SettlementView>('cancelWithdrawal');
 
+/** Answers where the settlement is once it is at this commitment, or has ended. */
+export const settlementReached = defineUpdate<SettlementView, ['confirmed' | 'finalized']>('reached');
+
 /** The activity that waits for the newest attempt says that it is held, or no longer. */
 export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 

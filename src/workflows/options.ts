@@ -33,6 +33,14 @@ export const PREPARE: ActivityOptions = {
   retry,
 };
 
+/** From nothing to `confirmed`, or to a little less where that takes long: its caller waits. A worker that died is replaced. */
+export const QUICK: LocalActivityOptions = {
+  summary: 'settle until it is confirmed',
+  startToCloseTimeout: TIMEOUTS.quickMs,
+  localRetryThreshold: '5 seconds',
+  retry: { ...retry, initialInterval: '100 milliseconds' },
+};
+
 /** Waits for one signature, however slow the signer; no chain and no database on that side. A worker that died is replaced. */
 export const SIGN: ActivityOptions = {
   summary: 'sign',

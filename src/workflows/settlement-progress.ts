@@ -53,7 +53,8 @@ export class SettlementProgress {
 
   signed(signature: string): void {
     this.signature = signature;
-    this.show('sending', null);
+    if (this.status === 'confirmed') this.show(this.status, this.reason);
+    else this.show('sending', null);
   }
 
   landed(landing: Landing): void {

@@ -5,17 +5,18 @@ import { testWorkflows } from '../support/workflows.ts';
 
 type Queue = Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions'>;
 
-/** A worker with all workflows, and one for each of these queues, with the same activities. The answer stops them. */
+/** A worker with all workflows on one queue, and one for each of the others, with the same activities. The answer stops them. */
 export async function startWorkers(
-  { address, namespace }: Service,
+  { address, namespace }: Pick<Service, 'address' | 'namespace'>,
   activities: object,
   queues: readonly Queue[],
+  taskQueue = WORKFLOW_TASK_QUEUE,
 ): Promise<() => Promise<void>> {
   const workflowBundle = await testWorkflows();
   const connection = await NativeConnection.connect({ address });
   const common = { connection, namespace, activities };
   const workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: WORKFLOW_TASK_QUEUE, workflowBundle }),
+    Worker.create({ ...common, taskQueue, workflowBundle }),
     ...queues.map((queue) => Worker.create({ ...common, ...queue })),
   ]);
   const running = Promise.all(workers.map((worker) => worker.run()));

@@ -1,0 +1,211 @@
+import { Keypair } from '@solana/web3.js';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createQuickActivities } from '../../src/activities/quick-settlements.ts';
+import { createSettlementActivities } from '../../src/activities/settlements.ts';
+import { createSignerActivities } from '../../src/activities/signing.ts';
+import { LANDING_TASK_QUEUE, QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type { SettlementEnd, Standing } from '../../src/domain/steps.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { Before } from '../../src/ledger/subject-events.ts';
+import { createLanding } from '../../src/settlement/land.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import { acceptedIn } from '../../src/solana/adopted.ts';
+import { LandingWatcher } from '../../src/solana/landing.ts';
+import { blockhashOf } from '../../src/solana/message.ts';
+import { readSigned } from '../../src/solana/signed-transaction.ts';
+import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
+import { LandingRoom, PACE, wallet } from '../solana/landing-room.ts';
+import { activityEnvironment } from '../support/activity.ts';
+import { intercept, isAt } from '../support/intercept.ts';
+import { freshNamespace } from '../support/namespace.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { temporalClient } from '../support/temporal.ts';
+import { startWorkers } from '../workflows/workers.ts';
+import type { Keys } from './gathering.ts';
+import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
+
+const orders: Orders = new Map();
+const buyer = Keypair.generate();
+const shown = { status: 'requested', code: null } as const;
+const heard: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
+let room: LandingRoom;
+let ledger: Ledger;
+let keys: Keys;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+  database = await freshDatabase();
+  const events = {
+    answersAt: 'confirmed',
+    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
+      heard.push({ id, before, now: status });
+    },
+  } as const;
+  ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
+  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
+  const feePayer = keys['fee-payer/1']?.address ?? '';
+  for (const address of [buyer.publicKey.toBase58(), feePayer])
+    await room.localnet.airdrop(address, 1_000_000_000n);
+  room.localnet.controls.produceSlots(8);
+});
+beforeEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await room?.close();
+  await ledger?.close();
+  await database?.drop();
+});
+
+/** A purchase on record whose fee a key of ours is to pay: its id, and who is to get the price. */
+async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
+  const seller = wallet();
+  const wire = await boughtBy(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  if (acceptedAt === null) throw new Error('no node accepts its blockhash');
+  return { seller, id: await purchase(ledger, orders, seller, { wire, acceptedAt }) };
+}
+
+/** What a worker that has just started has; a call at one of the points throws, once. */
+function activities(crashes: string[] = []) {
+  const crash = <T extends object>(service: T, name: string): T =>
+    intercept(service, name, (...reached) => {
+      const index = crashes.findIndex((point) => isAt(point, ...reached));
+      if (index >= 0) throw new Error(`crash ${crashes.splice(index, 1).join()}`);
+    });
+  const record = {
+    ...ledger,
+    attempts: crash(ledger.attempts, 'attempts'),
+    settlements: crash(ledger.settlements, 'settlements'),
+  };
+  const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
+  const kinds = { [PURCHASE]: purchases(room, orders, keys) };
+  const watcher = new LandingWatcher(room.chain, PACE);
+  const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
+  const signer = createSignerActivities({ keys, bounds, policies: PURCHASE_RULE });
+  return {
+    ...createQuickActivities({ ...deps, signer }),
+    ...createLanding(deps),
+    ...createSettlementActivities(deps),
+  };
+}
+
+function quickly(id: string, crashes?: string[]): Promise<Standing> {
+  return activityEnvironment().run(() => activities(crashes).settleQuickly({ id, shown }));
+}
+
+describe('the quick part of a settlement', () => {
+  it('answers at confirmed, with the attempt on record and on its way', async () => {
+    const { id, seller } = await bought();
+    const standing = await room.withBlocks(quickly(id));
+    expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
+    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+  });
+
+  it('answers that it is sent where no node shows it in time', async () => {
+    const { id } = await bought();
+    room.swallow();
+    expect(await quickly(id)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
+    room.localnet.controls.clearFaults();
+    expect(await room.withBlocks(quickly(id))).toMatchObject({ status: 'confirmed' });
+  });
+
+  it.each([
+    'before attempts.prepare',
+    'after attempts.prepare',
+    'before attempts.storeSignature',
+    'after attempts.storeSignature',
+    'before settlements.note',
+    'after settlements.note',
+  ])('goes on from the stored attempt where its worker dies %s', async (point) => {
+    const { id, seller } = await bought();
+    await expect(room.withBlocks(quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
+    expect(await room.withBlocks(quickly(id))).toMatchObject({ status: 'confirmed' });
+    expect(await ledger.attempts.of(id)).toHaveLength(1);
+    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+  });
+
+  it('is held where the signer refuses', async () => {
+    const { id, seller } = await bought();
+    const order = orders.get(seller);
+    const other = wallet();
+    if (order === undefined) throw new Error('it is on record');
+    const stranger = await purchase(ledger, orders, other, order);
+    await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });
+    expect(await ledger.settlements.get(stranger)).toMatchObject({
+      status: 'held',
+      reason: { code: 'signing_refused' },
+    });
+    expect((await ledger.settlements.get(id)).status).toBe('requested');
+  });
+});
+
+describe('a settlement that is confirmed', () => {
+  it('and taken back by a fork is told to its kind, with an alert that closes once it is final', async () => {
+    const { id } = await bought();
+    const { attempt } = await room.withBlocks(quickly(id));
+    room.localnet.controls.fork(2);
+    const land = () => activities().landAttempt({ id, n: 1, signature: attempt?.signature ?? '' });
+    const landing: Promise<unknown> = activityEnvironment().run(land);
+    const isOpen = async () =>
+      (await ledger.alerts.list({ open: true, limit: 50 })).rows.some(({ subject }) => subject === id);
+    await vi.waitFor(async () => expect(await isOpen()).toBe(true), { timeout: 20_000 });
+    expect(heard).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
+    expect(await room.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
+    expect(await isOpen()).toBe(false);
+  });
+});
+
+describe('the workflow of a quick settlement', () => {
+  let place: Awaited<ReturnType<typeof freshNamespace>>;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    place = await freshNamespace('quick');
+    const queues = [{ taskQueue: LANDING_TASK_QUEUE }];
+    stop = await startWorkers(place, activities(), queues, QUICK_TASK_QUEUE);
+  });
+  afterAll(() => stop?.());
+
+  /** Asks the run, which is started where there is none, to say when it is there. */
+  function reached(id: string, at: 'confirmed' | 'finalized'): Promise<SettlementView> {
+    const startWorkflowOperation = new WithStartWorkflowOperation('quickSettlement', {
+      workflowId: id,
+      taskQueue: QUICK_TASK_QUEUE,
+      args: [{ id }],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    const { workflow } = temporalClient(place);
+    return workflow.executeUpdateWithStart(settlementReached, { args: [at], startWorkflowOperation });
+  }
+
+  it('answers callers at confirmed, and goes on to finalized without sending again', async () => {
+    const { id, seller } = await bought();
+    const send = vi.spyOn(room.chain, 'send');
+    const callers = Promise.all([reached(id, 'confirmed'), reached(id, 'confirmed')]);
+    const views = await room.withBlocks(callers);
+    expect(views.map(({ status }) => status)).toEqual(['confirmed', 'confirmed']);
+    const sent = send.mock.calls.length;
+    expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
+    expect(send.mock.calls).toHaveLength(sent);
+    const end: SettlementEnd = await temporalClient(place).workflow.getHandle(id).result();
+    expect(end).toMatchObject({ status: 'finalized', reason: null });
+    expect(await room.lamportsOf(seller)).toBe(PRICE);
+  }, 60_000);
+
+  it('answers them at confirmed, too, where that comes after its quick part', async () => {
+    const { id } = await bought();
+    room.swallow();
+    const view = reached(id, 'confirmed');
+    const { attempts } = ledger;
+    await vi.waitFor(async () => expect(await attempts.of(id)).toMatchObject([{ state: 'signed' }]), 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    room.localnet.controls.clearFaults();
+    const send = vi.spyOn(room.chain, 'send');
+    await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);
+    await Promise.all(send.mock.results.map(({ value }) => value));
+    room.localnet.controls.produceSlots(2);
+    expect((await view).status).toBe('confirmed');
+    expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
+  }, 60_000);
+});

@@ -6,7 +6,6 @@ import {
   mayFollow,
   PAID_ALREADY,
   PAID_BY_DEAD,
-  SETTLEMENT_STATUSES,
   type SettlementStatus,
   type StatusReason,
   UNPAID_ENDS,
@@ -16,6 +15,7 @@ import { anyOf, type Database, type Tables } from './database.ts';
 import { releaseReservations } from './reservations.ts';
 import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
+import { UNFINISHED } from './settlement-views.ts';
 import { doubtOf } from './stops.ts';
 import type { Kinds } from './subject-events.ts';
 
@@ -28,7 +28,6 @@ const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
   ...UNPAID_ENDS,
 ];
 const NOT_DEAD = ['prepared', 'signed', 'landed', 'failed'] as const;
-const UNFINISHED = SETTLEMENT_STATUSES.filter((status) => !isTerminal(status));
 const UNFINISHED_AT_ONCE = 500;
 
 /** Obligations that must reach the chain at most once. Every step may be repeated and is then a success without effect. */

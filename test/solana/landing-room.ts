@@ -89,7 +89,8 @@ export class LandingRoom {
   /** Every node takes bytes for sending and loses them, until the faults are cleared. */
   swallow(): void {
     const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
-    for (const node of this.localnet.rpcUrls.keys()) this.localnet.controls.setFault(node, 'sendTransaction', lie);
+    for (const node of this.localnet.rpcUrls.keys())
+      this.localnet.controls.setFault(node, 'sendTransaction', lie);
   }
 
   async lamportsOf(address: string): Promise<bigint> {

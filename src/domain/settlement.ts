@@ -98,6 +98,18 @@ export function isTerminal(status: SettlementStatus): boolean {
   return NEXT[status].length === 0;
 }
 
+/** The statuses of settlements that have not ended. */
+export const UNFINISHED: readonly SettlementStatus[] = SETTLEMENT_STATUSES.filter(
+  (status) => !isTerminal(status),
+);
+
+/** How many settlements of a kind have a status. */
+export interface SettlementCount {
+  readonly kind: string;
+  readonly status: SettlementStatus;
+  readonly count: number;
+}
+
 /** True where `to` may follow `from`; staying is always allowed, so that a repeated step is harmless. */
 export function mayFollow(from: SettlementStatus, to: SettlementStatus): boolean {
   return from === to || NEXT[from].includes(to);

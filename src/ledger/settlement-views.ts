@@ -1,4 +1,4 @@
-import { isTerminal, SETTLEMENT_STATUSES, type SettlementStatus } from '../domain/settlement.ts';
+import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../domain/settlement.ts';
 import type { Database } from './database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
@@ -17,18 +17,6 @@ export interface SettlementFilter extends PageRequest {
   /** base58 signature of any attempt of the settlement. */
   readonly signature?: string | undefined;
 }
-
-/** How many settlements of a kind have a status. */
-export interface SettlementCount {
-  readonly kind: string;
-  readonly status: SettlementStatus;
-  readonly count: number;
-}
-
-/** The statuses of settlements that have not ended. */
-export const UNFINISHED: readonly SettlementStatus[] = SETTLEMENT_STATUSES.filter(
-  (status) => !isTerminal(status),
-);
 
 /** Reads settlements of every kind. */
 export class SettlementViews {

@@ -8,6 +8,7 @@ import {
   PAID_BY_DEAD,
   type SettlementStatus,
   type StatusReason,
+  UNFINISHED,
   UNPAID_ENDS,
 } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
@@ -15,7 +16,6 @@ import { anyOf, type Database, type Tables } from './database.ts';
 import { releaseReservations } from './reservations.ts';
 import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
-import { UNFINISHED } from './settlement-views.ts';
 import { doubtOf } from './stops.ts';
 import type { Kinds } from './subject-events.ts';
 

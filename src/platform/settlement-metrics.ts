@@ -1,6 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { WITHDRAWAL } from '../domain/settlement.ts';
-import { type SettlementCount, UNFINISHED } from '../ledger/settlement-views.ts';
+import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
 
 /**
  * The gauge `sluice_settlements_unfinished{kind,status}`. Call the answer to set it: every unfinished status of withdrawals, and of each

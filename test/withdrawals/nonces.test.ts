@@ -140,7 +140,8 @@ async function explainsAccount(address: string): Promise<void> {
     attempts: [{ n: 1, state: 'landed' }],
     alerts: [],
   });
-  expect(explained.attempt?.evidence?.outcomeConfirmedBy).not.toEqual([]);
+  const [witness] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
+  expect(witness).toBeTypeOf('string');
   const { settlements } = await sluice.settlements.page({ kind: 'nonce-create', status: 'finalized' });
   expect(settlements.map(({ subject }) => subject)).toEqual([address]);
   const { workflow } = temporalClient(stack.temporal);

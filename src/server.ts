@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import { checkClusterName } from './domain/cluster.ts';
 import { buildApp } from './http/app.ts';
 import { ScanSilence } from './http/scan-silence.ts';
@@ -10,13 +11,14 @@ import { createLogger, type Logger } from './platform/logging.ts';
 import { createRegistry, serveMetrics } from './platform/metrics.ts';
 import { keepDoing } from './platform/rhythm.ts';
 import { sealOf } from './platform/seal.ts';
+import { meterSettlements } from './platform/settlement-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
 import { Chain } from './solana/chain.ts';
 import { openNodePool } from './solana/rpc/pool.ts';
 import { TtlCache } from './solana/ttl-cache.ts';
 
-const ALERTS_SHOWN_EVERY_MS = 15_000;
+const METERED_EVERY_MS = 15_000;
 const LOOKED_EVERY_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
@@ -51,9 +53,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
-    const showAlerts = meterAlerts(metrics, () => ledger.alerts.openByKind());
-    const warn = (err: unknown) => log.warn({ err }, 'the open alerts cannot be counted now');
-    open.add('alert gauges', keepDoing(ALERTS_SHOWN_EVERY_MS, showAlerts, warn));
+    keepMetering(metrics, ledger, log, open);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
   const pool = new AddressPool(ledger, addressLowWater);
@@ -81,6 +81,18 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   });
   open.add('HTTP', () => app.close());
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
+}
+
+/** Keeps the gauges that count rows of the database. */
+function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
+  const gauges = {
+    'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
+    'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
+  };
+  for (const [what, show] of Object.entries(gauges)) {
+    const warn = (err: unknown) => log.warn({ err }, `${what}: cannot be counted now`);
+    open.add(`gauges of ${what}`, keepDoing(METERED_EVERY_MS, show, warn));
+  }
 }
 
 /** The nodes, opened by the first question: the API serves without them. Null where none are set. */

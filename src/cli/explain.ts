@@ -1,33 +1,38 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ExplainedAttempt, Explanation } from '../client/client.ts';
+import type { ExplainedAttempt, SettlementExplanation } from '../client/client.ts';
+import { describeAmount } from '../domain/amount.ts';
 import { connect } from './connection.ts';
 import { renderEvidence } from './evidence.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { renderStatus } from './render.ts';
+import { renderAttempt, renderStatus } from './render.ts';
 
 /** `sluice explain ID`: has the API ask the nodes now, and shows what they tell; once it has ended, the evidence on record. Nothing is sent or signed. */
 export function registerExplain(program: Command): void {
   program
     .command('explain')
-    .description('ask the nodes now what is known of a withdrawal, what is missing, and what comes next')
-    .argument('<id>', 'id of the withdrawal')
+    .description('ask the nodes now what is known of a settlement, what is missing, and what comes next')
+    .argument('<id>', 'id of a withdrawal, or <kind>/<subject> as `sluice settlements` shows it')
     .option(...JSON_OPTION)
     .action((id, options) =>
       run(options, async (output) => {
-        const explanation = await connect().explain(id);
+        const explanation = await connect().settlements.explain(id);
         output.result(explanation, renderExplanation(explanation));
         return EXIT.ok;
       }),
     );
 }
 
-function renderExplanation({ id, status, reason, waitsFor, nextStep, attempt }: Explanation): string {
+function renderExplanation(explanation: SettlementExplanation): string {
+  const { id, status, reason, waitsFor, nextStep, terms, attempt, attempts, alerts } = explanation;
   return [
     `${id}  ${renderStatus(status)}`,
     `  waits for  ${waitsFor}`,
+    ...(terms === null ? [] : [`  pays       ${describeAmount(terms)} to ${terms.destination}`]),
     ...(reason === null ? [] : [`  reason     ${reason.message} (${reason.code})`]),
     `  next       ${nextStep}`,
+    ...alerts.map(({ position, kind, message }) => `  alert ${position}  ${kind}  ${message}`),
+    ...attempts.filter(({ n }) => n !== attempt?.n).flatMap(renderAttempt),
     ...(attempt === null ? [] : renderExplained(attempt)),
   ].join('\n');
 }

@@ -6,6 +6,7 @@ import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { renderSummary } from './render.ts';
+import { take } from './take.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -31,15 +32,6 @@ export function registerList(program: Command): void {
         return EXIT.ok;
       }),
     );
-}
-
-async function take(all: AsyncIterable<WithdrawalSummary>, limit: number): Promise<WithdrawalSummary[]> {
-  const taken: WithdrawalSummary[] = [];
-  for await (const withdrawal of all) {
-    taken.push(withdrawal);
-    if (taken.length === limit) break;
-  }
-  return taken;
 }
 
 function render(withdrawals: readonly WithdrawalSummary[], filter: ListFilter): string {

@@ -1,14 +1,15 @@
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
 import { describeAmount, formatLamports } from '../domain/amount.ts';
-import type { WithdrawalStatus } from '../domain/withdrawal.ts';
+import type { SettlementStatus } from '../domain/settlement.ts';
 import { colors } from './colors.ts';
 import { renderDeath } from './evidence.ts';
 
-const COLOR: Readonly<Partial<Record<WithdrawalStatus, (text: string) => string>>> = {
+const COLOR: Readonly<Partial<Record<SettlementStatus, (text: string) => string>>> = {
   finalized: colors.green,
   confirmed: colors.cyan,
   rejected: colors.red,
   failed: colors.red,
+  dead: colors.red,
   cancelled: colors.yellow,
   held: colors.yellow,
   awaiting_confirmation: colors.yellow,
@@ -53,12 +54,17 @@ export function renderWithdrawal(withdrawal: Withdrawal): string {
 
 /** One line of a list. */
 export function renderSummary(withdrawal: WithdrawalSummary): string {
-  const status = paint(withdrawal.status, withdrawal.status.padEnd(21));
+  const status = renderStatusColumn(withdrawal.status);
   const { createdAt, id } = withdrawal;
   return [createdAt, status, id, describeAmount(withdrawal), ...nextStep(withdrawal)].join('  ');
 }
 
-function renderAttempt(attempt: Attempt): string[] {
+/** A state in the width of a column of a list. */
+export function renderStatusColumn(status: SettlementStatus): string {
+  return paint(status, status.padEnd(21));
+}
+
+export function renderAttempt(attempt: Attempt): string[] {
   const fee = `fee ${formatLamports(BigInt(attempt.feeLamports))} SOL`;
   const lines = [
     `  attempt ${attempt.n}  ${attempt.state}  ${attempt.signature ?? 'not signed yet'}  ${fee}`,
@@ -73,10 +79,10 @@ function renderAttempt(attempt: Attempt): string[] {
 }
 
 /** A state, in its colour. */
-export function renderStatus(status: WithdrawalStatus): string {
+export function renderStatus(status: SettlementStatus): string {
   return paint(status, status);
 }
 
-function paint(status: WithdrawalStatus, text: string): string {
+function paint(status: SettlementStatus, text: string): string {
   return (COLOR[status] ?? String)(text);
 }

@@ -18,6 +18,7 @@ import { registerPause } from './pause.ts';
 import { createProgram } from './program.ts';
 import { registerReconciliation } from './reconciliation.ts';
 import { registerScan } from './scan.ts';
+import { registerSettlements } from './settlements.ts';
 import { registerWebhooks } from './webhooks.ts';
 import { registerWithdraw } from './withdraw.ts';
 
@@ -47,6 +48,7 @@ export function sluiceProgram(): Command {
     registerOneWithdrawal,
     registerExplain,
     registerList,
+    registerSettlements,
     registerAddresses,
     registerDeposits,
     registerAssets,

@@ -8,6 +8,7 @@ import type { HotWallet } from './hot-wallets.ts';
 import { type PageOptions, pagesOf } from './pages.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { ScanCalls } from './scan.ts';
+import { SettlementCalls } from './settlements.ts';
 import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
 import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
@@ -48,6 +49,14 @@ export type {
   UnreadWallet,
 } from './reconciliation.ts';
 export type { Rescan, RescanPage, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type {
+  SettlementCalls,
+  SettlementExplanation,
+  SettlementFilter,
+  SettlementPage,
+  SettlementStatus,
+  SettlementView,
+} from './settlements.ts';
 export type { SluiceClientOptions } from './transport.ts';
 export type {
   Attempt,
@@ -94,6 +103,8 @@ const PAGE_SIZE = 100;
  * const paid = await sluice.waitForFinal('order-17');
  */
 export class SluiceClient {
+  /** Settlements of every kind, withdrawals among them. */
+  readonly settlements: SettlementCalls;
   readonly depositAddresses: DepositAddressCalls;
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
@@ -106,6 +117,7 @@ export class SluiceClient {
   constructor(options: SluiceClientOptions) {
     const transport = new Transport(options);
     this.#transport = transport;
+    this.settlements = new SettlementCalls(transport);
     this.depositAddresses = new DepositAddressCalls(transport);
     this.deposits = new DepositCalls(transport);
     this.assets = new AssetCalls(transport);

@@ -1,19 +1,19 @@
 /**
  * Everything that Sluice raises an alert for. Kinds are public: never rename or reuse one. The subject of an alert says what it is
- * about: a withdrawal's id, a signature, a deposit's id, a wallet, a node's name, a webhook's id, or `sluice` for all of it.
+ * about: a settlement's id (a withdrawal's is its own), a signature, a deposit's id, a wallet, a node's name, a webhook's id, or `sluice` for all of it.
  */
 export const ALERT_KINDS = [
   /** A signature that the hot wallet gave has no attempt: a restored record, or a leaked key. Subject: the signature. */
   'unknown_spend',
-  /** A withdrawal that may be paid without being on record, unfinished or ended unpaid. Subject: the withdrawal. */
+  /** A settlement that may be paid without being on record, unfinished or ended unpaid. Subject: the settlement. */
   'maybe_paid',
-  /** The chain shows an attempt that was proved dead. Subject: the withdrawal. */
+  /** The chain shows an attempt that was proved dead. Subject: the settlement. */
   'dead_attempt_landed',
-  /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the withdrawal. */
+  /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the settlement. */
   'evidence_missing',
   /** A fork has taken back a settlement whose callers were answered at `confirmed`. It closes once that is final. Subject: the settlement. */
   'confirmed_taken_back',
-  /** A workflow holds an attempt that Postgres does not have. Subject: the withdrawal. */
+  /** A workflow holds an attempt that Postgres does not have. Subject: the settlement. */
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
   'record_restored',
@@ -92,6 +92,18 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_missed',
   'deposit_unowned',
   'tokens_seized',
+];
+
+/** Alerts whose subject is a settlement, by its id. */
+export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
+  'maybe_paid',
+  'dead_attempt_landed',
+  'evidence_missing',
+  'confirmed_taken_back',
+  'record_lost',
+  'workflow_failed',
+  'default_frozen',
+  'account_frozen',
 ];
 
 /** The subject of an alert about no single thing. */

@@ -1,5 +1,5 @@
 import type { Verdict } from './attempt.ts';
-import type { SettlementStatus, StatusReason } from './settlement.ts';
+import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settlement.ts';
 
 /** What each state waits for, in an operator's words. */
 export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
@@ -16,6 +16,21 @@ export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   failed: 'nothing: the transaction failed on chain and paid nothing',
   dead: 'nothing: its transaction is proved dead and paid nothing',
 };
+
+/** What replaces {@link WAITS_FOR} for settlements that are no withdrawals: they have no customer, and need not pay. */
+const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
+  awaiting_funds: 'its wallet to be funded; it goes on by itself',
+  finalized: 'nothing: its transaction is finalized',
+  rejected: 'nothing: it has ended, and none of its transactions landed',
+  cancelled: 'nothing: it has ended, and none of its transactions landed',
+  failed: 'nothing: its transaction failed on chain',
+  dead: 'nothing: its transaction is proved dead',
+};
+
+/** What a settlement of this kind waits for, in an operator's words. */
+export function waitsFor(kind: string, status: SettlementStatus): string {
+  return (kind === WITHDRAWAL ? undefined : OTHERS_WAIT_FOR[status]) ?? WAITS_FOR[status];
+}
 
 /** What ends each reason to hold a settlement. Nobody can force a signature past one. */
 const ENDS_HOLD: Readonly<Record<string, string>> = {
@@ -37,6 +52,14 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'the chain shows an attempt that was proved dead: `sluice paid <id> <why>` ends it as paid',
 };
 
+/** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: `sluice paid` does not end them. */
+const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
+  maybe_paid:
+    'look on the chain whether it is done already; `sluice alerts close --kind maybe_paid <id>` lets it go on',
+  dead_attempt_landed:
+    'the chain shows an attempt that was proved dead: nothing more of it is signed; report the defect with the proof on record',
+};
+
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
   awaiting_confirmation: '`sluice confirm` pays the wallet as it is, `sluice cancel` ends it',
@@ -53,8 +76,9 @@ const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   dead: 'nothing: it has ended',
 };
 
-/** What comes next for a withdrawal, in an operator's words. `verdict` is that on its live attempt, where it is signed. */
+/** What comes next for a settlement of this kind, in an operator's words. `verdict` is that on its live attempt, where it is signed. */
 export function nextStep(
+  kind: string,
   { status, reason }: { readonly status: SettlementStatus; readonly reason: StatusReason | null },
   verdict: Verdict['kind'] | null,
 ): string {
@@ -63,14 +87,24 @@ export function nextStep(
     case 'failed':
       return `nothing: a worker records that it has ${verdict === 'landed' ? 'landed' : 'failed on chain'}`;
     case 'dead':
-      return 'nothing: a worker records the proof and composes the next attempt';
+      return kind === WITHDRAWAL
+        ? 'nothing: a worker records the proof and composes the next attempt'
+        : 'nothing: a worker records the proof; the next attempt follows if its kind allows one';
     case 'alive':
       return BY_STATUS[status === 'confirmed' ? 'confirmed' : 'sending'];
     case 'unknown':
       return ENDS_HOLD.evidence_missing ?? BY_STATUS.held;
     case null:
-      return (status === 'held' ? ENDS_HOLD[reason?.code ?? ''] : undefined) ?? BY_STATUS[status];
+      return stepOf(kind, status, reason?.code ?? '');
     default:
       return verdict satisfies never;
   }
+}
+
+function stepOf(kind: string, status: SettlementStatus, code: string): string {
+  const isOther = kind !== WITHDRAWAL;
+  if (status === 'awaiting_funds' && isOther)
+    return 'fund the wallet that its reason names; it goes on by itself';
+  if (status !== 'held') return BY_STATUS[status];
+  return (isOther ? ENDS_HOLD_OF_OTHERS[code] : undefined) ?? ENDS_HOLD[code] ?? BY_STATUS.held;
 }

@@ -30,6 +30,12 @@ export function settlementId(kind: string, subject: string): string {
   return kind === WITHDRAWAL ? subject : `${kind}/${subject}`;
 }
 
+/** The kind of the settlement with this id. */
+export function kindOfSettlement(id: string): string {
+  const [kind, subject] = id.split('/');
+  return kind === undefined || subject === undefined ? WITHDRAWAL : kind;
+}
+
 /** Why a settlement is where it is: a stable code for programs and a sentence for people. */
 export interface StatusReason {
   readonly code: string;
@@ -96,6 +102,18 @@ export const UNPAID_ENDS: readonly SettlementStatus[] = ['rejected', 'cancelled'
 /** True where the state never changes again. */
 export function isTerminal(status: SettlementStatus): boolean {
   return NEXT[status].length === 0;
+}
+
+/** The statuses of settlements that have not ended. */
+export const UNFINISHED: readonly SettlementStatus[] = SETTLEMENT_STATUSES.filter(
+  (status) => !isTerminal(status),
+);
+
+/** How many settlements of a kind have a status. */
+export interface SettlementCount {
+  readonly kind: string;
+  readonly status: SettlementStatus;
+  readonly count: number;
 }
 
 /** True where `to` may follow `from`; staying is always allowed, so that a repeated step is harmless. */

@@ -12,7 +12,7 @@ const AlertBody = z
     subject: z
       .string()
       .describe(
-        'Which one: a withdrawal, a signature, a wallet, a node, a webhook, or `sluice` for all of it',
+        'Which one: a settlement (a withdrawal by its own id), a signature, a wallet, a node, a webhook, or `sluice` for all of it',
       ),
     message: z.string().describe('One sentence for people'),
     details: z.record(z.string(), z.unknown()).describe('More for programs, by kind'),

@@ -24,6 +24,7 @@ import { answerProblems } from './problems.ts';
 import { reconciliationRoute } from './reconciliation.ts';
 import { meterRequests } from './request-metrics.ts';
 import { scanRoutes } from './scan.ts';
+import { settlementRoutes } from './settlements.ts';
 import { tokenAccountRoute } from './token-accounts.ts';
 import { validatorCompiler } from './validation.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks.ts';
@@ -63,6 +64,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     requireApiKey(guarded, deps.ledger.apiKeys);
     const typed = guarded.withTypeProvider<ZodTypeProvider>();
     await typed.register(withdrawalRoutes(deps));
+    await typed.register(settlementRoutes(deps));
     await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));

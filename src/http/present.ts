@@ -45,7 +45,8 @@ function presentMessageProof(row: AttemptRow, proof: StoredProof | null): Attemp
     : presentEvidence(attemptOfRow(row, row.messageHash), ofMessage, ofMessage);
 }
 
-function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
+/** An attempt as the API shows it. */
+export function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
   const proof = readProof(row.proof);
   return {
     n: row.n,

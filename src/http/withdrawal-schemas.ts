@@ -44,7 +44,8 @@ export const Reason = z
   .nullable()
   .describe('Why it is where it is; null where there is nothing to say');
 
-const AttemptBody = z
+/** {@link Attempt} as the OpenAPI document shows it. */
+export const AttemptBody = z
   .object({
     n: z.int().positive().describe('1 for the first; a second exists only after the first was proved dead'),
     state: z
@@ -79,19 +80,24 @@ const AttemptBody = z
   .readonly()
   .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
 
+/** What a withdrawal pays, and to whom. */
+export const termsFields = {
+  asset: z.string().describe('`SOL`, or the address of a mint'),
+  amount: baseUnits.describe('Base units that leave the hot wallet'),
+  destination: z.string().describe('Wallet of the receiver'),
+};
+
 const summaryFields = {
   id: z.string().describe('Your id of it'),
   status: Status.describe('How far it is'),
   reason: Reason,
-  asset: z.string().describe('`SOL`, or the address of a mint'),
-  amount: baseUnits.describe('Base units that leave the hot wallet'),
+  ...termsFields,
   amountReceived: z
     .string()
     .nullable()
     .describe(
       'What the receiver got, once finalized; less than `amount` for tokens with a transfer fee; null before',
     ),
-  destination: z.string().describe('Wallet of the receiver'),
   acceptEmptyWallet: z.boolean().describe('Whether a wallet that holds nothing yet is paid without asking'),
   memo: z.string().nullable().describe('Written to the chain; null where there is none'),
   confirmedByCustomer: z.boolean().describe('Whether the customer has said to pay all the same'),

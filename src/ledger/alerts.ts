@@ -6,7 +6,13 @@ import {
   sql,
   type Transaction,
 } from 'kysely';
-import { ALERT_KINDS, type Alarm, type AlertKind, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import {
+  ABOUT_SETTLEMENT,
+  ALERT_KINDS,
+  type Alarm,
+  type AlertKind,
+  ENDED_BY_A_LOOK,
+} from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Word } from '../domain/word.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from './database.ts';
@@ -75,6 +81,18 @@ export class Alerts {
     if (open !== undefined) query = query.where('closedAt', open ? 'is' : 'is not', null);
     const newest = query.orderBy('position', 'desc').limit(limit + 1);
     return pageOf(await newest.execute(), filter);
+  }
+
+  /** Open alerts whose subject is this settlement, newest first. */
+  async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
+    return this.#db
+      .selectFrom('alert')
+      .selectAll()
+      .where('subject', '=', settlementId)
+      .where('kind', 'in', ABOUT_SETTLEMENT)
+      .where('closedAt', 'is', null)
+      .orderBy('position', 'desc')
+      .execute();
   }
 
   /** How many of each kind are open; 0 for every other kind. */

@@ -33,6 +33,7 @@ import { Rescans } from './rescans.ts';
 import { Reservations } from './reservations.ts';
 import { Scan } from './scan.ts';
 import { ScanPauses } from './scan-pauses.ts';
+import { SettlementViews } from './settlement-views.ts';
 import { Settlements } from './settlements.ts';
 import { Spends } from './spends.ts';
 import { StagedRanges } from './staged-ranges.ts';
@@ -46,6 +47,7 @@ import { Withdrawals } from './withdrawals.ts';
 /** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
 export interface Ledger {
   readonly settlements: Settlements;
+  readonly settlementViews: SettlementViews;
   readonly withdrawals: Withdrawals;
   readonly attempts: Attempts;
   readonly traffic: Traffic;
@@ -99,6 +101,7 @@ export async function openLedger(
   const db = await migrated(databaseUrl);
   return {
     ...settling(db, kinds),
+    settlementViews: new SettlementViews(db),
     withdrawals: new Withdrawals(db),
     traffic: new Traffic(db),
     reservations: new Reservations(db),

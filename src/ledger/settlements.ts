@@ -6,9 +6,9 @@ import {
   mayFollow,
   PAID_ALREADY,
   PAID_BY_DEAD,
-  SETTLEMENT_STATUSES,
   type SettlementStatus,
   type StatusReason,
+  UNFINISHED,
   UNPAID_ENDS,
 } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
@@ -28,7 +28,6 @@ const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
   ...UNPAID_ENDS,
 ];
 const NOT_DEAD = ['prepared', 'signed', 'landed', 'failed'] as const;
-const UNFINISHED = SETTLEMENT_STATUSES.filter((status) => !isTerminal(status));
 const UNFINISHED_AT_ONCE = 500;
 
 /** Obligations that must reach the chain at most once. Every step may be repeated and is then a success without effect. */

@@ -1,6 +1,6 @@
 import { describeAmount } from '../domain/amount.ts';
 import type { AuditOrder, AuditReport } from '../domain/audit.ts';
-import { WAITS_FOR } from '../domain/outlook.ts';
+import { waitsFor } from '../domain/outlook.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -10,12 +10,12 @@ import type { SettlementView } from './messages.ts';
  * The markdown card that the Temporal Web UI shows as current details. Its frame shows three lines and scrolls after them, and a
  * signature fills one: the state and the signature come first.
  */
-export function progressCard(purpose: string, view: SettlementView): string {
+export function progressCard(kind: string, purpose: string, view: SettlementView): string {
   const { reason, signature } = view;
   const attempt = signature === null ? '' : `, attempt ${view.attempts}: \`${signature}\``;
   const lines = [
     `**${view.status}**${attempt}`,
-    `waits for ${WAITS_FOR[view.status]}`,
+    `waits for ${waitsFor(kind, view.status)}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
     purpose,
   ];

@@ -7,7 +7,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { LandingReport } from '../domain/landing-report.ts';
-import { isTerminal, type SettlementStatus, type StatusReason } from '../domain/settlement.ts';
+import {
+  isTerminal,
+  kindOfSettlement,
+  type SettlementStatus,
+  type StatusReason,
+} from '../domain/settlement.ts';
 import type { Landing, Preparation, PreparedAttempt, Shown, Standing } from '../domain/steps.ts';
 import { progressCard } from './details.ts';
 import { landingReport, type SettlementView, settlementStatus } from './messages.ts';
@@ -97,7 +102,7 @@ export class SettlementProgress {
   }
 
   private describe(): void {
-    setCurrentDetails(progressCard(this.purpose, this.view()));
+    setCurrentDetails(progressCard(kindOfSettlement(this.id), this.purpose, this.view()));
   }
 
   /** Only what changed, because each upsert is a history event. */

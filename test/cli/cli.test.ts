@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import { freePort } from '../../src/localstack/ports.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
@@ -132,6 +134,28 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
     /^ {4}blocks 2500 \S+ \(shown by .+\) to 3000 \S+ .+ lack its signature$/m,
   );
   expect(explained.stdout).toMatch(/^ {4}statuses: \S+ absent, \S+ absent$/m);
+});
+
+test('settlements and explain show what is no withdrawal, too', async () => {
+  const { attempts, alerts, db } = service.ledger;
+  const id = 'nonce-create/CliNonce';
+  await requestSettlements(db, NONCE_CREATE, ['CliNonce']);
+  await attempts.prepare(attempt(id), PLENTY);
+  await attempts.storeSignature(id, 1, 'nonce-sig');
+  const { position } = await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
+  const [list, json, none, explained] = await Promise.all([
+    sluice(['settlements', '--kind', NONCE_CREATE]),
+    sluice(['settlements', '--signature', 'nonce-sig', '--limit', '1', '--json']),
+    sluice(['settlements', '--kind', NONCE_CREATE, '--status', 'held']),
+    sluice(['explain', id]),
+  ]);
+  expect(list.stdout).toMatch(/^\S+ {2}sending +nonce-create {2}nonce-create\/CliNonce {2}nonce-sig\n$/);
+  expect(lastWord(json)).toMatchObject({ settlements: [{ id, kind: NONCE_CREATE, subject: 'CliNonce' }] });
+  expect(none.stdout).toBe('no settlement matches\n');
+  expect(explained).toMatchObject({ code: 0, stderr: '' });
+  expect(explained.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
+  expect(explained.stdout).toContain(`\n  alert ${position}  maybe_paid  look\n`);
+  expect(explained.stdout).toContain('\n  attempt 1  signed  nonce-sig\n    verdict  unknown');
 });
 
 test('a pipe gets no colours, the pipe of a CI neither', async () => {

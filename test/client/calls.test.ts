@@ -59,6 +59,17 @@ test('addresses, assets and the scan: each call on its path', async () => {
   ]);
 });
 
+test('settlements: ids with slashes are a part of the query', async () => {
+  const page = { settlements: [], nextCursor: null };
+  const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200, body: page }));
+  await sluice.settlements.explain('nonce-advance/a/b+c');
+  await sluice.settlements.page({ kind: 'nonce-create', status: 'held' }, { limit: 5, cursor: '7' });
+  expect(server.seen.map(({ url }) => url)).toEqual([
+    '/v1/settlements/explain?id=nonce-advance%2Fa%2Fb%2Bc',
+    '/v1/settlements?limit=5&kind=nonce-create&status=held&cursor=7',
+  ]);
+});
+
 test('deliveries of a webhook: only the conditions that are set', async () => {
   const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200 }));
   await sluice.webhooks.deliveries('wh/1');
@@ -102,6 +113,11 @@ const CALLS: Readonly<Record<string, Calls>> = {
     cancel: (sluice, how) => sluice.cancel('a', how),
     endAsPaid: (sluice, how) => sluice.endAsPaid('a', 'why', how),
     waitForFinal: (sluice, how) => sluice.waitForFinal('a', how),
+  },
+  settlements: {
+    list: ({ settlements }, how) => settlements.list({}, how).next(),
+    page: ({ settlements }, how) => settlements.page({}, how),
+    explain: ({ settlements }, how) => settlements.explain('nonce-create/a', how),
   },
   depositAddresses: {
     assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),

@@ -144,6 +144,8 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/scan/rescan',
     '/v1/scan/rescans',
     '/v1/scan/resume',
+    '/v1/settlements',
+    '/v1/settlements/explain',
     '/v1/webhooks',
     '/v1/webhooks/{id}',
     '/v1/webhooks/{id}/deliveries',

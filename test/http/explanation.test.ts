@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Explanation } from '../../src/client/client.ts';
+import type { Explanation, SettlementExplanation } from '../../src/client/client.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
 import { buildApp } from '../../src/http/app.ts';
+import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { attempt as attemptRow, PLENTY } from '../ledger/support.ts';
 import { ears, LandingRoom, wallet } from '../solana/landing-room.ts';
@@ -62,6 +65,24 @@ test('an attempt on its way: how far each node is from its last height, and noth
   expect(explained?.missing).toEqual(
     names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
   );
+});
+
+test('an attempt of a nonce account on its way: the nodes are asked the same', async () => {
+  const id = settlementId(NONCE_CREATE, 'account');
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
+    wallet(),
+    1_500_000n,
+  );
+  await requestSettlements(service.ledger.db, NONCE_CREATE, ['account']);
+  const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
+  await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
+  await service.ledger.attempts.storeSignature(id, 1, signature);
+  const answer: SettlementExplanation = await get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
+  expect(answer).toMatchObject({ id, kind: NONCE_CREATE, status: 'sending', signature });
+  expect(answer.attempt).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  expect(answer.attempt?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
+  expect(answer.attempt?.missing.map(({ node }) => node)).toEqual(names());
+  expect(answer.nextStep).toContain('sent again');
 });
 
 test('an expired attempt with a silent node: what is missing, and from which node', async () => {

@@ -50,7 +50,10 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     await sluice.withdraw(first);
     expect(await reaches(sluice, first.id, 'held')).toMatchObject({ reason: { code: 'no_free_nonce' } });
     expect((await nonces('create', '0')).code).toBe(2);
-    expect(await nonces('create', '1')).toMatchObject({ json: { created: [expect.any(String)] }, code: 0 });
+    const made = await nonces('create', '1');
+    expect(made).toMatchObject({ json: { created: [expect.any(String)] }, code: 0 });
+    const { created } = made.json as { readonly created: readonly [string] };
+    await explainsAccount(created[0]);
     const paid = await sluice.waitForFinal(first.id);
     expect(paid).toMatchObject({
       status: 'finalized',
@@ -124,6 +127,27 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await response.json()).toMatchObject({ alerts: [] });
   });
 });
+
+/** The API explains the making of the account by its proof on record; the search attributes of Temporal find it. */
+async function explainsAccount(address: string): Promise<void> {
+  const id = `nonce-create/${address}`;
+  const explained = await sluice.settlements.explain(id);
+  expect(explained).toMatchObject({
+    id,
+    status: 'finalized',
+    waitsFor: 'nothing: its transaction is finalized',
+    attempt: { n: 1, state: 'landed', verdict: 'landed', signature: explained.signature },
+    attempts: [{ n: 1, state: 'landed' }],
+    alerts: [],
+  });
+  const [witness] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
+  expect(witness).toBeTypeOf('string');
+  const { settlements } = await sluice.settlements.page({ kind: 'nonce-create', status: 'finalized' });
+  expect(settlements.map(({ subject }) => subject)).toEqual([address]);
+  const { workflow } = temporalClient(stack.temporal);
+  const found = `sluiceStatus = "finalized" and sluiceSignature = "${explained.signature}"`;
+  await until(async () => (await workflow.count(found)).count === 1);
+}
 
 const SIGNED_ADVANCE = `select message, signature from attempt join settlement on id = settlement_id
   where kind = 'nonce-advance' and state = 'signed'`;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NOTHING_AUDITED } from '../../src/domain/audit.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 import { auditCard, progressCard, purposeOf } from '../../src/workflows/details.ts';
 
 const TERMS = {
@@ -13,7 +14,7 @@ const REASON = { code: 'nodes_silent', message: 'no node answers' };
 describe('the card of the Web UI', () => {
   it('begins with the state and the signature, which its frame shows without scrolling', () => {
     const view = { status: 'held', reason: REASON, signature: '5Sig', attempts: 2 } as const;
-    const lines = progressCard(purposeOf(TERMS), view).split('  \n');
+    const lines = progressCard(WITHDRAWAL, purposeOf(TERMS), view).split('  \n');
     expect(lines[0]).toBe('**held**, attempt 2: `5Sig`');
     expect(lines.slice(2)).toEqual([
       'reason: no node answers (`nodes_silent`)',
@@ -23,7 +24,7 @@ describe('the card of the Web UI', () => {
 
   it('has no line for a signature or a reason that is not there', () => {
     const view = { status: 'requested', reason: null, signature: null, attempts: 0 } as const;
-    const lines = progressCard(purposeOf(TERMS), view).split('  \n');
+    const lines = progressCard(WITHDRAWAL, purposeOf(TERMS), view).split('  \n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toBe('**requested**');
   });

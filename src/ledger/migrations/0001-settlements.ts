@@ -17,6 +17,7 @@ export const settlements = inOrder([
     unique (kind, subject_id),
     check ((reason_code is null) = (reason_message is null))
   )`,
+  sql`create index settlement_by_kind on settlement (kind, position)`,
   sql`create index settlement_by_status on settlement (status, position)`,
   sql`create table withdrawal (
     id text primary key references settlement (id),

@@ -1,0 +1,49 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { SettlementFilter, SettlementView } from '../client/client.ts';
+import { SETTLEMENT_STATUSES } from '../domain/settlement.ts';
+import { connect } from './connection.ts';
+import { EXIT } from './exit.ts';
+import { positive } from './numbers.ts';
+import { JSON_OPTION, run } from './output.ts';
+import { renderStatusColumn } from './render.ts';
+import { take } from './take.ts';
+
+const DEFAULT_LIMIT = 50;
+
+/** `sluice settlements`: settlements of every kind, newest first. */
+export function registerSettlements(program: Command): void {
+  program
+    .command('settlements')
+    .description('list settlements of every kind (withdrawals, nonce accounts), newest first')
+    .option('--kind <kind>', 'only those of this kind, such as nonce-create')
+    .option('--subject <subject>', 'only those about this subject')
+    .addOption(new Option('--status <status>', 'only those in this state').choices(SETTLEMENT_STATUSES))
+    .option('--signature <signature>', 'only the one with this transaction')
+    .option('--limit <count>', 'at most so many', positive, DEFAULT_LIMIT)
+    .option(...JSON_OPTION)
+    .action((options) =>
+      run(options, async (output) => {
+        const { kind, subject, status, signature, limit } = options;
+        const filter: SettlementFilter = {
+          ...(kind === undefined ? {} : { kind }),
+          ...(subject === undefined ? {} : { subject }),
+          ...(status === undefined ? {} : { status }),
+          ...(signature === undefined ? {} : { signature }),
+        };
+        const settlements = await take(connect().settlements.list(filter), limit);
+        output.result({ settlements }, render(settlements));
+        return EXIT.ok;
+      }),
+    );
+}
+
+function render(settlements: readonly SettlementView[]): string {
+  return settlements.length === 0 ? 'no settlement matches' : settlements.map(renderView).join('\n');
+}
+
+function renderView({ createdAt, status, id, kind, signature, reason }: SettlementView): string {
+  const parts = [createdAt, renderStatusColumn(status), kind, id];
+  if (signature !== null) parts.push(signature);
+  if (reason !== null) parts.push(reason.message);
+  return parts.join('  ');
+}

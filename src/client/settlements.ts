@@ -1,0 +1,102 @@
+import type { AlertKind } from '../domain/alerts.ts';
+import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
+import type { ExplainedAttempt } from './evidence.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
+import { queryOf, type Transport } from './transport.ts';
+import type { Attempt } from './types.ts';
+import type { CallOptions } from './waiting.ts';
+
+export type { SettlementStatus };
+
+/** One obligation that must reach the chain at most once. Times are ISO-8601. */
+export interface SettlementView {
+  /** Id of the withdrawal, or `<kind>/<subject>` for every other kind. */
+  readonly id: string;
+  readonly kind: string;
+  /** Unique within the kind. */
+  readonly subject: string;
+  readonly status: SettlementStatus;
+  readonly reason: StatusReason | null;
+  /** base58, of the newest signed attempt; null until one is signed. */
+  readonly signature: string | null;
+  /** Id of the Temporal workflow that settles it. */
+  readonly workflowId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** One page of a list, newest first. */
+export interface SettlementPage {
+  readonly settlements: readonly SettlementView[];
+  /** Pass it as `cursor` for the next page; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** Which settlements a list shows; all conditions must hold. */
+export interface SettlementFilter {
+  readonly kind?: string;
+  readonly subject?: string;
+  readonly status?: SettlementStatus;
+  /** base58 signature of any of its attempts. */
+  readonly signature?: string;
+}
+
+/** What is known of a settlement at this moment, and what comes next. Asking changes nothing. */
+export interface SettlementExplanation extends SettlementView {
+  /** What a withdrawal pays, in base units; null for settlements of other kinds. */
+  readonly terms: { readonly asset: string; readonly amount: string; readonly destination: string } | null;
+  readonly waitsFor: string;
+  readonly nextStep: string;
+  /** The one that may still land, else the last one that ended; null where none was made. */
+  readonly attempt: ExplainedAttempt | null;
+  /** All attempts, oldest first. */
+  readonly attempts: readonly Attempt[];
+  /** Open alerts about this settlement, newest first. */
+  readonly alerts: readonly {
+    readonly position: string;
+    readonly kind: AlertKind;
+    readonly message: string;
+    readonly raisedAt: string;
+  }[];
+}
+
+const PAGE_SIZE = 100;
+
+/** Settlements of every kind: withdrawals, and what Sluice does on chain for itself. */
+export class SettlementCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** All settlements that match, newest first; pages are fetched as they are read. */
+  async *list(
+    filter: SettlementFilter = {},
+    options?: CallOptions,
+  ): AsyncGenerator<SettlementView, void, undefined> {
+    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
+    for await (const { settlements } of pages) yield* settlements;
+  }
+
+  /** One page of the list, of at most `limit` (1-200) settlements. */
+  page(
+    filter: SettlementFilter = {},
+    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
+  ): Promise<SettlementPage> {
+    const path = `/v1/settlements${queryOf({ limit, ...filter, cursor })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
+  }
+
+  /**
+   * What the nodes say now of a settlement, what is missing, and what comes next. Asking changes nothing.
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  explain(id: string, options?: CallOptions): Promise<SettlementExplanation> {
+    return this.#transport.call(
+      { method: 'GET', path: `/v1/settlements/explain${queryOf({ id })}` },
+      options,
+    );
+  }
+}

@@ -1,3 +1,4 @@
+import type { PauseScope } from '../domain/pause-scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScannedSpend } from '../ledger/spends.ts';
 import { witnessedBlock } from '../solana/blocks.ts';
@@ -11,7 +12,7 @@ export interface UnprovedSpendsDeps {
 
 /**
  * Ends the wait for proofs of spends that the scan saw and no node shows. Where a quorum shows the block without the transaction, the
- * node that the scan read it from has made it up; where not, it counts as what it looks like, and pauses everything. So no spend stays
+ * node that the scan read it from has made it up; where not, it counts as what it looks like, and pauses what the wallet's unknown spends pause. So no spend stays
  * unjudged. Answers those that are judged by that.
  * Source: DESIGN "When an attempt is dead", last paragraph.
  */
@@ -19,10 +20,11 @@ export async function settleUnproved(
   { ledger, pool }: UnprovedSpendsDeps,
   wallet: string,
   spends: readonly ScannedSpend[],
+  scope: PauseScope,
 ): Promise<readonly string[]> {
   for (const { signature, slot, isOverdue } of spends) {
     if (!isOverdue || (await isMadeUp(pool, signature, slot))) continue;
-    await ledger.pauses.sound(unprovedSpendAlarm(wallet, signature, slot));
+    await ledger.pauses.sound(unprovedSpendAlarm(wallet, signature, slot), undefined, scope);
   }
   return spends.filter(({ isOverdue }) => isOverdue).map(({ signature }) => signature);
 }

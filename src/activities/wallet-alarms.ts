@@ -19,11 +19,16 @@ export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly Los
   };
 }
 
-export function unknownSpendAlarm(signature: string, slot: bigint, suspects: readonly string[]): Alarm {
+export function unknownSpendAlarm(
+  wallet: string,
+  signature: string,
+  slot: bigint,
+  suspects: readonly string[],
+): Alarm {
   return {
     kind: 'unknown_spend',
     subject: signature,
-    message: `the hot wallet signed ${signature}, and no attempt on record is that: a restored record or a leaked key`,
+    message: `our wallet ${wallet} signed ${signature}, and no attempt on record is that: a restored record or a leaked key`,
     details: { signature, slot: slot.toString(), maybePaid: suspects },
   };
 }

@@ -18,8 +18,14 @@ export function createWatchActivities(deps: WatchDeps) {
     buryRefused: () => burial.buryRefused(),
     /** Starts the audits that the record waits for. */
     startDueAudits: () => startDueAudits(deps),
-    /** Judges what the hot wallet signed since the last time, and says that the record is in use. */
-    watchWallet: () => deps.walletWatch.look(),
+    /** Judges what the hot wallet and the fee payers signed since the last time, and says that the record is in use. */
+    watchWallet: async (): Promise<void> => {
+      try {
+        await deps.walletWatch.look();
+      } finally {
+        await deps.walletWatch.lookAtFeePayers();
+      }
+    },
   };
 }
 

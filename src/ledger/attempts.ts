@@ -208,7 +208,7 @@ async function prepareIn(
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
   refuseAnother(settlement, input, earlier);
-  const stop = isSigned ? null : await stopOf(trx, input);
+  const stop = isSigned ? null : await stopOf(trx, settlement.kind, input);
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };

@@ -120,12 +120,18 @@ interface AlertTable {
 interface PauseTable {
   position: Generated<bigint>;
   cause: string;
+  /** What it stops, as `PauseScope` writes it. */
+  scope: Generated<string>;
   reason: string;
   who: string;
   since: Generated<Date>;
   endedAt: Date | null;
   endedBy: string | null;
   endedWhy: string | null;
+}
+
+interface FeePayerTable {
+  address: string;
 }
 
 interface WalletHistoryTable {
@@ -182,6 +188,7 @@ export interface Tables extends DepositTables, WebhookTables {
   apiKey: ApiKeyTable;
   alert: AlertTable;
   pause: PauseTable;
+  feePayer: FeePayerTable;
   walletHistory: WalletHistoryTable;
   continuity: ContinuityTable;
   nonceAccount: NonceAccountTable;

@@ -1,18 +1,25 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
+import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
-import type { Database, Tables } from './database.ts';
+import { anyOfNumbers, type Database, type Tables } from './database.ts';
 import { lockIfKnown, type SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 import type { Kinds } from './subject-events.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
+/** The word to stop. */
+export interface Pausing extends Word {
+  /** Default: everything. */
+  readonly scope?: PauseScope | undefined;
+}
+
 /** The word to go on, of somebody who has looked at the open alerts at these positions. */
-export interface Resumption extends Word {
+export interface Resumption extends Pausing {
   readonly seen?: readonly bigint[];
 }
 
@@ -20,8 +27,9 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of all payments: while one is open no attempt can be prepared, and those that live are landed as ever. People and
- * each kind of alarm pause on their own, so that none takes away another's; a resume ends them all, once every alarm was looked at.
+ * Pauses of payments: while one is open no attempt of its scope can be prepared, and those that live are landed as ever. People and
+ * each kind of alarm pause on their own, so that none takes away another's; a resume ends all of its scope, once every alarm of that was
+ * looked at. A resume of everything ends all that there are.
  */
 export class Pauses {
   readonly #db: Database;
@@ -37,22 +45,23 @@ export class Pauses {
     return openPauses(this.#db);
   }
 
-  /** After this commits nothing is prepared any more. An operator's open pause stays as it is. */
-  async begin({ who, why }: Word): Promise<readonly PauseRow[]> {
+  /** After this commits nothing of the scope is prepared any more. An operator's open pause stays as it is. */
+  async begin({ who, why, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
-      await pause(trx, OPERATOR, why, who);
+      await pause(trx, { cause: OPERATOR, scope, reason: why, who });
       return openPauses(trx);
     });
   }
 
   /**
-   * Ends every open pause, and closes the alerts that had begun one: whoever resumes has looked at them. Answers what it ended. Throws
-   * AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
+   * Ends every open pause, or those of one scope, and closes the alerts that had begun one: whoever resumes has looked at them. Answers
+   * what it ended. Throws AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
    */
-  async end({ who, why, seen = [] }: Resumption): Promise<readonly PauseRow[]> {
+  async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
-      const pauses = await openPauses(trx);
+      const open = await openPauses(trx);
+      const pauses = open.filter((one) => scope === EVERYTHING || one.scope === scope);
       const alerts = await alertsOf(trx, pauses);
       const unseen = alerts.filter(({ position }) => !seen.includes(position));
       if (unseen.length > 0) throw alertsUnseen(unseen);
@@ -60,6 +69,7 @@ export class Pauses {
         .updateTable('pause')
         .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
         .where('endedAt', 'is', null)
+        .where('position', '=', anyOfNumbers(pauses.map(({ position }) => position)))
         .returningAll()
         .execute();
       const positions = alerts.map(({ position }) => position);
@@ -68,14 +78,18 @@ export class Pauses {
     });
   }
 
-  /** Raises the alert and pauses everything in one step; `hold` is the settlement that it is about, held where it has not ended. */
-  async sound(alarm: Alarm, hold?: string): Promise<void> {
+  /**
+   * Raises the alert and pauses the scope in one step, by default everything; `hold` is the settlement that it is about, held where it
+   * has not ended.
+   */
+  async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
-      await pause(trx, alarm.kind, alarm.message, SLUICE);
+      await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, who: SLUICE });
       if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
-      await raiseAlert(trx, alarm);
+      const details = { ...alarm.details, ...(scope === EVERYTHING ? {} : { scope }) };
+      await raiseAlert(trx, { ...alarm, details });
     });
   }
 }
@@ -104,7 +118,10 @@ async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<read
   const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
   if (kinds.length === 0) return [];
   const open = db.selectFrom('alert').selectAll().where('kind', 'in', kinds).where('closedAt', 'is', null);
-  return open.orderBy('position').execute();
+  const alerts = await open.orderBy('position').execute();
+  return alerts.filter(({ kind, details }) =>
+    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? EVERYTHING)),
+  );
 }
 
 function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
@@ -114,12 +131,15 @@ function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
   return new DomainError('AlertsUnseen', message, { positions });
 }
 
-async function pause(trx: Transaction<Tables>, cause: string, reason: string, who: string): Promise<void> {
+async function pause(
+  trx: Transaction<Tables>,
+  begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'who'>,
+): Promise<void> {
   await lockPreparations(trx, 'exclusive');
   await trx
     .insertInto('pause')
-    .values({ cause, reason, who })
-    .onConflict((conflict) => conflict.column('cause').where('endedAt', 'is', null).doNothing())
+    .values(begun)
+    .onConflict((conflict) => conflict.columns(['cause', 'scope']).where('endedAt', 'is', null).doNothing())
     .execute();
 }
 

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { NewAttempt } from './attempts.ts';
 import { gapOf } from './continuity.ts';
@@ -8,11 +9,16 @@ import { lockPreparations, openPauses } from './pauses.ts';
 /**
  * Why this attempt may not be prepared now; null where it may. Binds until the transaction ends: a pause waits for it.
  */
-export async function stopOf(trx: Transaction<Tables>, attempt: NewAttempt): Promise<StatusReason | null> {
+export async function stopOf(
+  trx: Transaction<Tables>,
+  kind: string,
+  attempt: NewAttempt,
+): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
   const suspicion = await suspicionOf(trx, attempt.settlementId);
   if (suspicion !== null) return suspicion;
-  const [pause] = await openPauses(trx);
+  const scopes: readonly string[] = scopesOf(kind, attempt.signers);
+  const pause = (await openPauses(trx)).find(({ scope }) => scopes.includes(scope));
   if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
   return (await endsTheGap(trx, attempt)) ? null : restorationOf(trx);
 }
@@ -29,6 +35,8 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
     .selectFrom('alert')
     .select(['kind', 'message'])
     .where('kind', 'in', ['record_lost', 'unknown_spend'])
+    // What another key than a hot wallet's has signed pays no settlement of ours but its own.
+    .where(sql<string>`coalesce(details ->> 'scope', ${EVERYTHING})`, '=', EVERYTHING)
     .where('closedAt', 'is', null)
     .orderBy('kind')
     .executeTakeFirst();

@@ -22,10 +22,29 @@ export class WalletHistory {
     this.#db = db;
   }
 
-  /** Every wallet whose history is judged, `configured` among them: one that was changed may still have paid. */
+  /** Every hot wallet whose history is judged, `configured` among them: one that was changed may still have paid. */
   async wallets(configured: string): Promise<readonly string[]> {
-    const rows = await this.#db.selectFrom('walletHistory').select('wallet').orderBy('wallet').execute();
+    const rows = await this.#db
+      .selectFrom('walletHistory')
+      .select('wallet')
+      .where('wallet', 'not in', (row) => row.selectFrom('feePayer').select('address'))
+      .orderBy('wallet')
+      .execute();
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
+  }
+
+  /** Wallets that only pay fees of others' payments. A worker that holds their keys says so before it signs with any. */
+  async addFeePayers(addresses: readonly string[]): Promise<void> {
+    await this.#db
+      .insertInto('feePayer')
+      .values(addresses.map((address) => ({ address })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async feePayers(): Promise<readonly string[]> {
+    const rows = await this.#db.selectFrom('feePayer').select('address').orderBy('address').execute();
+    return rows.map(({ address }) => address);
   }
 
   /**

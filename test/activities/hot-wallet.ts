@@ -53,19 +53,23 @@ export class HotWallet {
     return new WalletWatch({ ledger, chain: quickChain(this.pool), hotWallet }).look();
   }
 
-  /** A final transfer that the wallet signs, past Sluice; its signature. */
-  async spend(destination: PublicKey = Keypair.generate().publicKey): Promise<string> {
-    const transfer = { fromPubkey: this.#key.publicKey, toPubkey: destination, lamports: 3_000_000 };
-    return this.sign([SystemProgram.transfer(transfer)]);
+  /** A final transfer that the wallet, or another one, signs past Sluice; its signature. */
+  async spend(destination: PublicKey = Keypair.generate().publicKey, key = this.#key): Promise<string> {
+    const transfer = { fromPubkey: key.publicKey, toPubkey: destination, lamports: 3_000_000 };
+    return this.sign([SystemProgram.transfer(transfer)], [], key);
   }
 
   /** Any final transaction that the wallet signs, past Sluice; its signature. */
-  async sign(instructions: TransactionInstruction[], signers: Keypair[] = []): Promise<string> {
+  async sign(
+    instructions: TransactionInstruction[],
+    signers: Keypair[] = [],
+    payer = this.#key,
+  ): Promise<string> {
     const { blockhash } = await quickChain(this.pool).latestBlockhash();
-    const payerKey = this.#key.publicKey;
+    const payerKey = payer.publicKey;
     const message = new TransactionMessage({ payerKey, recentBlockhash: blockhash, instructions });
     const transaction = new VersionedTransaction(message.compileToV0Message());
-    transaction.sign([this.#key, ...signers]);
+    transaction.sign([payer, ...signers]);
     const raw = Buffer.from(transaction.serialize()).toString('base64');
     const signature = await this.pool.read((node) => sendTransaction(node, raw));
     this.localnet.controls.produceSlots(4);

@@ -71,6 +71,30 @@ describe('a look at the history of the hot wallet', () => {
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 
+  it('retires a fee payer alone for a spend of its own that no attempt is, and reads none for the payments', async () => {
+    const feePayer = Keypair.generate();
+    const wallet = feePayer.publicKey.toBase58();
+    await use.ledger.walletHistory.addFeePayers([wallet]);
+    await hot.localnet.airdrop(wallet, 1_000_000_000n);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: quickChain(hot.pool),
+      hotWallet: hot.address,
+    });
+    await watch.lookAtFeePayers();
+    const { destination, id } = await reserved();
+    const signature = await hot.spend(destination, feePayer);
+    await look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+    expect(await watch.lookAtFeePayers()).toEqual([]);
+    expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
+    const signers = [wallet, hot.address];
+    const retired = await use.ledger.attempts.prepare(attempt((await reserved()).id, 1, { signers }), PLENTY);
+    expect(retired.kind).toBe('stopped');
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+    await resume(use.ledger);
+  });
+
   it('names one that was cancelled before the spend landed, and no older end', async () => {
     const [suspect, old] = [await reserved(), await reserved()];
     for (const { id } of [suspect, old]) await use.ledger.settlements.cancel(id, CANCELLED);

@@ -78,6 +78,13 @@ describe('the operations routes', () => {
     expect((await call('POST', '/v1/resume', { why: 'done' })).json().pauses).toMatchObject([pause]);
     expect(await service.ledger.pauses.open()).toEqual([]);
     expect((await call('POST', '/v1/resume', { why: 'again' })).json()).toEqual({ pauses: [] });
+    const scope = 'kind/x402';
+    expect((await call('POST', '/v1/pause', { why: 'a flood', scope })).json().pauses).toMatchObject([
+      { scope },
+    ]);
+    expect((await call('POST', '/v1/resume', { why: 'done', scope })).json().pauses).toMatchObject([
+      { scope },
+    ]);
   });
 
   it('resume only with the alerts that were looked at', async () => {
@@ -95,6 +102,8 @@ describe('the operations routes', () => {
 
   it('want a reason and a key', async () => {
     expect((await call('POST', '/v1/pause', { why: '  ' })).statusCode).toBe(400);
+    const wrong = await call('POST', '/v1/pause', { why: 'x', scope: 'x402' });
+    expect(wrong.json().detail).toContain('scope: must be `all`, `kind/<kind>` or `wallet/<address>`');
     const bare = { method: 'POST', url: '/v1/pause', payload: { why: 'x' } } as const;
     expect((await service.app.inject(bare)).statusCode).toBe(401);
     expect((await service.app.inject({ method: 'GET', url: '/v1/alerts' })).statusCode).toBe(401);

@@ -160,3 +160,36 @@ async function blockedByWaiting(other: Ledger): Promise<number> {
   );
   return Number(rows[0]?.n ?? 0n);
 }
+
+describe('a pause of a scope', () => {
+  const stopped = async (id: string, changes = {}) =>
+    (await use.ledger.attempts.prepare(attempt(id, 1, changes), PLENTY)).kind;
+
+  it('of one kind stops that kind alone, and ends alone', async () => {
+    const scope = 'kind/withdrawal' as const;
+    await use.ledger.pauses.begin({ ...WORD, scope: 'kind/x402' });
+    expect(await stopped(await reserved(use.ledger))).toBe('prepared');
+    await use.ledger.pauses.begin({ ...WORD, scope });
+    const id = await reserved(use.ledger);
+    expect(await stopped(id)).toBe('stopped');
+    expect(await use.ledger.pauses.end({ ...WORD, scope })).toMatchObject([{ scope }]);
+    expect(await stopped(id)).toBe('prepared');
+    expect(await use.ledger.pauses.open()).toMatchObject([{ scope: 'kind/x402' }]);
+    expect(await resume(use.ledger)).toHaveLength(1);
+  });
+
+  it('of one wallet stops what that wallet is to sign, with an alarm that the resume of all others leaves', async () => {
+    const scope = 'wallet/fee-payer' as const;
+    await use.ledger.pauses.sound({ ...ALARM, subject: newId('sig') }, undefined, scope);
+    const id = await reserved(use.ledger);
+    const signers = ['fee-payer', 'hot'];
+    expect(await stopped(id, { signers })).toBe('stopped');
+    expect(await stopped(await reserved(use.ledger))).toBe('prepared');
+    const cancelled = await reserved(use.ledger);
+    expect(await use.ledger.settlements.cancel(cancelled, REASON)).toMatchObject({ status: 'cancelled' });
+    await use.ledger.pauses.end({ ...WORD, scope: 'kind/withdrawal' });
+    expect(await codeOf(use.ledger.pauses.end({ ...WORD, scope }))).toBe('AlertsUnseen');
+    await resume(use.ledger);
+    expect(await stopped(id, { signers })).toBe('prepared');
+  });
+});

@@ -24,6 +24,7 @@ export const operations = inOrder([
   sql`create table pause (
     position bigint generated always as identity primary key,
     cause text not null,
+    scope text not null default 'all' check (scope = 'all' or scope ~ '^(kind|wallet)/.'),
     reason text not null,
     who text not null,
     since timestamptz not null default now(),
@@ -32,5 +33,5 @@ export const operations = inOrder([
     ended_why text,
     check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (ended_why is null))
   )`,
-  sql`create unique index pause_one_open on pause (cause) where ended_at is null`,
+  sql`create unique index pause_one_open on pause (cause, scope) where ended_at is null`,
 ]);

@@ -3,6 +3,7 @@ import { inOrder } from '../in-order.ts';
 
 /** The movements of hot wallets, and the balances from which they are added up. */
 export const hotWallets = inOrder([
+  sql`create table fee_payer (address text primary key)`,
   sql`create table wallet_history (
     wallet text primary key,
     from_slot bigint not null,

@@ -1,0 +1,141 @@
+import pLimit from 'p-limit';
+import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
+import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { verifySignature } from '../signing/verify.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { WalletSignature } from '../solana/history-pages.ts';
+import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/wallet-history.ts';
+import { landedThoughDead, maybePaidAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
+
+export interface SpendJudgeDeps {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+  /** Transactions that one look reads: dust sent to the wallet delays payments, but every look gets ahead of it. Default 5,000. */
+  readonly readAtMost?: number;
+}
+
+/** What became of one list of transactions. */
+export interface Judged {
+  /** Listed, but no node shows bytes that prove it. */
+  readonly unproven: ReadonlySet<string>;
+  /** The oldest that is left for the next look. */
+  readonly next: WalletSignature | undefined;
+}
+
+const READ_AT_ONCE = 16;
+export const READ_AT_MOST = 5_000;
+/** Signatures that are no spends, in the slots that are listed again: each is read once. */
+const HARMLESS_KEPT = 500_000;
+
+/** Holds what wallets of ours signed against the attempts on record. What it finds wrong pauses the scope that it is given. */
+export class SpendJudge {
+  readonly #deps: SpendJudgeDeps;
+  readonly #harmless = new Set<string>();
+
+  constructor(deps: SpendJudgeDeps) {
+    this.#deps = deps;
+  }
+
+  /** True for a transaction that was read, and is no spend. */
+  isHarmless(signature: string): boolean {
+    return this.#harmless.has(signature);
+  }
+
+  /** Everything is read again. */
+  forget(): void {
+    this.#harmless.clear();
+  }
+
+  /** Judges the oldest first, and only so many as one look may read. */
+  async judge(wallet: string, entries: readonly WalletSignature[], scope: PauseScope): Promise<Judged> {
+    const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
+    const signatures = entries.map(({ signature }) => signature);
+    const recorded = await ledger.walletHistory.recordOf(signatures);
+    const told = await ledger.alerts.everRaised('unknown_spend', signatures);
+    for (const [signature, spend] of recorded) await this.#judgeRecorded(wallet, signature, spend);
+    const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
+    const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
+      entry,
+      parties: await partiesOf(chain.pool, entry.signature, verifySignature),
+    }));
+    const unproven = new Set<string>();
+    for (const { entry, parties } of read) {
+      if (parties === null) unproven.add(entry.signature);
+      else await this.#judgeStrange(wallet, entry, parties, scope);
+    }
+    return { unproven, next: strange[readAtMost] };
+  }
+
+  async #judgeRecorded(wallet: string, signature: string, recorded: RecordedSpend): Promise<void> {
+    const isFailed = 'state' in recorded && recorded.state === 'failed';
+    const hasSucceeded = isFailed && (await this.#hasSucceeded(signature));
+    const verdict = judgeSpend(wallet, [], recorded, hasSucceeded);
+    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
+  }
+
+  /** True where any node shows it finalized without an error. */
+  async #hasSucceeded(signature: string): Promise<boolean> {
+    const answers = await this.#deps.chain.statuses([signature]);
+    const said = answers.flatMap(({ sightings }) => sightings);
+    return said.some((one) => one.kind === 'seen' && one.commitment === 'finalized' && one.error === null);
+  }
+
+  async #judgeStrange(
+    wallet: string,
+    entry: WalletSignature,
+    parties: Parties,
+    scope: PauseScope,
+  ): Promise<void> {
+    const { ledger } = this.#deps;
+    // The record may be older than the signature, and know the message all the same.
+    const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
+    if (recorded !== null) {
+      await this.#takeFound(recorded, parties.signatures);
+      return this.#judgeRecorded(wallet, entry.signature, recorded);
+    }
+    if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
+      return this.#remember(entry.signature);
+    // First those that it may have paid: the alarm of the spend is what says that it was seen.
+    const ids = scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : [];
+    await ledger.pauses.sound(unknownSpendAlarm(wallet, entry.signature, entry.slot, ids), undefined, scope);
+  }
+
+  /** Raises the alert about each withdrawal that the transaction may have paid; their ids. */
+  async #suspected(signature: string, parties: Parties): Promise<readonly string[]> {
+    const { ledger } = this.#deps;
+    const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
+    const named = [...parties.all, ...payees.all];
+    const unpaid = await ledger.walletHistory.unpaidBy(named, payees.hidesOwners);
+    const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
+    for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, signature));
+    return suspects.map(({ id }) => id);
+  }
+
+  /**
+   * An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that
+   * one.
+   */
+  async #takeFound({ settlementId, n }: RecordedSpend, signatures: readonly string[]): Promise<void> {
+    await this.#deps.ledger.attempts.takeFound(settlementId, n, signatures);
+  }
+
+  #remember(signature: string): void {
+    this.#harmless.add(signature);
+    const [oldest] = this.#harmless;
+    if (this.#harmless.size > HARMLESS_KEPT && oldest !== undefined) this.#harmless.delete(oldest);
+  }
+
+  async #secondPayment(
+    { settlementId, n }: { readonly settlementId: string; readonly n: number },
+    signature: string,
+  ): Promise<void> {
+    const { ledger } = this.#deps;
+    const told = await ledger.alerts.everRaised('dead_attempt_landed', [settlementId]);
+    if (told.has(settlementId)) return;
+    const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
+    const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
+    const alarm = landedThoughDead(settlementId, n, signature, others);
+    await ledger.pauses.sound(alarm, settlementId);
+  }
+}

@@ -41,7 +41,7 @@ export interface AttemptEvidence {
   readonly finalizedHeights: readonly (Answered & { readonly height: string })[];
   /** Nodes whose finalized bank still takes the blockhash, whatever height they report: their heights do not count. */
   readonly stillTaking: readonly string[];
-  /** The block of its blockhash, where a quorum shows it. */
+  /** The block of its blockhash, where a quorum shows it; for a message of a buyer, the first block that was searched. */
   readonly blockhashBlock: ShownBlock | null;
   /** What the finalized chain has, in place of that block, at `slot` or next after it; its parent lies before `slot`. */
   readonly displacedBy: {

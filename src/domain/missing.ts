@@ -1,5 +1,5 @@
 import type { AttemptFacts, Evidence, NonceAttemptFacts, NonceEvidence, OutcomeEvidence } from './attempt.ts';
-import { claimedHeight, deathHeight } from './judge.ts';
+import { claimedHeight, deathHeight, firstHash } from './judge.ts';
 
 /** Something that a final verdict still lacks, and the node that does not tell it; null where no single node can. */
 export interface Missing {
@@ -37,7 +37,7 @@ export function missingOf(
   return [
     ...unsigned(attempt),
     ...behind,
-    ...ofNobody(lacksBlock, `the block of blockhash ${attempt.blockhash}, shown by ${quorum} nodes`),
+    ...ofNobody(lacksBlock, `the block of blockhash ${firstHash(attempt)}, shown by ${quorum} nodes`),
     ...ofNobody(lacksLinks, `linked finalized blocks up to above ${last}`),
     ...ofStatuses(evidence, nodes),
   ];

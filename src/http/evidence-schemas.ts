@@ -33,7 +33,9 @@ export const EvidenceBody = z
       .readonly()
       .describe('How far nodes have come'),
     stillTaking: nodeNames.describe('Nodes whose finalized bank still takes the blockhash'),
-    blockhashBlock: shownBlock.nullable().describe('The block of its blockhash'),
+    blockhashBlock: shownBlock
+      .nullable()
+      .describe('The block of its blockhash; for a message of a buyer, the first block that was searched'),
     displacedBy: z
       .object({
         slot: u64.describe('The slot of the block that is not there'),

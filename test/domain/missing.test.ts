@@ -52,6 +52,10 @@ test('names the node that is behind, the one that cannot be read, and what no si
   expect(missingOf(ATTEMPT, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
     { node: null, what: 'the block of blockhash hash-1000, shown by 2 nodes' },
   ]);
+  const adopted = { ...ATTEMPT, adoptedFrom: 'hash-990' };
+  expect(missingOf(adopted, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
+    { node: null, what: 'the block of blockhash hash-990, shown by 2 nodes' },
+  ]);
   expect(missingOf({ ...ATTEMPT, signature: null }, deathEvidence(), ['a', 'b'])).toEqual([
     { node: null, what: 'the signature, by which nodes are asked' },
   ]);

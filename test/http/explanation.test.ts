@@ -6,6 +6,9 @@ import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { requestSettlements } from '../../src/ledger/settlement-row.ts';
+import { acceptedIn, adoptedLife } from '../../src/solana/adopted.ts';
+import { blockCache } from '../../src/solana/blocks.ts';
+import { examineNow } from '../../src/solana/examination.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
 import { attempt as attemptRow, PLENTY } from '../ledger/support.ts';
 import { ears, LandingRoom, wallet } from '../solana/landing-room.ts';
@@ -116,6 +119,42 @@ test('asking proves a death, and the record stays as it is: that is a worker’s
   const [heights = 0, blocks = 0, statuses = 0] = orders.map((answer) => answer?.order);
   expect(heights < blocks && blocks < statuses).toBe(true);
   expect(await service.ledger.attempts.get('expired', 1)).toEqual(before);
+});
+
+test('a message of a buyer: its death is its end, with the evidence on record', async () => {
+  const id = settlementId('x402', 'order/1');
+  const { ledger } = service;
+  const explainIt = (): Promise<SettlementExplanation> =>
+    get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
+  const { blockhash, signature } = await room.attempt(wallet(), 2_500_000n);
+  const life = await adoptedLife(room.pool, await acceptedIn(room.pool, blockhash));
+  await requestSettlements(ledger.db, 'x402', ['order/1']);
+  await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
+  await ledger.attempts.storeSignature(id, 1, signature);
+  expect((await explainIt()).attempt).toMatchObject({ verdict: 'alive' });
+  room.localnet.controls.produceSlots(170);
+  const row = { signature, blockhash, ...life };
+  const { verdict, evidence, times } = await examineNow(room.chain, row, blockCache());
+  expect(verdict.kind).toBe('dead');
+  await ledger.attempts.settle(id, 1, { state: 'dead', proof: { ...times, ...evidence } });
+  const ended = await explainIt();
+  expect(ended).toMatchObject({
+    kind: 'x402',
+    subject: 'order/1',
+    status: 'dead',
+    reason: { code: 'expired' },
+  });
+  expect(ended).toMatchObject({
+    waitsFor: 'nothing: its transaction is proved dead',
+    attempt: { state: 'dead' },
+  });
+  expect(ended.nextStep).toBe('nothing: it has ended');
+  expect(ended.attempt?.evidence).toMatchObject({
+    lastHeight: life.lastValidBlockHeight.toString(),
+    blockhashBlock: { blockhash: life.adoptedFrom, slot: life.blockhashSlot.toString() },
+    linkedBlocks: { holdsSignature: false },
+  });
+  expect((await get('/v1/settlements?kind=x402&status=dead')).settlements).toMatchObject([{ id, signature }]);
 });
 
 test('an attempt that the signer still has: what it waits for, and how far the nodes are', async () => {

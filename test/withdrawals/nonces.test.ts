@@ -146,7 +146,8 @@ async function explainsAccount(address: string): Promise<void> {
   expect(settlements.map(({ subject }) => subject)).toEqual([address]);
   const { workflow } = temporalClient(stack.temporal);
   const found = `sluiceStatus = "finalized" and sluiceSignature = "${explained.signature}"`;
-  await until(async () => (await workflow.count(found)).count === 1);
+  const others = `WorkflowType in ("settlement", "quickSettlement") and ${found}`;
+  await until(async () => (await workflow.count(others)).count === 1);
 }
 
 const SIGNED_ADVANCE = `select message, signature from attempt join settlement on id = settlement_id

@@ -61,7 +61,8 @@ export class LandingWatcher {
 
   /**
    * Sends the attempt and follows it to its end. `start` is what an earlier wait for it said last, so that what it said and no
-   * longer holds is told too; what was confirmed then is sent again only where a node no longer shows it. Rejects with the signal's reason when aborted; the attempt stays as it is.
+   * longer holds is told too; what was confirmed then is sent again only where a node no longer shows it. Rejects with the signal's
+   * reason when aborted; the attempt stays as it is.
    */
   async watch(
     attempt: WatchedAttempt,

@@ -12,6 +12,12 @@ const program = createProgram(
 program
   .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
   .option('--deposits <n>', 'deposits of SOL and tokens, with faults of the scan', notNegative, 0)
+  .option(
+    '--nonces <n>',
+    'durable nonce accounts, as the lifetime of withdrawals instead of blockhashes',
+    notNegative,
+    0,
+  )
   .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
   .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
   .option(...JSON_AND_PROGRESS_OPTION)

@@ -19,6 +19,7 @@ import type { DepositAudit } from './deposits/audit.ts';
 import { drawDeposits, type Payment } from './deposits/plan.ts';
 import { DepositRun } from './deposits/run.ts';
 import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, SEND_FAULTS } from './kinds.ts';
+import { apartFrom, makeNonces } from './nonces.ts';
 import { readOutcomes } from './outcomes.ts';
 import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
@@ -31,6 +32,8 @@ export interface ChaosPlan {
   readonly withdrawals: number;
   /** Deposits to be credited; 0 leaves them out, and the faults of the scan with them. */
   readonly deposits: number;
+  /** Durable nonce accounts that give withdrawals their lifetime; 0: blockhashes do. */
+  readonly nonces: number;
   /** Injection stops then; as much again is left to drain. */
   readonly minutes: number;
 }
@@ -71,6 +74,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
     env: {
       ...process.env,
       ...chaosEnvironment(clockFile),
+      ...(plan.nonces > 0 ? { SLUICE_LIFETIME: 'nonce' } : {}),
       ...(plan.deposits > 0 ? { SLUICE_ANNOUNCE_CONFIRMED: 'true' } : {}),
     },
     say: (line) => say(`  ${line}`),
@@ -93,8 +97,9 @@ async function survive(
   setMaxListeners(0, limit.signal);
   const deposits = plan.deposits > 0 ? await DepositRun.open(stack, limit.signal) : null;
   try {
+    const nonces = await makeNonces(stack, plan.nonces);
     const field = await fieldOf(stack, clockFile, deposits, say);
-    return await drive({ stack, field, deposits, plan, limit, say });
+    return await drive({ stack, field, deposits, nonces, plan, limit, say });
   } finally {
     limit.abort();
     await deposits?.close();
@@ -105,6 +110,8 @@ interface Drive {
   readonly stack: Stack;
   readonly field: Field;
   readonly deposits: DepositRun | null;
+  /** Addresses of the nonce accounts that were made before. */
+  readonly nonces: readonly string[];
   readonly plan: ChaosPlan;
   /** Aborted when whatever still waits has waited long enough. */
   readonly limit: AbortController;
@@ -112,7 +119,7 @@ interface Drive {
 }
 
 async function drive(driven: Drive): Promise<ChaosReport> {
-  const { stack, field, deposits, plan, limit, say } = driven;
+  const { stack, field, deposits, nonces, plan, limit, say } = driven;
   const schedule = drawSchedule({ ...plan, nodes: NODES });
   const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
   const orders = drawDemand(demand, await marketOf(stack));
@@ -132,7 +139,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
   clearTimeout(timer);
-  const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, wrong));
+  const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, nonces, wrong));
   const judged = deposits === null ? null : await retryWhileUnavailable(() => deposits.judge());
   const alarms = alertFindings(alerts, { arrivals: judged?.arrivals ?? [], payments });
   return {
@@ -228,6 +235,7 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
 async function judge(
   stack: Stack,
   orders: readonly Order[],
+  nonces: readonly string[],
   wrong: readonly string[],
 ): Promise<{
   readonly report: Audit;
@@ -236,11 +244,13 @@ async function judge(
 }> {
   const books = await readBooks(stack);
   const terms = orders.map((order) => order.terms);
-  const [{ outcomes, alerts }, payments] = await Promise.all([
+  const [{ outcomes, alerts }, sent] = await Promise.all([
     readOutcomes(stack, terms),
     paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet),
   ]);
-  return { report: audit({ outcomes, payments, books, alarms: wrong }), alerts, payments };
+  const { payments, wrong: making } = apartFrom(nonces, sent);
+  const alarms = [...wrong, ...making];
+  return { report: audit({ outcomes, payments, books, alarms }), alerts, payments };
 }
 
 async function fieldOf(

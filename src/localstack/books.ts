@@ -63,7 +63,7 @@ const LAST_HEIGHT = 'select coalesce(max(last_valid_block_height), 0) as height 
 const SPENT = `select attempt.signature, attempt.fee_lamports
     + case when state = 'landed' then rent_lamports else 0 end
     + case when state = 'landed' and asset = 'SOL' then amount else 0 end as spent
-  from attempt join withdrawal on withdrawal.id = settlement_id where state in ('landed', 'failed')`;
+  from attempt left join withdrawal on withdrawal.id = settlement_id where state in ('landed', 'failed')`;
 
 const COUNTS = `select (select count(*) from attempt where state in ('prepared', 'signed')) as live,
   (select count(*) from attempt where state = 'dead') as dead,

@@ -9,14 +9,15 @@ import type { SignerActivities } from './signing.ts';
 export interface QuickDeps extends JudgeDeps {
   /** A signer of this process: whoever waits for an answer waits for no other one. */
   readonly signer: SignerActivities;
+  /** So long a caller waits for `confirmed` before the settlement goes on as any other. Default 2,000 ms. */
+  readonly answerWithinMs?: number;
 }
 
-/** So long a caller waits for `confirmed` before the settlement goes on as any other. */
 const ANSWER_WITHIN_MS = 2_000;
 
 /** The first part of settlements whose callers are answered within a second. It may be repeated at will. */
 export function createQuickActivities(deps: QuickDeps) {
-  const { ledger, signer } = deps;
+  const { ledger, signer, answerWithinMs = ANSWER_WITHIN_MS } = deps;
   const steps = createSettlementActivities(deps);
   const answerSoon = createAnswering(deps);
 
@@ -32,7 +33,7 @@ export function createQuickActivities(deps: QuickDeps) {
 
   async function answer(id: string, attempt: PreparedAttempt): Promise<void> {
     try {
-      await answerSoon(id, attempt.n, await signed(id, attempt), ANSWER_WITHIN_MS);
+      await answerSoon(id, attempt.n, await signed(id, attempt), answerWithinMs);
     } catch (error) {
       if (isDomainError(error, 'SigningRefused'))
         await setAside(ledger, id, { code: 'signing_refused', message: error.message });

@@ -42,6 +42,13 @@ export interface StatusReason {
   readonly message: string;
 }
 
+/** Why a settlement ends as `dead`: we cannot compose its message anew. */
+export const EXPIRED: StatusReason = {
+  code: 'expired',
+  message:
+    'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
+};
+
 /** The code of the reason of a `cancelled` one that people say was paid without an attempt on record: nothing of it is given back. */
 export const PAID_ALREADY = 'paid_already';
 

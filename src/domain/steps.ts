@@ -50,7 +50,8 @@ export type Landing =
       readonly slot: string;
       readonly reason: StatusReason;
     }
-  | { readonly kind: 'dead'; readonly signature: string | null };
+  /** `ends`: nobody can compose it anew, so the settlement has ended, too. */
+  | { readonly kind: 'dead'; readonly signature: string | null; readonly ends?: true };
 
 /** What a signer is asked for: its signature of exactly this message, which must be what the terms say by the rule of the kind. */
 export interface SigningTask {

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
+import { EXPIRED, isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
@@ -44,13 +44,6 @@ export type PrepareResult =
   | { readonly kind: 'nonce_taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason }
   | Shortage;
-
-/** Why a settlement ends as `dead`: we cannot compose its message anew. */
-const EXPIRED: StatusReason = {
-  code: 'expired',
-  message:
-    'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
-};
 
 /** The transactions of settlements. Every step may be repeated and is then a success without effect. */
 export class Attempts {

@@ -75,8 +75,9 @@ async function whenPeopleAgree(
 
 /** What a settled attempt made of its settlement; the record has it already. */
 function landingOf(attempt: AttemptRow): Landing {
-  const { signature, state } = attempt;
-  if (state === 'dead' || signature === null) return { kind: 'dead', signature };
+  const { signature, state, adoptedFrom } = attempt;
+  if (state === 'dead' || signature === null)
+    return { kind: 'dead', signature, ...(adoptedFrom === null ? {} : { ends: true }) };
   const slot = (attempt.slot ?? 0n).toString();
   if (state === 'landed') return { kind: 'finalized', signature, slot };
   return { kind: 'failed', signature, slot, reason: failureOf(attempt, attempt.error) };

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { LandingReport } from '../domain/landing-report.ts';
 import {
+  EXPIRED,
   isTerminal,
   kindOfSettlement,
   type SettlementStatus,
@@ -66,7 +67,9 @@ export class SettlementProgress {
     this.attempt = null;
     if (landing.kind === 'finalized') this.show('finalized', null);
     if (landing.kind === 'failed') this.show('failed', landing.reason);
-    if (landing.kind === 'dead') this.show('preparing', DIED);
+    if (landing.kind !== 'dead') return;
+    if (landing.ends) this.show('dead', EXPIRED);
+    else this.show('preparing', DIED);
   }
 
   /** Resolves when `over` is true, or the settlement has ended. */

@@ -18,7 +18,7 @@ import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { useLedger } from '../ledger/support.ts';
 import { LandingRoom, PACE, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { intercept, isAt } from '../support/intercept.ts';
+import { crashing } from '../support/intercept.ts';
 import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './gathering.ts';
 import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
 
@@ -116,11 +116,7 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
 /** The steps of a worker that has just started, and throws where the scenario has it crash. */
 function worker(left: string[]) {
-  const crash = <T extends object>(service: T, name: string): T =>
-    intercept(service, name, (...reached) => {
-      const index = left.findIndex((point) => isAt(point, ...reached));
-      if (index >= 0) throw new Error(`crash ${left.splice(index, 1).join()}`);
-    });
+  const crash = crashing(left);
   const ledger: Ledger = {
     ...use.ledger,
     attempts: crash(use.ledger.attempts, 'attempts'),

@@ -17,7 +17,7 @@ import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
 import { LandingRoom, PACE, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { intercept, isAt } from '../support/intercept.ts';
+import { crashing } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { temporalClient } from '../support/temporal.ts';
@@ -25,6 +25,10 @@ import { startWorkers } from '../workflows/workers.ts';
 import type { Keys } from './gathering.ts';
 import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
 
+/** No machine is so slow that a test waits for the end of it. */
+const PATIENT_MS = 60_000;
+/** Of the workers of the workflow. */
+const BRIEF_MS = 1_000;
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
@@ -67,12 +71,8 @@ async function bought(): Promise<{ readonly id: string; readonly seller: string 
 }
 
 /** What a worker that has just started has; a call at one of the points throws, once. */
-function activities(crashes: string[] = []) {
-  const crash = <T extends object>(service: T, name: string): T =>
-    intercept(service, name, (...reached) => {
-      const index = crashes.findIndex((point) => isAt(point, ...reached));
-      if (index >= 0) throw new Error(`crash ${crashes.splice(index, 1).join()}`);
-    });
+function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS) {
+  const crash = crashing(crashes);
   const record = {
     ...ledger,
     attempts: crash(ledger.attempts, 'attempts'),
@@ -84,30 +84,42 @@ function activities(crashes: string[] = []) {
   const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
   const signer = createSignerActivities({ keys, bounds, policies: PURCHASE_RULE });
   return {
-    ...createQuickActivities({ ...deps, signer }),
+    ...createQuickActivities({ ...deps, signer, answerWithinMs }),
     ...createLanding(deps),
     ...createSettlementActivities(deps),
   };
 }
 
-function quickly(id: string, crashes?: string[]): Promise<Standing> {
-  return activityEnvironment().run(() => activities(crashes).settleQuickly({ id, shown }));
+function quickly(id: string, crashes?: string[], withinMs?: number): Promise<Standing> {
+  return activityEnvironment().run(() => activities(crashes, withinMs).settleQuickly({ id, shown }));
+}
+
+/** Blocks come until one pays the seller, and one more: it is confirmed then, and not final. */
+function untilPaid<T>(seller: string, wait: Promise<T>): Promise<T> {
+  const { controls } = room.localnet;
+  let more = 1;
+  const clock = setInterval(() => {
+    const isPaid = controls.chain.vm.account(seller) !== null;
+    if (isPaid) more -= 1;
+    if (more >= 0) controls.produceSlot();
+  }, 40);
+  return wait.finally(() => clearInterval(clock));
 }
 
 describe('the quick part of a settlement', () => {
   it('answers at confirmed, with the attempt on record and on its way', async () => {
     const { id, seller } = await bought();
-    const standing = await room.withBlocks(quickly(id));
+    const standing = await untilPaid(seller, quickly(id));
     expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
     expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
   it('answers that it is sent where no node shows it in time', async () => {
-    const { id } = await bought();
+    const { id, seller } = await bought();
     room.swallow();
-    expect(await quickly(id)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
+    expect(await quickly(id, [], BRIEF_MS)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
     room.localnet.controls.clearFaults();
-    expect(await room.withBlocks(quickly(id))).toMatchObject({ status: 'confirmed' });
+    expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
   });
 
   it.each([
@@ -119,8 +131,8 @@ describe('the quick part of a settlement', () => {
     'after settlements.note',
   ])('goes on from the stored attempt where its worker dies %s', async (point) => {
     const { id, seller } = await bought();
-    await expect(room.withBlocks(quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
-    expect(await room.withBlocks(quickly(id))).toMatchObject({ status: 'confirmed' });
+    await expect(untilPaid(seller, quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
+    expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
     expect(await ledger.attempts.of(id)).toHaveLength(1);
     expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
@@ -142,8 +154,8 @@ describe('the quick part of a settlement', () => {
 
 describe('a settlement that is confirmed', () => {
   it('and taken back by a fork is told to its kind, with an alert that closes once it is final', async () => {
-    const { id } = await bought();
-    const { attempt } = await room.withBlocks(quickly(id));
+    const { id, seller } = await bought();
+    const { attempt } = await untilPaid(seller, quickly(id));
     room.localnet.controls.fork(2);
     const land = () => activities().landAttempt({ id, n: 1, signature: attempt?.signature ?? '' });
     const landing: Promise<unknown> = activityEnvironment().run(land);
@@ -163,7 +175,7 @@ describe('the workflow of a quick settlement', () => {
   beforeAll(async () => {
     place = await freshNamespace('quick');
     const queues = [{ taskQueue: LANDING_TASK_QUEUE }];
-    stop = await startWorkers(place, activities(), queues, QUICK_TASK_QUEUE);
+    stop = await startWorkers(place, activities([], BRIEF_MS), queues, QUICK_TASK_QUEUE);
   });
   afterAll(() => stop?.());
 
@@ -183,7 +195,7 @@ describe('the workflow of a quick settlement', () => {
     const { id, seller } = await bought();
     const send = vi.spyOn(room.chain, 'send');
     const callers = Promise.all([reached(id, 'confirmed'), reached(id, 'confirmed')]);
-    const views = await room.withBlocks(callers);
+    const views = await untilPaid(seller, callers);
     expect(views.map(({ status }) => status)).toEqual(['confirmed', 'confirmed']);
     const sent = send.mock.calls.length;
     expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
@@ -199,7 +211,7 @@ describe('the workflow of a quick settlement', () => {
     const view = reached(id, 'confirmed');
     const { attempts } = ledger;
     await vi.waitFor(async () => expect(await attempts.of(id)).toMatchObject([{ state: 'signed' }]), 20_000);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await new Promise((resolve) => setTimeout(resolve, 2 * BRIEF_MS));
     room.localnet.controls.clearFaults();
     const send = vi.spyOn(room.chain, 'send');
     await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);

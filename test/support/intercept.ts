@@ -26,3 +26,12 @@ export function isAt(point: string, ...[side, call, args]: Parameters<Reached>):
   const [itsSide, itsCall, word] = point.split(' ');
   return itsSide === side && itsCall === call && (word === undefined || args.includes(word));
 }
+
+/** Wraps services so that a call throws at each of these points, once: a worker that dies there, in the process of the test. */
+export function crashing(points: string[]): <T extends object>(service: T, name: string) => T {
+  return (service, name) =>
+    intercept(service, name, (...reached) => {
+      const index = points.findIndex((point) => isAt(point, ...reached));
+      if (index >= 0) throw new Error(`crash ${points.splice(index, 1).join()}`);
+    });
+}

@@ -130,8 +130,8 @@ export class LandingWatcher {
     watches.forEach((watch, index) => {
       const sighting = answer.sightings[index];
       if (sighting === undefined || !watch.open) return;
-      const isRun = sighting.kind === 'seen' && sighting.slot !== watch.inertIn;
-      watch.see(isRun ? sighting.commitment : null);
+      const run = sighting.kind === 'seen' && sighting.slot !== watch.inertIn ? sighting : null;
+      watch.see(run?.commitment ?? null, (run?.error ?? null) !== null);
       if (watch.seen === 'finalized')
         void this.#conclude(watch, { node: answer.node, sequence: 1, answer: sighting });
     });

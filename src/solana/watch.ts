@@ -50,6 +50,8 @@ export class Watch {
   unseconded = 0;
   readonly #hooks: LandingHooks;
   #seen: SeenAt;
+  /** A node says that it failed in the block that includes it: it is not sent again, and nobody is told that it is confirmed. */
+  #hasFailed = false;
   #doubt: string | null;
   /** The last answer of each node to a send. */
   readonly #answers = new Map<string, SendAnswer>();
@@ -102,10 +104,11 @@ export class Watch {
     return this.#seen;
   }
 
-  /** What a node sees now. A change takes a doubt back until the next judgement. */
-  see(now: SeenAt): void {
-    if (now === this.#seen) return;
+  /** What a node sees now, and whether it failed there. A change takes a doubt back until the next judgement. */
+  see(now: SeenAt, hasFailed: boolean): void {
+    if (now === this.#seen && hasFailed === this.#hasFailed) return;
     this.#seen = now;
+    this.#hasFailed = hasFailed;
     this.#doubt = null;
     this.#tell();
   }
@@ -145,7 +148,7 @@ export class Watch {
   #outlook(): Outlook {
     if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
     if (!this.isIncluded && this.#refusal !== null) return { status: 'held', why: this.#refusal };
-    return { status: this.isIncluded ? 'confirmed' : 'sending', why: null };
+    return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', why: null };
   }
 
   #tell(): void {

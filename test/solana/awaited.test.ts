@@ -59,6 +59,22 @@ describe('a caller that waits for confirmed', () => {
     await Promise.allSettled(running);
   });
 
+  it('is never told so of one that failed in its block, which is not sent again', async () => {
+    const funds = await room.lamportsOf(room.signer.address);
+    const [first, second] = [
+      await room.attempt(wallet(), (funds * 2n) / 3n),
+      await room.attempt(wallet(), (funds * 2n) / 3n),
+    ];
+    const { hooks, heard } = ears();
+    const before = room.watcher.watch(first, ears().hooks);
+    const sent = vi.spyOn(room.chain, 'send');
+    const wait = room.watcher.watch(second, { ...hooks, answersAt: 'confirmed' });
+    expect((await room.withBlocks(wait)).verdict.kind).toBe('failed');
+    expect(heard).not.toContain('confirmed');
+    expect(sent.mock.calls.length).toBeLessThanOrEqual(2);
+    await room.withBlocks(before);
+  });
+
   it('goes on to finalized without sending what is confirmed again, and sends the same bytes where a fork takes it back', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);

@@ -2,8 +2,9 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
-import type { AdoptedLife } from '../solana/adopted.ts';
+import { adoptedLife } from '../solana/adopted.ts';
 import { blockhashOf, messageHashOf } from '../solana/message.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
 import { readSigned, type SignedTransaction } from '../solana/signed-transaction.ts';
 import type { Place } from './kind.ts';
 
@@ -13,44 +14,67 @@ export type Cost = Pick<
   'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports' | 'rentLamports'
 >;
 
+/** A transaction that its buyer has made. */
+export interface BuyersTransaction {
+  /** Wire bytes; 64 zero bytes stand for a signature that is missing. */
+  readonly wire: Uint8Array;
+  /**
+   * The slot of a block that a node shows it in, or in which a node accepted its blockhash. Null: nobody asked, which is enough where a
+   * key of ours is still to sign.
+   */
+  readonly slot: bigint | null;
+}
+
 /**
- * The attempt that adopts the transaction of a buyer, wire bytes, with the signatures that are there; 64 zero bytes stand for one that
- * a key of ours is to give. Throws InvalidRequest for bytes that are no transaction of version legacy or 0, and for a signature that is
- * not over its message.
+ * The attempt that adopts a transaction with the signatures that are there; those of `ours`, addresses, may be missing. Throws
+ * InvalidRequest for bytes that are no transaction of version legacy or 0, for a signature that is not over its message or that nobody
+ * here can give, and for one signed by all without its slot; NoHealthyNode where too few nodes tell how long it lives.
  */
-export function adopt(
+export async function adopt(
+  pool: NodePool,
   settlementId: string,
   { n }: Place,
-  wire: Uint8Array,
-  life: AdoptedLife,
+  { wire, slot }: BuyersTransaction,
+  ours: readonly string[],
   cost: Cost,
-): NewAttempt {
+): Promise<NewAttempt> {
   const signed = readSigned(wire);
-  if (signed === null) throw new DomainError('InvalidRequest', 'the bytes are no transaction');
+  if (signed === null) throw invalid('the bytes are no transaction');
   const { message, signers } = signed;
+  const blockhash = blockhashOf(message);
+  const signatures = signaturesOf(signed, ours);
+  const isWhole = !signatures.includes(null);
+  if (isWhole && slot === null)
+    throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
   return {
-    ...life,
+    ...(await adoptedLife(pool, isWhole ? slot : null)),
     ...cost,
     settlementId,
     n,
     signers,
-    signatures: signaturesOf(signed),
+    signatures,
     message: base64.encode(message),
     messageHash: messageHashOf(message),
-    blockhash: blockhashOf(message),
+    blockhash,
     nonceAccount: null,
     bareAdvance: false,
   };
 }
 
-function signaturesOf({ message, signers, signatures }: SignedTransaction): (string | null)[] {
+function signaturesOf(
+  { message, signers, signatures }: SignedTransaction,
+  ours: readonly string[],
+): (string | null)[] {
   return signatures.map((signature, index) => {
-    if (signature.every((byte) => byte === 0)) return null;
     const signer = signers[index] ?? '';
+    const isMissing = signature.every((byte) => byte === 0);
+    if (isMissing && ours.includes(signer)) return null;
+    if (isMissing) throw invalid(`signature ${index + 1}, of ${signer}, is missing`);
     if (verifySignature(signer, message, signature)) return base58.encode(signature);
-    throw new DomainError(
-      'InvalidRequest',
-      `signature ${index + 1} is not one of ${signer} over the message`,
-    );
+    throw invalid(`signature ${index + 1} is not one of ${signer} over the message`);
   });
+}
+
+function invalid(message: string): DomainError {
+  return new DomainError('InvalidRequest', message);
 }

@@ -20,7 +20,6 @@ import { activityEnvironment } from '../support/activity.ts';
 import type { Keys } from './gathering.ts';
 import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
 
-const LIFE = { blockhashSlot: 1n, blockhashHeight: 1n, lastValidBlockHeight: 300n, adoptedFrom: 'first' };
 const COST = {
   computeUnitLimit: 200_000,
   computeUnitPriceMicroLamports: 0n,
@@ -129,7 +128,9 @@ describe('an adopted settlement', () => {
 });
 
 describe('the transaction of a buyer', () => {
-  const at = (wire: Uint8Array) => async () => adopt('purchase/1', PLACE, wire, LIFE, COST);
+  const slotNow = () => BigInt(tip().slot);
+  const adopted = (wire: Uint8Array, slot: bigint | null = slotNow()) =>
+    adopt(room.pool, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
   const messageOf = async (advances: boolean) => {
     const authority = buyer.publicKey;
     const advance = SystemProgram.nonceAdvance({
@@ -149,7 +150,7 @@ describe('the transaction of a buyer', () => {
       const terms = await messageOf(false);
       const transaction = new VersionedTransaction(new TransactionMessage(terms)[compile]());
       transaction.sign([buyer]);
-      const { signatures, blockhash, signers } = await at(transaction.serialize())();
+      const { signatures, blockhash, signers } = await adopted(transaction.serialize());
       expect(signatures).toHaveLength(1);
       expect({ blockhash, signers }).toEqual({
         blockhash: terms.recentBlockhash,
@@ -164,6 +165,23 @@ describe('the transaction of a buyer', () => {
     const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
     lasting.sign([buyer]);
     for (const bytes of [changed, lasting.serialize(), wire.subarray(0, 90), Uint8Array.of(1, 2, 3)])
-      expect(await codeOf(at(bytes)())).toBe('InvalidRequest');
+      expect(await codeOf(adopted(bytes))).toBe('InvalidRequest');
+  });
+
+  it('may lack the signature of a key of ours, and of nobody else', async () => {
+    const unsigned = (wire: Uint8Array, index: number) =>
+      wire.slice().fill(0, 1 + 64 * index, 65 + 64 * index);
+    const shared = await boughtBy(room, buyer, wallet(), payer());
+    expect((await adopted(shared, null)).signatures).toEqual([null, expect.any(String)]);
+    const own = await boughtBy(room, buyer, wallet(), null);
+    for (const bytes of [unsigned(shared, 1), unsigned(own, 0)])
+      expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
+  });
+
+  it('that all have signed begins to live below the slot in which it was seen, and is refused without that', async () => {
+    const wire = await boughtBy(room, buyer, wallet(), null);
+    expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
+    const { blockhashHeight } = await adopted(wire);
+    expect(blockhashHeight).toEqual((await adoptedLife(room.pool, slotNow())).blockhashHeight);
   });
 });

@@ -6,7 +6,6 @@ import { adopt } from '../../src/settlement/adopt.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { refused } from '../../src/signing/checks.ts';
 import type { Policies } from '../../src/signing/policies.ts';
-import { adoptedLife } from '../../src/solana/adopted.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import type { LandingRoom } from '../solana/landing-room.ts';
@@ -62,17 +61,15 @@ export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): K
     compose: async ({ id, subjectId }, place) => {
       const order = orders.get(subjectId);
       if (order === undefined) throw new DomainError('NotFound', `there is no order of ${subjectId}`);
-      const isWhole = VersionedTransaction.deserialize(order.wire).signatures.every((one) =>
-        one.some(Boolean),
-      );
-      const life = await adoptedLife(chain.pool, isWhole ? order.acceptedAt : null);
-      const attempt = adopt(id, place, order.wire, life, {
+      const ours = Object.values(keys).flatMap((key) => key?.address ?? []);
+      const transaction = { wire: order.wire, slot: order.acceptedAt };
+      const attempt = await adopt(chain.pool, id, place, transaction, ours, {
         computeUnitLimit: 200_000,
         computeUnitPriceMicroLamports: 0n,
         feeLamports: FEE_LAMPORTS,
         rentLamports: 0n,
       });
-      if (isWhole) return { kind: 'composed', attempt, reservations: [] };
+      if (!attempt.signatures?.includes(null)) return { kind: 'composed', attempt, reservations: [] };
       const [wallet = ''] = attempt.signers;
       const { slot: observedSlot, accounts } = await chain.accounts([wallet]);
       const finalizedBalance = accounts[0]?.lamports ?? 0n;

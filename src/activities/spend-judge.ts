@@ -52,8 +52,8 @@ export class SpendJudge {
     const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.recordOf(signatures);
-    const told = await ledger.alerts.everRaised('unknown_spend', signatures);
-    for (const [signature, spend] of recorded) await this.#judgeRecorded(wallet, signature, spend);
+    const told = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
+    for (const [signature, spend] of recorded) await this.#judgeRecorded(wallet, signature, spend, scope);
     const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
@@ -67,11 +67,16 @@ export class SpendJudge {
     return { unproven, next: strange[readAtMost] };
   }
 
-  async #judgeRecorded(wallet: string, signature: string, recorded: RecordedSpend): Promise<void> {
+  async #judgeRecorded(
+    wallet: string,
+    signature: string,
+    recorded: RecordedSpend,
+    scope: PauseScope,
+  ): Promise<void> {
     const isFailed = 'state' in recorded && recorded.state === 'failed';
     const hasSucceeded = isFailed && (await this.#hasSucceeded(signature));
     const verdict = judgeSpend(wallet, [], recorded, hasSucceeded);
-    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature);
+    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature, scope);
   }
 
   /** True where any node shows it finalized without an error. */
@@ -92,7 +97,7 @@ export class SpendJudge {
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
       await this.#takeFound(recorded, parties.signatures);
-      return this.#judgeRecorded(wallet, entry.signature, recorded);
+      return this.#judgeRecorded(wallet, entry.signature, recorded, scope);
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
       return this.#remember(entry.signature);
@@ -129,13 +134,14 @@ export class SpendJudge {
   async #secondPayment(
     { settlementId, n }: { readonly settlementId: string; readonly n: number },
     signature: string,
+    scope: PauseScope,
   ): Promise<void> {
     const { ledger } = this.#deps;
-    const told = await ledger.alerts.everRaised('dead_attempt_landed', [settlementId]);
+    const told = await ledger.alerts.everRaised('dead_attempt_landed', [settlementId], scope);
     if (told.has(settlementId)) return;
     const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
     const alarm = landedThoughDead(settlementId, n, signature, others);
-    await ledger.pauses.sound(alarm, settlementId);
+    await ledger.pauses.sound(alarm, settlementId, scope);
   }
 }

@@ -33,6 +33,12 @@ export function unknownSpendAlarm(
   };
 }
 
+/** What a fee payer signed is not known, so nothing would tell that its key has leaked. */
+export function unreadAlarm(wallet: string, why: string): Alarm {
+  const message = `what the fee payer ${wallet} signed cannot be judged now: ${why}`;
+  return { kind: 'fee_payer_unread', subject: wallet, message };
+}
+
 /** What the scan alone saw: people look whether it is true. */
 export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigint): Alarm {
   return {

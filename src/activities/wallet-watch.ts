@@ -1,5 +1,5 @@
-import { WHOLE } from '../domain/alerts.ts';
-import { DomainError } from '../domain/errors.ts';
+import { type Alarm, WHOLE } from '../domain/alerts.ts';
+import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
 import { LISTED_LATE, quarantineEnd } from '../domain/quarantine.ts';
 import type { Gap } from '../ledger/continuity.ts';
@@ -12,7 +12,7 @@ import { unionOf, type WalletListing, WalletLists } from '../solana/wallet-lists
 import { LostNonces } from './lost-nonces.ts';
 import { READ_AT_MOST, SpendJudge, type SpendJudgeDeps } from './spend-judge.ts';
 import { settleUnproved } from './unproved-spends.ts';
-import { restoredAlarm } from './wallet-alarms.ts';
+import { restoredAlarm, unreadAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
   /** The one that pays now; those that have paid before are watched, too. */
@@ -54,13 +54,17 @@ export class WalletWatch {
 
   /**
    * Judges what each wallet signed that only pays fees. What it finds wrong retires that key alone, and a history that cannot be read
-   * holds up no payment: these wallets are busy, hold little, and sign nothing that pays a withdrawal. Answers those not read now.
+   * holds up no payment, but raises an alert: these wallets are busy, hold little, and sign nothing that pays a withdrawal.
    */
-  async lookAtFeePayers(): Promise<readonly string[]> {
-    const unread: string[] = [];
-    for (const wallet of await this.#deps.ledger.walletHistory.feePayers())
-      await this.#judgeWallet(wallet, null, `wallet/${wallet}`).catch(() => unread.push(wallet));
-    return unread;
+  async lookAtFeePayers(): Promise<void> {
+    const { ledger } = this.#deps;
+    const unread: Alarm[] = [];
+    for (const wallet of await ledger.walletHistory.feePayers()) {
+      await this.#judgeWallet(wallet, null, `wallet/${wallet}`).catch((error: unknown) =>
+        unread.push(unreadAlarm(wallet, messageOf(error))),
+      );
+    }
+    await ledger.alerts.keepOnly(['fee_payer_unread'], unread);
   }
 
   async #look(): Promise<void> {

@@ -17,6 +17,8 @@ export const ALERT_KINDS = [
   'record_lost',
   /** Postgres is not the one, or not as new as the one, that was written to last. Subject: `sluice`. */
   'record_restored',
+  /** What a fee payer signed cannot be read: an unknown spend of it would not be seen. Subject: the wallet. */
+  'fee_payer_unread',
   /** The workflow of a settlement ended red. Subject: the settlement. */
   'workflow_failed',
   /** The issuer has frozen the hot wallet's token account: no withdrawal of the token is paid. Subject: the mint. */

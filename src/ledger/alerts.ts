@@ -14,6 +14,7 @@ import {
   ENDED_BY_A_LOOK,
 } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
+import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
 import type { Word } from '../domain/word.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from './database.ts';
 import { alertNews } from './news.ts';
@@ -27,6 +28,9 @@ export interface AlertFilter extends PageRequest {
   /** Only those that are open, or only those that are closed. */
   readonly open?: boolean | undefined;
 }
+
+/** What an alert has paused, where it is of a kind that pauses. */
+export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
 
 /** The one list of what people must know. At most one alert of a kind and subject is open. */
 export class Alerts {
@@ -108,13 +112,21 @@ export class Alerts {
     return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
   }
 
-  /** Those of `subjects` that ever had an alert of this kind: seen by people, whether it is open or closed. */
-  async everRaised(kind: AlertKind, subjects: readonly string[]): Promise<ReadonlySet<string>> {
+  /**
+   * Those of `subjects` that ever had an alert of this kind which paused this scope or everything: seen by people, whether it is open or
+   * closed.
+   */
+  async everRaised(
+    kind: AlertKind,
+    subjects: readonly string[],
+    scope: PauseScope = EVERYTHING,
+  ): Promise<ReadonlySet<string>> {
     const rows = await this.#db
       .selectFrom('alert')
       .select('subject')
       .where('kind', '=', kind)
       .where('subject', '=', anyOf(subjects))
+      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
       .execute();
     return new Set(rows.map((row) => row.subject));
   }

@@ -165,7 +165,7 @@ export class Attempts {
 
   /**
    * Those with a blockhash that nobody signs, at most `limit`: prepared, their settlements held because the signer refused, or because
-   * a dead attempt has paid them. The oldest first.
+   * a dead attempt has paid them. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
    */
   async refused(limit: number): Promise<readonly AttemptRow[]> {
     return this.#db
@@ -176,6 +176,7 @@ export class Attempts {
       .where('attempt.nonceAccount', 'is', null)
       .where('settlement.status', '=', 'held')
       .where('settlement.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD])
+      .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)
       .orderBy('attempt.createdAt')
       .limit(limit)
       .execute();

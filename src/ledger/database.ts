@@ -22,6 +22,7 @@ interface SettlementTable {
   status: SettlementStatus;
   reasonCode: string | null;
   reasonMessage: string | null;
+  wasConfirmed: Generated<boolean>;
   createdAt: Generated<Date>;
   updatedAt: Generated<Date>;
 }

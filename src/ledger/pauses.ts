@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
-import { type AlertRow, closeAlerts, raiseAlert } from './alerts.ts';
+import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
 import { anyOfNumbers, type Database, type Tables } from './database.ts';
 import { lockIfKnown, type SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
@@ -80,7 +80,7 @@ export class Pauses {
 
   /**
    * Raises the alert and pauses the scope in one step, by default everything; `hold` is the settlement that it is about, held where it
-   * has not ended.
+   * has not ended. An open alert that has paused everything is never narrowed.
    */
   async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
@@ -88,10 +88,17 @@ export class Pauses {
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
       await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, who: SLUICE });
       if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
-      const details = { ...alarm.details, ...(scope === EVERYTHING ? {} : { scope }) };
+      const isWide = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
+      const details = { ...alarm.details, ...(isWide ? {} : { scope }) };
       await raiseAlert(trx, { ...alarm, details });
     });
   }
+}
+
+async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
+  const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
+  const same = open.where('kind', '=', kind).where('subject', '=', subject);
+  return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
 }
 
 /**

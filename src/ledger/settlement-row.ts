@@ -11,6 +11,8 @@ export interface SettlementRow {
   readonly subjectId: string;
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
+  /** A node has shown it in a confirmed block, so callers may have been answered; a fork may have taken that back. */
+  readonly wasConfirmed: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

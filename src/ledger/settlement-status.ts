@@ -36,6 +36,7 @@ export async function enterStatus(
       status: to,
       reasonCode: reason?.code ?? null,
       reasonMessage: reason?.message ?? null,
+      ...(to === 'confirmed' ? { wasConfirmed: true } : {}),
       updatedAt: sql<Date>`now()`,
     })
     .where('settlement.id', '=', id)
@@ -55,7 +56,7 @@ export async function enterStatus(
   const events = kinds[row.kind];
   const before = { status: oldStatus, code: oldCode };
   if (oldStatus === row.status && oldCode === stored.reasonCode) return row;
-  if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row, before);
+  if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row);
   await events?.changed?.(trx, row, before);
   return row;
 }

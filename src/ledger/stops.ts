@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
+import { PAUSED_SCOPE } from './alerts.ts';
 import type { NewAttempt } from './attempts.ts';
 import { gapOf } from './continuity.ts';
 import type { Tables } from './database.ts';
@@ -36,7 +37,7 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
     .select(['kind', 'message'])
     .where('kind', 'in', ['record_lost', 'unknown_spend'])
     // What another key than a hot wallet's has signed pays no settlement of ours but its own.
-    .where(sql<string>`coalesce(details ->> 'scope', ${EVERYTHING})`, '=', EVERYTHING)
+    .where(PAUSED_SCOPE, '=', EVERYTHING)
     .where('closedAt', 'is', null)
     .orderBy('kind')
     .executeTakeFirst();

@@ -5,7 +5,7 @@ import type { Database, Tables } from './database.ts';
 import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
 /** A withdrawal as it stands on record: the terms, and its settlement. */
-export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status'> {
+export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
   readonly status: WithdrawalStatus;
   readonly asset: string;
   /** Base units that leave the hot wallet. */

@@ -32,10 +32,14 @@ export class LandingReporter {
     this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
   }
 
-  /** What is on record as the wait begins; the run has been told so where its callers wait for `confirmed`. */
+  /**
+   * What is on record as the wait begins. Where callers of the run wait for `confirmed` it was told so before its first try; a later
+   * one knows only what the last heartbeat says.
+   */
   begin(report: LandingReport, answersAt: 'confirmed' | 'finalized'): void {
     this.#answersAtConfirmed = answersAt === 'confirmed';
-    if (this.#answersAtConfirmed && report.status === 'confirmed') this.#runShows = 'confirmed';
+    const isFirst = this.#context.info.attempt === 1;
+    if (this.#answersAtConfirmed && isFirst && report.status === 'confirmed') this.#runShows = 'confirmed';
     this.show(report);
   }
 
@@ -62,15 +66,13 @@ export class LandingReporter {
   }
 
   async #signal(shown: Status): Promise<void> {
-    const before = this.#runShows;
     this.#signalledAt = performance.now();
-    this.#runShows = shown;
     const { client, info, log } = this.#context;
     try {
       const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
       await client.workflow.getHandle(workflowId, runId).signal(LANDING_REPORT, this.#report);
+      this.#runShows = shown;
     } catch (error) {
-      this.#runShows = before;
       log.warn('the run was not told how its wait for a landing looks', { error });
     }
   }

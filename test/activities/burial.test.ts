@@ -1,4 +1,5 @@
 import { base64 } from '@scure/base';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { readProof } from '../../src/ledger/proofs.ts';
@@ -76,6 +77,15 @@ describe('an attempt that the signer refused', () => {
     expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
+  });
+
+  it('waits for no more than one of each other kind', async () => {
+    const [first, second] = [await refused(), await refused()];
+    const other = await refused();
+    await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
+    const ids = (await use.ledger.attempts.refused(2)).map(({ settlementId }) => settlementId);
+    expect(ids).toEqual([first.id, other.id]);
+    for (const { id } of [first, second, other]) await end(id);
   });
 
   it('can be cancelled then, and not before; that gives back what it had reserved', async () => {

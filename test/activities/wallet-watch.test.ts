@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { unknownSpendAlarm } from '../../src/activities/wallet-alarms.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
@@ -86,13 +87,49 @@ describe('a look at the history of the hot wallet', () => {
     const signature = await hot.spend(destination, feePayer);
     await look();
     expect([await open(), await causes()]).toEqual([[], []]);
-    expect(await watch.lookAtFeePayers()).toEqual([]);
+    await watch.lookAtFeePayers();
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
     const signers = [wallet, hot.address];
     const retired = await use.ledger.attempts.prepare(attempt((await reserved()).id, 1, { signers }), PLENTY);
     expect(retired.kind).toBe('stopped');
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     await resume(use.ledger);
+  });
+
+  it('pauses everything for a spend of the hot wallet, also where a fee payer that signed it was looked at before', async () => {
+    const { destination, id } = await reserved();
+    const signature = await hot.spend(destination);
+    const scope = 'wallet/a-fee-payer';
+    const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
+    await use.ledger.pauses.sound(alarm, undefined, scope);
+    await look();
+    expect((await use.ledger.pauses.open()).map((one) => one.scope)).toEqual([scope, 'all']);
+    expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
+    await use.ledger.pauses.sound(alarm, undefined, scope);
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(rows.find(({ subject }) => subject === signature)?.details).not.toHaveProperty('scope');
+    await use.ledger.alerts.close('maybe_paid', id);
+    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', CANCELLED))).toBe('RecordInDoubt');
+    await resume(use.ledger);
+  });
+
+  it('raises an alert while what a fee payer signed cannot be read, and holds up no payment', async () => {
+    const wallet = Keypair.generate().publicKey.toBase58();
+    await use.ledger.walletHistory.addFeePayers([wallet]);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: quickChain(hot.pool),
+      hotWallet: hot.address,
+    });
+    await watch.lookAtFeePayers();
+    for (const node of [0, 1])
+      hot.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'http', status: 503 });
+    await watch.lookAtFeePayers();
+    expect(await open()).toContain(`fee_payer_unread ${wallet} 1`);
+    hot.localnet.controls.clearFaults();
+    expect((await use.ledger.attempts.prepare(attempt((await reserved()).id), PLENTY)).kind).toBe('prepared');
+    await watch.lookAtFeePayers();
+    expect(await open()).toEqual([]);
   });
 
   it('names one that was cancelled before the spend landed, and no older end', async () => {

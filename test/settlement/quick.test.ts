@@ -168,19 +168,74 @@ describe('a settlement that is confirmed', () => {
   });
 });
 
+describe('a settlement that was confirmed', () => {
+  const failedOn = { code: 'failed_on_chain', message: 'it lacked funds' };
+  const doubt = { code: 'evidence_missing', message: 'nodes are silent' };
+
+  async function confirmed(): Promise<string> {
+    const { id, seller } = await bought();
+    await untilPaid(seller, quickly(id));
+    return id;
+  }
+
+  async function saidOf(id: string): Promise<string | undefined> {
+    const [alert] = await ledger.alerts.openAbout(id);
+    return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
+  }
+
+  it('and is held is not taken back yet', async () => {
+    const id = await confirmed();
+    await ledger.settlements.note(id, 'held', doubt);
+    expect(await saidOf(id)).toBeUndefined();
+    await ledger.settlements.note(id, 'sending', null);
+    expect(await saidOf(id)).toBe('its bytes are sent again');
+  });
+
+  it.each([
+    [
+      'fails on another fork',
+      { state: 'failed', slot: 9n, error: '"X"', reason: failedOn },
+      'it has failed on another fork',
+    ],
+    ['is proved dead', { state: 'dead' }, 'it is proved dead'],
+  ] as const)('and held, and then %s raises the alert', async (_what, outcome, said) => {
+    const id = await confirmed();
+    await ledger.settlements.note(id, 'held', doubt);
+    await ledger.attempts.settle(id, 1, { ...outcome, proof: { is: 'a proof' } });
+    expect(await saidOf(id)).toBe(said);
+  });
+
+  it('and fails straight on raises the alert', async () => {
+    const id = await confirmed();
+    const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
+    await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
+    expect(await saidOf(id)).toBe('it has failed on another fork');
+  });
+});
+
 describe('the workflow of a quick settlement', () => {
-  let place: Awaited<ReturnType<typeof freshNamespace>>;
-  let stop: () => Promise<void>;
+  type Place = Awaited<ReturnType<typeof freshNamespace>>;
+  let sound: Place;
+  /** Whose landing fails once, after it has noted what it sees. */
+  let failing: Place;
+  const stops: (() => Promise<void>)[] = [];
 
   beforeAll(async () => {
-    place = await freshNamespace('quick');
+    sound = await freshNamespace('quick');
+    failing = await freshNamespace('quick-failing');
     const queues = [{ taskQueue: LANDING_TASK_QUEUE }];
-    stop = await startWorkers(place, activities([], BRIEF_MS), queues, QUICK_TASK_QUEUE);
+    for (const [place, crashes] of [
+      [sound, []],
+      [failing, ['after settlements.note']],
+    ] as const) {
+      const steps = activities([...crashes], BRIEF_MS);
+      stops.push(await startWorkers(place, steps, queues, QUICK_TASK_QUEUE));
+    }
   });
-  afterAll(() => stop?.());
+  afterAll(() => Promise.all(stops.map((stop) => stop())));
 
   /** Asks the run, which is started where there is none, to say when it is there. */
-  function reached(id: string, at: 'confirmed' | 'finalized'): Promise<SettlementView> {
+  function reached(id: string, at: 'confirmed' | 'finalized', place = sound): Promise<SettlementView> {
     const startWorkflowOperation = new WithStartWorkflowOperation('quickSettlement', {
       workflowId: id,
       taskQueue: QUICK_TASK_QUEUE,
@@ -200,24 +255,34 @@ describe('the workflow of a quick settlement', () => {
     const sent = send.mock.calls.length;
     expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
     expect(send.mock.calls).toHaveLength(sent);
-    const end: SettlementEnd = await temporalClient(place).workflow.getHandle(id).result();
+    const end: SettlementEnd = await temporalClient(sound).workflow.getHandle(id).result();
     expect(end).toMatchObject({ status: 'finalized', reason: null });
     expect(await room.lamportsOf(seller)).toBe(PRICE);
   }, 60_000);
 
-  it('answers them at confirmed, too, where that comes after its quick part', async () => {
-    const { id } = await bought();
-    room.swallow();
-    const view = reached(id, 'confirmed');
-    const { attempts } = ledger;
-    await vi.waitFor(async () => expect(await attempts.of(id)).toMatchObject([{ state: 'signed' }]), 20_000);
-    await new Promise((resolve) => setTimeout(resolve, 2 * BRIEF_MS));
-    room.localnet.controls.clearFaults();
-    const send = vi.spyOn(room.chain, 'send');
-    await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);
-    await Promise.all(send.mock.results.map(({ value }) => value));
-    room.localnet.controls.produceSlots(2);
-    expect((await view).status).toBe('confirmed');
-    expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
-  }, 60_000);
+  it.each([
+    ['', () => sound],
+    [', and the landing fails before it has said so', () => failing],
+  ])(
+    'answers them at confirmed, too, where that comes after its quick part%s',
+    async (_what, place) => {
+      const { id } = await bought();
+      room.swallow();
+      const view = reached(id, 'confirmed', place());
+      const { attempts } = ledger;
+      await vi.waitFor(
+        async () => expect(await attempts.of(id)).toMatchObject([{ state: 'signed' }]),
+        20_000,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 2 * BRIEF_MS));
+      room.localnet.controls.clearFaults();
+      const send = vi.spyOn(room.chain, 'send');
+      await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);
+      await Promise.all(send.mock.results.map(({ value }) => value));
+      room.localnet.controls.produceSlots(2);
+      expect((await view).status).toBe('confirmed');
+      expect((await room.withBlocks(reached(id, 'finalized', place()))).status).toBe('finalized');
+    },
+    60_000,
+  );
 });

@@ -12,6 +12,7 @@ export const settlements = inOrder([
       'sending', 'confirmed', 'finalized', 'rejected', 'cancelled', 'failed', 'dead', 'held')),
     reason_code text,
     reason_message text,
+    was_confirmed boolean not null default false,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     unique (kind, subject_id),

@@ -31,7 +31,7 @@ export interface SendAnswer {
 
 const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
-const ACCOUNT_WINDOW_MS = 100;
+const ACCOUNT_WINDOW_MS = 200;
 const SECOND_LOOK_WINDOW_MS = 300;
 
 /** An account as one node shows it; null where the chain of that node does not have it. */
@@ -78,7 +78,7 @@ export class Chain {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** A finalized account as one node shows it; callers within 100 ms share one call. */
+  /** A finalized account as one node shows it; callers within 200 ms share one call. */
   account(address: string): Promise<ShownAccount> {
     return this.#accounts.get(address);
   }

@@ -1,4 +1,5 @@
 import { isDomainError } from '../domain/errors.ts';
+import { signAll } from '../domain/sign-all.ts';
 import type { PreparedAttempt, Shown, Standing } from '../domain/steps.ts';
 import { createAnswering } from '../settlement/answer.ts';
 import type { JudgeDeps } from '../settlement/judgement.ts';
@@ -21,19 +22,13 @@ export function createQuickActivities(deps: QuickDeps) {
   const steps = createSettlementActivities(deps);
   const answerSoon = createAnswering(deps);
 
-  /** The signature of the fee payer; those of other keys of ours are stored. */
-  async function signed(id: string, { n, signature, tasks = [] }: PreparedAttempt): Promise<string> {
-    let last = signature ?? '';
-    for (const [index, task] of tasks.entries()) {
-      last = (await signer.signTransaction(task)).signature;
-      if (index < tasks.length - 1) await steps.storeSignature({ id, n, signature: last });
-    }
-    return last;
-  }
-
-  async function answer(id: string, attempt: PreparedAttempt): Promise<void> {
+  async function answer(id: string, { n, signature, tasks = [] }: PreparedAttempt): Promise<void> {
     try {
-      await answerSoon(id, attempt.n, await signed(id, attempt), answerWithinMs);
+      const signed = await signAll(signature, tasks, {
+        sign: async (task) => (await signer.signTransaction(task)).signature,
+        store: (other) => steps.storeSignature({ id, n, signature: other }),
+      });
+      if (signed !== null) await answerSoon(id, n, signed, answerWithinMs);
     } catch (error) {
       if (isDomainError(error, 'SigningRefused'))
         await setAside(ledger, id, { code: 'signing_refused', message: error.message });

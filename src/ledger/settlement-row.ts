@@ -1,6 +1,11 @@
 import type { Selectable, Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { type SettlementStatus, type StatusReason, settlementId } from '../domain/settlement.ts';
+import {
+  PAID_ALREADY,
+  type SettlementStatus,
+  type StatusReason,
+  settlementId,
+} from '../domain/settlement.ts';
 import type { Database, Tables } from './database.ts';
 
 /** One obligation that must reach the chain at most once. */
@@ -51,7 +56,10 @@ export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise
   return stored === undefined ? undefined : toSettlementRow(stored);
 }
 
-/** Puts settlements on record where they are not. One that was dropped is wanted again: none of its attempts can land any more. */
+/**
+ * Puts settlements on record where they are not. One that was dropped is wanted again: none of its attempts can land any more. One that
+ * people ended as paid stays ended.
+ */
 export async function requestSettlements(
   db: Database,
   kind: string,
@@ -71,7 +79,8 @@ export async function requestSettlements(
       conflict
         .column('id')
         .doUpdateSet({ status: 'requested', reasonCode: null, reasonMessage: null })
-        .where('settlement.status', '=', 'cancelled'),
+        .where('settlement.status', '=', 'cancelled')
+        .where('settlement.reasonCode', 'is distinct from', PAID_ALREADY),
     )
     .execute();
 }

@@ -25,7 +25,10 @@ export async function quickSettlement({ id }: { readonly id: string }): Promise<
   );
   await settle(progress, {
     prepare: async () => {
-      progress.stand(await act.settleQuickly({ id, shown: progress.shown }));
+      const standing = await act.settleQuickly({ id, shown: progress.shown });
+      // One that nobody has signed yet is for the next call.
+      const isSigned = (standing.attempt?.signature ?? null) !== null;
+      progress.stand(isSigned ? standing : { ...standing, attempt: null });
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: () => [],

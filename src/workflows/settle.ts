@@ -1,5 +1,6 @@
-import { isCancellation, rootCause } from '@temporalio/workflow';
+import { ApplicationFailure, isCancellation, rootCause } from '@temporalio/workflow';
 import { isTerminal, type StatusReason } from '../domain/settlement.ts';
+import { signAll } from '../domain/sign-all.ts';
 import type { PreparedAttempt, SigningTask, Standing } from '../domain/steps.ts';
 import * as act from './activities.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
@@ -12,8 +13,6 @@ export interface Steps {
   readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
   /** Holds the settlement on record. */
   readonly hold: (reason: StatusReason) => Promise<Standing>;
-  /** How a signature is made. Default: by the signer's activity. */
-  readonly sign?: (task: SigningTask) => Promise<string>;
 }
 
 /** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */
@@ -29,7 +28,7 @@ export async function settle(progress: SettlementProgress, steps: Steps): Promis
 }
 
 /** Has the attempt signed where it is not yet; the signature of its fee payer, which is stored as it lands. */
-async function signatureOf(
+function signatureOf(
   progress: SettlementProgress,
   steps: Steps,
   attempt: PreparedAttempt,
@@ -37,13 +36,15 @@ async function signatureOf(
   const { id } = progress;
   const { n, signature } = attempt;
   const tasks = steps.tasksOf(attempt);
-  for (const task of signature === null ? tasks.slice(0, -1) : tasks) {
-    const other = await signOrHold(progress, steps, task);
-    if (other === null) return null;
-    await act.storeSignature({ id, n, signature: other });
-  }
-  const last = tasks.at(-1);
-  return signature !== null || last === undefined ? signature : signOrHold(progress, steps, last);
+  if (signature === null && tasks.length === 0)
+    throw ApplicationFailure.nonRetryable(
+      `nobody is asked to sign attempt ${n} of ${id}, and its fee payer has not signed`,
+      'NobodySigns',
+    );
+  return signAll(signature, tasks, {
+    sign: (task) => signOrHold(progress, steps, task),
+    store: (other) => act.storeSignature({ id, n, signature: other }),
+  });
 }
 
 /**
@@ -52,11 +53,11 @@ async function signatureOf(
  */
 async function signOrHold(
   progress: SettlementProgress,
-  { hold, sign = signByActivity }: Steps,
+  { hold }: Steps,
   task: SigningTask,
 ): Promise<string | null> {
   try {
-    return await sign(task);
+    return (await act.signTransaction(task)).signature;
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = rootCause(error) ?? 'the signer refused';
@@ -64,8 +65,4 @@ async function signOrHold(
     if (isTerminal(progress.status)) return null;
     throw error;
   }
-}
-
-async function signByActivity(task: SigningTask): Promise<string> {
-  return (await act.signTransaction(task)).signature;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './support.ts';
 
 const use = useLedger();
@@ -85,6 +86,9 @@ describe('the word of an operator that it is paid', () => {
     expect(await reservations.total()).toBe(before);
     expect(await settlements.endAsPaid(id, { who: 'other', why: 'again' })).toMatchObject(ended);
     expect(await settlements.cancel(id, CANCELLED)).toMatchObject(ended);
+    const { kind, subjectId } = await settlements.get(id);
+    await requestSettlements(use.ledger.db, kind, [subjectId]);
+    expect(await settlements.get(id)).toMatchObject(ended);
   });
 
   it('is refused where nothing says so, and where it has ended otherwise', async () => {

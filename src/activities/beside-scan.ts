@@ -54,7 +54,8 @@ export class BesideScan {
   async attend(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
-      this.defects.delete(name);
+      // At the end of a turn a step may return before it has done anything.
+      if (!this.#end.aborted) this.defects.delete(name);
     } catch (error) {
       if (isOperational(error)) return;
       if (!this.defects.has(name)) log.error(`${name} failed`, { error });

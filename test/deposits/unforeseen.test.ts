@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
+import { BesideScan, type Defects } from '../../src/activities/beside-scan.ts';
 import { createDepositScan } from '../../src/activities/deposit-scan.ts';
 import { isOperational } from '../../src/activities/scan-alarms.ts';
 import { DomainError } from '../../src/domain/errors.ts';
@@ -92,6 +93,14 @@ describe('a step that fails by a defect', () => {
     asked.mockRestore();
     expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
+  });
+
+  it('beside the scan is known to the next turn, too, where the end of this one cuts a step off', async () => {
+    const end = new AbortController();
+    const defects: Defects = new Map([['confirming deposits', 'boom']]);
+    const beside = new BesideScan({ ledger: room.ledger }, defects, end.signal);
+    await beside.attend('confirming deposits', async () => end.abort());
+    expect([...defects.keys()]).toEqual(['confirming deposits']);
   });
 
   it('in keeping the alerts is shown, as no alert can tell it', async () => {

@@ -15,7 +15,7 @@ export function createWatchActivities(deps: WatchDeps) {
     ...createNodeWatch(deps),
     ...createOrphans(deps),
     /** Frees what the signer refused of attempts that are proved dead, for the next round of orphans. */
-    buryRefused: () => burial.buryRefused(),
+    buryRefused: () => burial.buryUnsigned(),
     /** Starts the audits that the record waits for. */
     startDueAudits: () => startDueAudits(deps),
     /** Judges what the hot wallet and the fee payers signed since the last time, and says that the record is in use. */

@@ -43,6 +43,25 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
   );
 }
 
+/**
+ * The same for an attempt of which no signature is known, with its message in the place of the signature. `usedBy`: the hash of the
+ * message whose bytes, proved by their signatures, are those of `evidence.use`; null where no node shows them. Such bytes tell which
+ * message ran, so that nobody is asked whether he lacks another. Never `landed`: without a signature no outcome is asked for.
+ */
+export function judgeUnsignedNonce(
+  attempt: NonceAttemptFacts & { readonly messageHash: string },
+  evidence: NonceEvidence,
+  usedBy: string | null,
+): Verdict {
+  const { quorum, finalizedNonces } = evidence;
+  if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
+  if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
+  if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
+  return usedBy === null || foreignUse(attempt, evidence) === null
+    ? unknown(whyOpen(evidence))
+    : { kind: 'dead' };
+}
+
 /** The outcome that nodes show, or what it means where the attempt did not run. */
 function judgeOutcome(
   attempt: NonceAttemptFacts,
@@ -98,7 +117,7 @@ function judgeNonce(
     : { kind: 'dead' };
 }
 
-function whyOpen({ bypass }: NonceEvidence): string {
+function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
     ? 'its nonce is used up, and too few nodes show the transaction that did it'
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;

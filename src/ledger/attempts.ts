@@ -164,18 +164,28 @@ export class Attempts {
   }
 
   /**
-   * Those with a blockhash that nobody signs, at most `limit`: prepared, their settlements held because the signer refused, or because
-   * a dead attempt has paid them. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
+   * Those that may be dead although nobody has sent them, at most `limit`: prepared, and their settlements held because the signer refused, or
+   * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended. The oldest of each kind
+   * first, then the second oldest of each: none keeps another waiting.
    */
-  async refused(limit: number): Promise<readonly AttemptRow[]> {
+  async unsigned(limit: number): Promise<readonly AttemptRow[]> {
     return this.#db
       .selectFrom('attempt')
       .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .selectAll('attempt')
       .where('attempt.state', '=', 'prepared')
-      .where('attempt.nonceAccount', 'is', null)
-      .where('settlement.status', '=', 'held')
-      .where('settlement.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD])
+      .where((row) =>
+        row.or([
+          row.and([
+            row('settlement.status', '=', 'held'),
+            row('settlement.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD]),
+          ]),
+          row.and([
+            row('attempt.nonceAccount', 'is not', null),
+            row('attempt.createdAt', '<', sql<Date>`now() - interval '1 minute'`),
+          ]),
+        ]),
+      )
       .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)
       .orderBy('attempt.createdAt')
       .limit(limit)

@@ -2,10 +2,12 @@ import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
+import type { Finding } from '../solana/examination.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history-pages.ts';
 import { examineUnsigned, unsignedCache } from '../solana/unsigned-investigation.ts';
+import { examineUnsignedNonce } from '../solana/unsigned-nonce.ts';
 import { confirmOneCluster } from './one-cluster.ts';
-import { unsignedAttemptOf } from './unsigned-attempt.ts';
+import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts';
 
 export interface BurialDeps {
   readonly ledger: Ledger;
@@ -18,27 +20,37 @@ export interface BurialDeps {
 const ROUND_MS = 30_000;
 const ROWS_A_ROUND = 200;
 
-/** Attempts that the signer refused: nobody signs them, so nobody watches them, and only a proof of death frees their settlements. */
+/**
+ * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or a
+ * durable nonce lets the signer take his time, and somebody may have used it up.
+ */
 export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
   const cache = unsignedCache(history);
 
-  async function bury(row: AttemptRow): Promise<boolean> {
+  async function examine(row: AttemptRow): Promise<Finding | null> {
+    const nonceAttempt = unsignedNonceAttemptOf(row);
+    if (nonceAttempt !== null)
+      return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
     const attempt = unsignedAttemptOf(row);
-    if (attempt === null) return false;
-    const found = await examineUnsigned(chain, attempt, cache, verifySignature);
+    return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
+  }
+
+  async function bury(row: AttemptRow): Promise<boolean> {
+    const found = await examine(row);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
+    const { settlementId, n, signature } = row;
     const proof = { ...found.times, ...found.evidence };
-    await ledger.attempts.settle(row.settlementId, row.n, { state: 'dead', signature: null, proof });
+    await ledger.attempts.settle(settlementId, n, { state: 'dead', signature, proof });
     return true;
   }
 
   return {
     /** Answers how many are proved dead. One that cannot be proved now, or is signed meanwhile, waits for the next round. */
-    async buryRefused(): Promise<number> {
+    async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
       let buried = 0;
-      for (const row of await ledger.attempts.refused(ROWS_A_ROUND)) {
+      for (const row of await ledger.attempts.unsigned(ROWS_A_ROUND)) {
         if (performance.now() > end) break;
         if (await bury(row).catch(() => false)) buried += 1;
       }

@@ -2,6 +2,7 @@ import { base64 } from '@scure/base';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import { messageHashOf } from '../solana/message.ts';
 import type { UnsignedAttempt } from '../solana/unsigned-investigation.ts';
+import type { UnsignedNonceAttempt } from '../solana/unsigned-nonce.ts';
 
 /**
  * An attempt on record as it is looked for by its message, whatever signature it has. Null for a durable nonce, and for a row that is not
@@ -26,4 +27,16 @@ export function unsignedAttemptOf({
     messageHash,
     wallet,
   };
+}
+
+/** The same for one with a durable nonce; null for a blockhash. */
+export function unsignedNonceAttemptOf({
+  message,
+  messageHash,
+  nonceAccount,
+  blockhash: nonce,
+  blockhashSlot: nonceSlot,
+}: AttemptRow): UnsignedNonceAttempt | null {
+  if (nonceAccount === null || messageHashOf(base64.decode(message)) !== messageHash) return null;
+  return { nonceAccount, nonce, nonceSlot, messageHash };
 }

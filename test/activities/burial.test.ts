@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
-const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryRefused();
+const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
 /** One that reads two entries of a history a look. */
 const patient = () =>
   createBurial({ ledger: use.ledger, chain: room.chain, history: { pageSize: 2, pagesALook: 1 } });
@@ -83,7 +83,7 @@ describe('an attempt that the signer refused', () => {
     const [first, second] = [await refused(), await refused()];
     const other = await refused();
     await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
-    const ids = (await use.ledger.attempts.refused(2)).map(({ settlementId }) => settlementId);
+    const ids = (await use.ledger.attempts.unsigned(2)).map(({ settlementId }) => settlementId);
     expect(ids).toEqual([first.id, other.id]);
     for (const { id } of [first, second, other]) await end(id);
   });
@@ -140,7 +140,7 @@ describe('an attempt that the signer refused', () => {
     const asked: string[] = [];
     const stop = listen(room.pool, asked);
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.buryRefused();
+    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.buryUnsigned();
     stop();
     expect(rounds).toEqual([0, 0, 0, 0, 1]);
     expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
@@ -154,12 +154,12 @@ describe('an attempt that the signer refused', () => {
     room.localnet.controls.produceSlots(170);
     await dust(3);
     const burial = patient();
-    expect(await burial.buryRefused()).toBe(0);
+    expect(await burial.buryUnsigned()).toBe(0);
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    expect(await burial.buryRefused()).toBe(0);
+    expect(await burial.buryUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
-    expect([await burial.buryRefused(), await burial.buryRefused()]).toEqual([0, 1]);
+    expect([await burial.buryUnsigned(), await burial.buryUnsigned()]).toEqual([0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
@@ -171,7 +171,7 @@ describe('an attempt that the signer refused', () => {
     await dust(5);
     const burial = patient();
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.buryRefused();
+    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.buryUnsigned();
     expect(rounds).toEqual([0, 0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });

@@ -123,7 +123,14 @@ export class NonceDesk {
   /** The attempt that was prepared, signed by the signer. */
   async sign({ id, destination, amount }: Paid, preparation: Preparation) {
     if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
-    const { n, signature: _signature, message, tasks: _tasks, ...attempt } = preparation.attempt;
+    const {
+      n,
+      signature: _signature,
+      message,
+      tasks: _tasks,
+      isAwaited: _isAwaited,
+      ...attempt
+    } = preparation.attempt;
     const terms = { withdrawalId: id, asset: 'SOL', amount, destination, memo: null, ...attempt };
     const task = { kind: WITHDRAWAL, key: 'hot', message, terms };
     const { signature } = await run((input) => this.act.signTransaction(input), task);

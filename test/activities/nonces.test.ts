@@ -1,9 +1,11 @@
-import { base64 } from '@scure/base';
+import { base58, base64 } from '@scure/base';
 import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { readProof } from '../../src/ledger/proofs.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { createBurial } from '../../src/settlement/burial.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { readNonceAccount } from '../../src/solana/nonces.ts';
@@ -210,6 +212,33 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
+  it('that nobody has signed is dead once an advance has used up its nonce, and its account is free for the next one', async () => {
+    const burial = createBurial({ ledger, chain });
+    const { paid, used } = await refused();
+    expect(await burial.buryUnsigned()).toBe(0);
+    expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
+    await expect.poll(() => burial.buryUnsigned(), { timeout: 30_000 }).toBe(1);
+    const [dead] = await ledger.attempts.of(paid.id);
+    expect(readProof(dead?.proof)).toMatchObject({ use: { nonceAccount: used.address, nonce: used.nonce } });
+    expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });
+    const again = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    expect((await desk.land(again)).kind).toBe('finalized');
+    expect(await statesOf(paid.id)).toEqual(['dead', 'landed']);
+    expect(await lamports(paid.destination)).toBe(AMOUNT);
+  });
+
+  it('that somebody has signed and sent is not dead, whatever the record says', async () => {
+    const { paid, preparation } = await refused();
+    const { message, signature } = await desk.sign(paid, preparation);
+    await chain.send(assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
+    await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
+    expect(await createBurial({ ledger, chain }).buryUnsigned()).toBe(0);
+    expect(await statesOf(paid.id)).toEqual(['prepared']);
+    await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
+    expect(await statesOf(paid.id)).toEqual(['signed']);
+    expect((await desk.land({ id: paid.id, n: 1, signature, message })).kind).toBe('finalized');
+  });
+
   it('leaves no transaction of the hot wallet that the record does not know', async () => {
     await desk.prepare(await desk.withdrawal());
     expect((await ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
@@ -228,6 +257,21 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(0n);
   });
 });
+
+/** An attempt that is prepared, and that the signer has refused. */
+async function refused() {
+  const paid = await desk.withdrawal();
+  const preparation = await desk.preparedWhenFree(paid);
+  const reason = { code: 'signing_refused', message: 'the price is above what this signer grants' };
+  await ledger.settlements.move(paid.id, 'held', reason);
+  const [row] = await ledger.attempts.of(paid.id);
+  if (row === undefined || row.nonceAccount === null) throw new Error('it carries a nonce');
+  return { paid, preparation, used: { address: row.nonceAccount, nonce: row.blockhash } };
+}
+
+async function statesOf(id: string): Promise<readonly string[]> {
+  return (await ledger.attempts.of(id)).map(({ state }) => state);
+}
 
 async function finalizedNonce(address: string): Promise<string | undefined> {
   return readNonceAccount((await chain.accounts([address])).accounts[0] ?? null)?.nonce;

@@ -7,7 +7,7 @@ import type {
   NonceUse,
   SequencedCoverage,
 } from '../../src/domain/attempt.ts';
-import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
+import { judgeNonceAttempt, judgeUnsignedNonce } from '../../src/domain/judge-nonce.ts';
 import {
   ABSENT,
   agreed,
@@ -284,5 +284,30 @@ describe('an attempt with a durable nonce', () => {
   it('is unknown where nodes contradict each other about who used the nonce', () => {
     const statuses = [said('a', 30, seen('finalized')), said('b', 31, ABSENT)];
     expect(kind(deathEvidence({ statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+  });
+});
+
+describe('an attempt with a durable nonce of which no signature is known', () => {
+  const unsigned = { ...ATTEMPT, signature: null, messageHash: 'own' };
+
+  it.each<[string, Partial<NonceEvidence>, string | null, string]>([
+    ['is dead where another message has used up its nonce', {}, 'another', 'dead'],
+    ['is not where its own has', {}, 'own', 'unknown'],
+    ['is not where no bytes show which one did', {}, null, 'unknown'],
+    ['is not where one node alone shows that', { use: use({ shownBy: ['a', 'a'] }) }, 'another', 'unknown'],
+    ['is not by the use of another account', { use: use({ nonceAccount: 'twin' }) }, 'another', 'unknown'],
+    ['is not by the use of another value', { use: use({ nonce: 'older' }) }, 'another', 'unknown'],
+    ['is not by an advance past it', { use: null, bypass: bypass() }, null, 'unknown'],
+    ['is not while too few tell its nonce', { finalizedNonces: [said('a', 1, 'new')] }, 'another', 'unknown'],
+    [
+      'lives while it stands at one of a quorum',
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      'another',
+      'alive',
+    ],
+  ])('%s', (_what, changes, usedBy, verdict) => {
+    expect(judgeUnsignedNonce(unsigned, deathEvidence({ statuses: [], ...changes }), usedBy).kind).toBe(
+      verdict,
+    );
   });
 });

@@ -42,7 +42,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
 
   it('has its unsigned attempt judged, as one that the signer refused', async () => {
     await shownLanded(false);
-    const refused = await use.ledger.attempts.refused(200);
+    const refused = await use.ledger.attempts.unsigned(200);
     expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await stands();

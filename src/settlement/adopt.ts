@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
-import { adoptedLife } from '../solana/adopted.ts';
+import { acceptedIn, adoptedLife } from '../solana/adopted.ts';
 import { blockhashOf, messageHashOf } from '../solana/message.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { readSigned, type SignedTransaction } from '../solana/signed-transaction.ts';
@@ -28,7 +28,7 @@ export interface BuyersTransaction {
 /**
  * The attempt that adopts a transaction with the signatures that are there; those of `ours`, addresses, may be missing. Throws
  * InvalidRequest for bytes that are no transaction of version legacy or 0, for a signature that is not over its message or that nobody
- * here can give, and for one signed by all without its slot; NoHealthyNode where too few nodes tell how long it lives.
+ * here can give, for one signed by all without its slot, and for a blockhash that is not accepted; NoHealthyNode where too few nodes tell how long it lives.
  */
 export async function adopt(
   pool: NodePool,
@@ -46,6 +46,9 @@ export async function adopt(
   const isWhole = !signatures.includes(null);
   if (isWhole && slot === null)
     throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
+  // Asked before the heights: they tell how long a blockhash lives only where it was there before them.
+  if (slot === null && (await acceptedIn(pool, blockhash)) === null)
+    throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);
   return {
     ...(await adoptedLife(pool, isWhole ? slot : null)),
     ...cost,

@@ -20,8 +20,8 @@ const SURE: MessageWord = { doubt: null, proof: null };
 
 /**
  * Looks for an attempt under another signature than the one on record. A signer that draws randomness gives another one each time, and the
- * chain takes a message once, whichever comes first. The first on record is the only one that is ever sent; only a record
- * that was restored may have forgotten which that was.
+ * chain takes a message once, whichever comes first. Of ours the first on record is the only one that is ever sent; only a record that was
+ * restored may have forgotten which that was. A buyer sends what he likes.
  * Source: docs/decisions/0017-signatures.md.
  */
 export class SameMessage {
@@ -39,8 +39,10 @@ export class SameMessage {
   /** Whether an attempt whose signature is proved dead may have landed under another one. */
   async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageWord> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
-    if (await this.#ledger.continuity.isUnbrokenSince(attempt.generation)) return SURE;
-    return this.#oneByOne(() => this.#byBlocks(attempt));
+    const { adoptedFrom, generation } = attempt;
+    const isWhole = await this.#ledger.continuity.isUnbrokenSince(generation);
+    if (isWhole && adoptedFrom === null) return SURE;
+    return this.#oneByOne(() => this.#byBlocks(attempt, isWhole ? SIGNED_TWICE : RESTORED));
   }
 
   async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageWord> {
@@ -50,14 +52,15 @@ export class SameMessage {
     return parties.messageHash === messageHash ? { doubt: `its message has landed as ${signature}` } : SURE;
   }
 
-  async #byBlocks(row: AttemptRow): Promise<MessageWord> {
+  async #byBlocks(row: AttemptRow, cause: string): Promise<MessageWord> {
+    const doubt = `${cause}, and nothing proves yet that its message has not landed under another signature`;
     const attempt = unsignedAttemptOf(row);
-    if (attempt === null) return { doubt: RESTORED };
+    if (attempt === null) return { doubt };
     const found = await examineUnsigned(this.#chain, attempt, this.#cache, verifySignature);
     if (found?.verdict.kind === 'dead') return { doubt: null, proof: { ...found.times, ...found.evidence } };
-    return { doubt: found?.obstacle ? `${RESTORED}: ${found.obstacle}` : RESTORED };
+    return { doubt: found?.obstacle ? `${doubt}: ${found.obstacle}` : doubt };
   }
 }
 
-const RESTORED =
-  'the record was restored since, and nothing proves yet that its message has not landed under another signature';
+const RESTORED = 'the record was restored since';
+const SIGNED_TWICE = 'whoever made its message may have signed it twice';

@@ -46,7 +46,7 @@ type ShownAccounts = ReadonlyMap<string, ShownAccount>;
 
 /** How long a question for an account waits for others that share its call, in ms. */
 export interface ChainOptions {
-  /** Default 100. */
+  /** Default 200. */
   readonly accountWindowMs?: number;
   /** For a question to a second node. Default 300. */
   readonly secondLookWindowMs?: number;
@@ -154,11 +154,17 @@ export class Chain {
     );
   }
 
-  /** The nodes whose finalized banks take a blockhash now; one that does not say is not among them. */
-  async stillTaking(blockhash: string): Promise<string[]> {
+  /**
+   * The nodes whose finalized banks take a blockhash now; one that does not say is among them only where it `counts`, as for a
+   * blockhash of which nobody knows the height.
+   */
+  async stillTaking(
+    blockhash: string,
+    silence: 'counts' | 'says nothing' = 'says nothing',
+  ): Promise<string[]> {
     const answers = await this.pool.all((node) => takesBlockhash(node, blockhash));
     return answers.flatMap(({ node, result }) =>
-      result.status === 'fulfilled' && result.value ? [node] : [],
+      (result.status === 'fulfilled' ? result.value : silence === 'counts') ? [node] : [],
     );
   }
 

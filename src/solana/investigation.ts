@@ -247,7 +247,8 @@ export async function readBlocksOf(
     if (origin !== null) {
       const last = deathHeight(attempt, origin.height);
       if (!isPast(last)) return { ...NOT_READ, origin };
-      const stillTaking = await chain.stillTaking(blockhash);
+      const silence = adoptedFrom === null ? 'says nothing' : 'counts';
+      const stillTaking = await chain.stillTaking(blockhash, silence);
       return { ...NOT_READ, stillTaking, origin, range: await linkedRange(pool, origin, last, cache) };
     }
     if (adoptedFrom === null && isPast(claimedHeight(attempt))) {

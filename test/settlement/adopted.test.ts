@@ -1,3 +1,4 @@
+import { base58 } from '@scure/base';
 import {
   Keypair,
   MessageV0,
@@ -10,15 +11,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SettlementStatus } from '../../src/domain/settlement.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
+import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, adoptedLife } from '../../src/solana/adopted.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { readSigned } from '../../src/solana/signed-transaction.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
 import { activityEnvironment } from '../support/activity.ts';
+import { hedgingSigner } from '../support/hedging-signer.ts';
 import type { Keys } from './gathering.ts';
-import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
+import { boughtBy, type Orders, PRICE, PURCHASE, purchase, purchases } from './purchase.ts';
 
 const COST = {
   computeUnitLimit: 200_000,
@@ -178,10 +183,51 @@ describe('the transaction of a buyer', () => {
       expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
   });
 
+  it('is refused where no node accepts its blockhash, as nobody knows then how long it lives', async () => {
+    const terms = {
+      ...(await messageOf(false)),
+      payerKey: new PublicKey(payer()),
+      recentBlockhash: wallet(),
+    };
+    const transaction = new VersionedTransaction(MessageV0.compile(terms));
+    transaction.sign([buyer]);
+    const unknown = adopted(transaction.serialize(), null);
+    await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
+  });
+
   it('that all have signed begins to live below the slot in which it was seen, and is refused without that', async () => {
     const wire = await boughtBy(room, buyer, wallet(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
     expect(blockhashHeight).toEqual((await adoptedLife(room.pool, slotNow())).blockhashHeight);
+  });
+});
+
+describe('a message that its buyer has signed twice', () => {
+  it('is not dead where it has landed under the other signature', async () => {
+    const seller = wallet();
+    const wire = await boughtBy(room, buyer, seller, null);
+    const message = readSigned(wire)?.message ?? new Uint8Array();
+    const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
+    const id = await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
+    await prepared(id);
+    await room.chain.send(other.raw);
+    room.swallow();
+    room.localnet.controls.produceSlots(170);
+    const kinds = { [PURCHASE]: purchases(room, orders, keys) };
+    const { watcher, chain } = room;
+    const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, restMs: 50 });
+    const environment = activityEnvironment();
+    const signature = base58.encode(wire.subarray(1, 65));
+    expect(signature).not.toBe(other.signature);
+    const wait: Promise<unknown> = environment.run(() => landing.landAttempt({ id, n: 1, signature }));
+    const ended = wait.catch((error: unknown) => error);
+    const why = async () => (await use.ledger.settlements.get(id)).reason?.message;
+    await expect.poll(why, { timeout: 30_000 }).toContain('may have signed it twice');
+    expect(await room.lamportsOf(seller)).toBe(PRICE);
+    environment.cancel();
+    await ended;
+    expect((await use.ledger.settlements.get(id)).status).toBe('held');
+    room.localnet.controls.clearFaults();
   });
 });

@@ -144,6 +144,9 @@ describe('a blockhash', () => {
     expect(await chain.stillTaking(blockhash)).toEqual([]);
     localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 80 });
     expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+    expect(await chain.stillTaking(blockhash, 'counts')).toEqual(names);
   });
 });
 

@@ -87,5 +87,5 @@ export async function requestSettlements(
 
 /** The error for an id that was never reserved. */
 export function noSettlement(id: string): DomainError {
-  return new DomainError('NotFound', `there is no settlement ${id}`, { id });
+  return new DomainError('NotFound', `there is no settlement ${id}`, { settlementId: id });
 }

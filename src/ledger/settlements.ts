@@ -131,11 +131,14 @@ export class Settlements {
     });
   }
 
-  /** Ends one whose effect is there without it, so that nobody is told anything of money. Throws IllegalTransition. */
+  /**
+   * Ends one whose effect is there without it, so that nobody is told anything of money. One that a dead attempt has paid stays as it is.
+   * Throws IllegalTransition.
+   */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
-      if (row.status === 'cancelled') return row;
+      if (row.status === 'cancelled' || isPaidByDead(row)) return row;
       if (await hasAttempt(trx, id, NOT_DEAD)) {
         const message = `settlement ${id} may not be dropped: an attempt is not dead`;
         throw new DomainError('IllegalTransition', message, { id });

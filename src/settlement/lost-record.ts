@@ -24,7 +24,8 @@ export async function unlessLost<T>(
   try {
     return await work;
   } catch (error) {
-    if (!isDomainError(error, 'NotFound')) throw error;
+    // A kind may miss something else.
+    if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
     const alarm = lostAlarm(remembered, error);
     // Once for each record: whoever resumed has been told, and this settlement stays stopped all the same.
     const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);

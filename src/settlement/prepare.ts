@@ -118,8 +118,8 @@ class Preparing {
     const { settlements } = this.#ledger;
     const { id } = this.#settlement;
     if (kind === 'needless') {
-      const { status } = await settlements.drop(id, reason);
-      return { kind: 'ended', status, reason };
+      const dropped = await settlements.drop(id, reason);
+      return { kind: 'ended', status: dropped.status, reason: dropped.reason };
     }
     const moved = await settlements.move(id, kind, reason).catch(doubtful);
     if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, lastPrice);

@@ -12,7 +12,10 @@ export async function signedAttempt(
 ): Promise<AttemptRow> {
   const stored = await ledger.attempts.get(id, n);
   if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
-    throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`);
+    throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`, {
+      settlementId: id,
+      n,
+    });
   const attempt = stored.state === 'prepared' ? await storeBytes(ledger, stored, signature) : stored;
   if (attempt.state === 'prepared' && attempt.signature !== null)
     throw new DomainError('IllegalTransition', `attempt ${id}/${n} is not signed by all of its signers`);

@@ -17,7 +17,8 @@ export interface Runs {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
-  startSettlement(settlement: SettlementRow): Promise<void>;
+  /** `answersAt`: which commitment the callers of its kind wait for. */
+  startSettlement(settlement: SettlementRow, answersAt: 'confirmed' | 'finalized'): Promise<void>;
   startRescan(order: RescanOrder): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
   /** The audits that go on, by workflow id, and since when. */
@@ -46,7 +47,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
     if (kind === WITHDRAWAL) await runs.start(termsOf(await ledger.withdrawals.get(id)));
-    else await runs.startSettlement(settlement);
+    else await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
   }
 
   async function isServed(settlement: SettlementRow): Promise<boolean> {

@@ -6,6 +6,8 @@ const START_DEADLINE_MS = 10_000;
 /** A run of which one goes on at a time. */
 interface Joined {
   readonly type: string;
+  /** Default: that of all workflows but the quick ones. */
+  readonly taskQueue?: string;
   readonly workflowId: string;
   readonly args: readonly unknown[];
   /** One line for the Web UI's list. */
@@ -21,12 +23,12 @@ interface Joined {
  */
 export function startJoined(
   client: Client,
-  { type, workflowId, args, summary, details }: Joined,
+  { type, taskQueue = WORKFLOW_TASK_QUEUE, workflowId, args, summary, details }: Joined,
 ): Promise<WorkflowHandleWithStartDetails> {
   return client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
     client.workflow.start(type, {
       workflowId,
-      taskQueue: WORKFLOW_TASK_QUEUE,
+      taskQueue,
       args: [...args],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       workflowIdConflictPolicy: 'USE_EXISTING',

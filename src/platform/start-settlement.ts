@@ -1,5 +1,5 @@
 import type { Client, WorkflowHandleWithStartDetails } from '@temporalio/client';
-import { settlementWorkflowId } from '../domain/ids.ts';
+import { QUICK_TASK_QUEUE, settlementWorkflowId, WORKFLOW_TASK_QUEUE } from '../domain/ids.ts';
 import { settlementId } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import { startJoined } from './start-joined.ts';
@@ -10,18 +10,22 @@ export interface NamedSettlement {
   readonly subjectId: string;
 }
 
+const ORDINARY = { type: 'settlement', taskQueue: WORKFLOW_TASK_QUEUE };
+const QUICK = { type: 'quickSettlement', taskQueue: QUICK_TASK_QUEUE };
+
 /**
- * Starts the run of the settlement, whatever became of the earlier ones; one that goes on is joined.
+ * Starts the run of the settlement, a quick one where its callers wait for `confirmed`, whatever became of the earlier ones; one that goes on is joined.
  *
  * @throws ServiceError of the Temporal client when the server does not answer in 10 s
  */
 export function startSettlement(
   client: Client,
   named: NamedSettlement,
+  answersAt: 'confirmed' | 'finalized' = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = named;
   return startJoined(client, {
-    type: 'settlement',
+    ...(answersAt === 'confirmed' ? QUICK : ORDINARY),
     workflowId: settlementWorkflowId(named),
     args: [{ id: settlementId(kind, subjectId) }],
     summary: `${kind} ${subjectId}`,

@@ -8,7 +8,7 @@ import { type NamedSettlement, startSettlement } from './start-settlement.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING =
-  'WorkflowType IN ("withdrawal", "settlement", "depositRescan") AND ExecutionStatus = "Running"';
+  'WorkflowType IN ("withdrawal", "settlement", "quickSettlement", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
 /** The runs of settlements, of rescans and of audits as Temporal knows them. */
@@ -44,8 +44,8 @@ export class TemporalRuns {
   }
 
   /** The same for a settlement of another kind. */
-  async startSettlement(settlement: NamedSettlement): Promise<void> {
-    await startSettlement(this.#client, settlement);
+  async startSettlement(settlement: NamedSettlement, answersAt: 'confirmed' | 'finalized'): Promise<void> {
+    await startSettlement(this.#client, settlement, answersAt);
   }
 
   /** Starts a rescan where none of these slots goes on. */

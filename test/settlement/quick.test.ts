@@ -8,6 +8,7 @@ import { LANDING_TASK_QUEUE, QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { SettlementEnd, Standing } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/subject-events.ts';
+import { startSettlement } from '../../src/platform/start-settlement.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn } from '../../src/solana/adopted.ts';
@@ -258,6 +259,18 @@ describe('the workflow of a quick settlement', () => {
     const end: SettlementEnd = await temporalClient(sound).workflow.getHandle(id).result();
     expect(end).toMatchObject({ status: 'finalized', reason: null });
     expect(await room.lamportsOf(seller)).toBe(PRICE);
+  }, 60_000);
+
+  it('is what a settlement of this kind without a run is started as', async () => {
+    const { id, seller } = await bought();
+    const named = { kind: PURCHASE, subjectId: seller };
+    const handle = await startSettlement(
+      temporalClient(sound),
+      named,
+      ledger.settlements.answersAt(PURCHASE),
+    );
+    await untilPaid(seller, reached(id, 'confirmed'));
+    expect(await room.withBlocks(handle.result())).toMatchObject({ status: 'finalized' });
   }, 60_000);
 
   it.each([

@@ -1,12 +1,15 @@
 import { DomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/settlement.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown, Standing } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
-import type { Kind, Kinds } from '../settlement/kind.ts';
+import { type Kinds, kindOf } from '../settlement/kind.ts';
+import { notYet } from '../settlement/not-yet.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { signerOf } from '../settlement/signer-of.ts';
 import { setAside, standingOf } from '../settlement/standing.ts';
+
+/** Time between two looks for signatures from outside. */
+const LOOK_MS = 5_000;
 
 export interface SettlementsDeps {
   readonly ledger: Ledger;
@@ -47,6 +50,14 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       await ledger.attempts.storeSignature(id, n, signature, signer);
     },
 
+    /** Returns when all signers have signed the attempt, or it has ended, or is never to be sent. Until then it fails, to be tried again. */
+    async awaitSignatures({ id, n }: { readonly id: string; readonly n: number }): Promise<Standing> {
+      const { state } = await ledger.attempts.get(id, n);
+      if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
+        throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
+      return standing(deps, id);
+    },
+
     /** See {@link setAside}. */
     async holdSettlement({
       id,
@@ -59,12 +70,6 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       return standing(deps, id);
     },
   };
-}
-
-function kindOf(kinds: Kinds, { kind }: SettlementRow): Kind {
-  const known = kinds[kind];
-  if (known !== undefined) return known;
-  throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
 }
 
 async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<Standing> {

@@ -10,18 +10,18 @@ export interface Signing {
 
 /**
  * The signature of the fee payer, `signature` where it is there already. Asks for each signature of `tasks`, the fee payer's last where it is
- * among them, and stores all others. Null where one of them will not come.
+ * among them, and stores all others. Null where one of them will not come, or another signer is to give that of the fee payer.
  */
 export async function signAll(
   signature: string | null,
   tasks: readonly SigningTask[],
   { sign, store }: Signing,
 ): Promise<string | null> {
-  for (const task of signature === null ? tasks.slice(0, -1) : tasks) {
+  const last = signature === null ? tasks.at(-1) : undefined;
+  for (const task of last === undefined ? tasks : tasks.slice(0, -1)) {
     const other = await sign(task);
     if (other === null) return null;
     await store(other);
   }
-  const last = tasks.at(-1);
-  return signature !== null || last === undefined ? signature : sign(last);
+  return last === undefined ? signature : sign(last);
 }

@@ -15,6 +15,8 @@ export interface PreparedAttempt {
   readonly nonceAccount?: string;
   /** What keys of ours are still to sign of it, the fee payer's last; absent where the workflow knows by itself. */
   readonly tasks?: readonly SigningTask[];
+  /** True where signers outside of Sluice are to sign it, too, such as an offline machine. */
+  readonly isAwaited?: true;
 }
 
 /** Where a settlement stands in Postgres, and its newest attempt that is not dead. */

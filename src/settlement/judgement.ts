@@ -12,7 +12,7 @@ import { rentPaid, type Spending } from '../solana/spending.ts';
 import { describeFailure, recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
-import type { Kinds } from './kind.ts';
+import { type Kinds, kindOf } from './kind.ts';
 import type { LandingReporter } from './landing-reporter.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
@@ -140,8 +140,8 @@ export async function settle(
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
   const settlement = await ledger.settlements.get(attempt.settlementId);
-  const kind = kinds[settlement.kind];
-  const landed = verdict.kind === 'landed' ? await kind?.landed?.(settlement, attempt) : undefined;
+  const kind = kindOf(kinds, settlement);
+  const landed = verdict.kind === 'landed' ? await kind.landed?.(settlement, attempt) : undefined;
   const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
@@ -151,7 +151,7 @@ export async function settle(
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
   });
-  await kind?.afterwards?.(settled);
+  await kind.afterwards?.(settled);
   return settled;
 }
 

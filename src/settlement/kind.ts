@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/attempts.ts';
@@ -47,8 +48,8 @@ export interface Kind {
   /** Whether somebody has confirmed what the settlement was to wait for. */
   isConfirmed?(settlement: SettlementRow): Promise<boolean>;
   /**
-   * What keys of ours are asked for: a task for each signature that is missing, the fee payer's last. Default: its own workflow asks,
-   * by what it was started with.
+   * What keys of ours are asked for: a task for each signature of theirs that is missing, the fee payer's last. Other signatures are
+   * waited for: they come by the update `giveSignature`. Default: its own workflow asks, by what it was started with.
    */
   tasks?(settlement: SettlementRow, attempt: AttemptRow): Promise<readonly SigningTask[]>;
   /** Default: nothing but the fee and the planned rent. */
@@ -61,3 +62,10 @@ export interface Kind {
 
 /** By the name of the kind. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
+
+/** The kind of a settlement. Throws NotFound where this worker has it not. */
+export function kindOf(kinds: Kinds, { kind }: Pick<SettlementRow, 'kind'>): Kind {
+  const known = kinds[kind];
+  if (known !== undefined) return known;
+  throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
+}

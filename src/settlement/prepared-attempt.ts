@@ -28,6 +28,9 @@ export async function preparationOf(
 ): Promise<PreparedAttempt | null> {
   const current = currentAttempt(rows);
   if (current === null) return null;
+  const prepared = preparedAttempt(current);
   const tasks = current.state === 'prepared' ? await kind.tasks?.(settlement, current) : undefined;
-  return { ...preparedAttempt(current), ...(tasks === undefined ? {} : { tasks }) };
+  if (tasks === undefined) return prepared;
+  const missing = current.signatures.filter((signature) => signature === null).length;
+  return { ...prepared, tasks, ...(missing > tasks.length ? { isAwaited: true } : {}) };
 }

@@ -16,6 +16,10 @@ export const { hold, holdSettlement } = onRecord('set aside');
 export const { findSettlement } = onRecord('find earlier attempts');
 export const { storeSignature } = onRecord('store a signature');
 export const { prepareAttempt, prepareSettlement } = proxyActivities<Activities>(PREPARE);
+export const { awaitSignatures } = proxyActivities<Activities>({
+  ...PREPARE,
+  summary: 'wait for signatures from outside',
+});
 export const { signTransaction } = proxyActivities<SignerActivities>(SIGN);
 export const { landAttempt } = proxyActivities<Activities>(LAND);
 export const { settleQuickly } = proxyLocalActivities<QuickActivities>(QUICK);

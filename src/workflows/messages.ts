@@ -23,6 +23,14 @@ export const confirmDestination = defineUpdate<SettlementView>('confirmDestinati
 /** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */
 export const cancelWithdrawal = defineUpdate<SettlementView>('cancelWithdrawal');
 
+/**
+ * Stores a signature (base58) of the n-th attempt that a signer outside of Sluice has made. Fails with SigningRefused where it is not one of
+ * its signers over its message, and with IllegalTransition where the attempt has ended.
+ */
+export const giveSignature = defineUpdate<void, [{ readonly n: number; readonly signature: string }]>(
+  'giveSignature',
+);
+
 /** Answers where the settlement is once it is at this commitment, or has ended. */
 export const settlementReached = defineUpdate<SettlementView, ['confirmed' | 'finalized']>('reached');
 

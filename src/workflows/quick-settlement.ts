@@ -25,10 +25,7 @@ export async function quickSettlement({ id }: { readonly id: string }): Promise<
   );
   await settle(progress, {
     prepare: async () => {
-      const standing = await act.settleQuickly({ id, shown: progress.shown });
-      // One that nobody has signed yet is for the next call.
-      const isSigned = (standing.attempt?.signature ?? null) !== null;
-      progress.stand(isSigned ? standing : { ...standing, attempt: null });
+      progress.stand(await act.settleQuickly({ id, shown: progress.shown }));
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: () => [],

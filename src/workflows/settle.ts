@@ -1,4 +1,4 @@
-import { ApplicationFailure, isCancellation, rootCause } from '@temporalio/workflow';
+import { isCancellation, rootCause } from '@temporalio/workflow';
 import { isTerminal, type StatusReason } from '../domain/settlement.ts';
 import { signAll } from '../domain/sign-all.ts';
 import type { PreparedAttempt, SigningTask, Standing } from '../domain/steps.ts';
@@ -27,24 +27,26 @@ export async function settle(progress: SettlementProgress, steps: Steps): Promis
   }
 }
 
-/** Has the attempt signed where it is not yet; the signature of its fee payer, which is stored as it lands. */
-function signatureOf(
+/**
+ * Has the attempt signed where it is not yet; the signature of its fee payer, which is stored as it lands. Null where it is not to be
+ * sent now: the settlement has ended, or it was waited for others who sign it.
+ */
+async function signatureOf(
   progress: SettlementProgress,
   steps: Steps,
   attempt: PreparedAttempt,
 ): Promise<string | null> {
   const { id } = progress;
-  const { n, signature } = attempt;
-  const tasks = steps.tasksOf(attempt);
-  if (signature === null && tasks.length === 0)
-    throw ApplicationFailure.nonRetryable(
-      `nobody is asked to sign attempt ${n} of ${id}, and its fee payer has not signed`,
-      'NobodySigns',
-    );
-  return signAll(signature, tasks, {
+  const { n, signature, isAwaited = false } = attempt;
+  const store = (other: string) => act.storeSignature({ id, n, signature: other });
+  const signed = await signAll(signature, steps.tasksOf(attempt), {
     sign: (task) => signOrHold(progress, steps, task),
-    store: (other) => act.storeSignature({ id, n, signature: other }),
+    store,
   });
+  if (!isAwaited || isTerminal(progress.status)) return signed;
+  if (signed !== null) await store(signed);
+  progress.stand(await act.awaitSignatures({ id, n }));
+  return null;
 }
 
 /**

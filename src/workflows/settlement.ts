@@ -1,5 +1,7 @@
+import { allHandlersFinished, condition, setHandler } from '@temporalio/workflow';
 import type { SettlementEnd } from '../domain/steps.ts';
 import * as act from './activities.ts';
+import { giveSignature } from './messages.ts';
 import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
 
@@ -11,6 +13,9 @@ import { SettlementProgress } from './settlement-progress.ts';
  */
 export async function settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
+  setHandler(giveSignature, (given) => act.storeSignature({ id, ...given }), {
+    description: 'Stores a signature that was made outside of Sluice, as by an offline machine',
+  });
   progress.stand(await act.findSettlement({ id }));
   await settle(progress, {
     prepare: async () => {
@@ -20,6 +25,7 @@ export async function settlement({ id }: { readonly id: string }): Promise<Settl
     tasksOf: ({ tasks = [] }) => tasks,
     hold: (reason) => act.holdSettlement({ id, reason }),
   });
+  await condition(allHandlersFinished);
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }

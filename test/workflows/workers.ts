@@ -1,4 +1,5 @@
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { failureInterceptor } from '../../src/activities/failures.ts';
 import { WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { Service } from '../http/service.ts';
 import { testWorkflows } from '../support/workflows.ts';
@@ -14,7 +15,8 @@ export async function startWorkers(
 ): Promise<() => Promise<void>> {
   const workflowBundle = await testWorkflows();
   const connection = await NativeConnection.connect({ address });
-  const common = { connection, namespace, activities };
+  const interceptors = { activity: [() => ({ inbound: failureInterceptor })] };
+  const common = { connection, namespace, activities, interceptors };
   const workers = await Promise.all([
     Worker.create({ ...common, taskQueue, workflowBundle }),
     ...queues.map((queue) => Worker.create({ ...common, ...queue })),

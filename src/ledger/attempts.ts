@@ -153,16 +153,6 @@ export class Attempts {
     return readAttempt(this.#db, settlementId, n);
   }
 
-  /** Every attempt that may still land. */
-  async live(): Promise<readonly AttemptRow[]> {
-    return this.#db
-      .selectFrom('attempt')
-      .selectAll()
-      .where('state', 'in', LIVE)
-      .orderBy('createdAt')
-      .execute();
-  }
-
   /**
    * Those that may be dead although nobody has sent them, at most `limit`: prepared, and their settlements held because the signer refused, or
    * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended. The oldest of each kind
@@ -190,10 +180,6 @@ export class Attempts {
       .orderBy('attempt.createdAt')
       .limit(limit)
       .execute();
-  }
-
-  async findBySignature(signature: string): Promise<AttemptRow | undefined> {
-    return this.#db.selectFrom('attempt').selectAll().where('signature', '=', signature).executeTakeFirst();
   }
 }
 

@@ -58,7 +58,7 @@ describe('preparing attempts', () => {
     );
     expect(prepared.map(({ kind }) => kind)).toEqual(Array(SEVERAL).fill('prepared'));
 
-    const attempts = await ledger.attempts.live();
+    const attempts = (await Promise.all(ids.map((id) => ledger.attempts.of(id)))).flat();
     expect(new Set(attempts.map(({ blockhash }) => blockhash)).size).toBe(1);
     expect(new Set(attempts.map(({ message }) => message)).size).toBe(SEVERAL);
     const fees = attempts.map(({ feeLamports }) => feeLamports);

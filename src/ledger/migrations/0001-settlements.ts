@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Settlements, the balances that are reserved for them, and withdrawals: the subjects of one kind of them. */
+/**
+ * Settlements, the balances that are reserved for them, and withdrawals: the subjects of one kind of them. The id of a settlement is made of
+ * its kind and its subject: a second unique key would refuse one of two inserts at once that `on conflict (id)` is to merge.
+ */
 export const settlements = inOrder([
   sql`create table settlement (
     id text primary key,
@@ -15,9 +18,9 @@ export const settlements = inOrder([
     was_confirmed boolean not null default false,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
-    unique (kind, subject_id),
     check ((reason_code is null) = (reason_message is null))
   )`,
+  sql`create index settlement_by_subject on settlement (subject_id)`,
   sql`create index settlement_by_kind on settlement (kind, position)`,
   sql`create index settlement_by_status on settlement (status, position)`,
   sql`create table withdrawal (

@@ -19,10 +19,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   cancel: { what: 'end a withdrawal that has no attempt yet', ask: (sluice, id) => sluice.cancel(id) },
 };
 
-/**
- * `sluice status ID`, `sluice confirm ID`, `sluice cancel ID` and `sluice paid ID WHY`: each asks the API once and shows the withdrawal as
- * it then is.
- */
+/** `sluice status ID`, `sluice confirm ID` and `sluice cancel ID`: each asks the API once and shows the withdrawal as it then is. */
 export function registerOneWithdrawal(program: Command): void {
   for (const [name, { what, ask }] of Object.entries(QUESTIONS)) {
     program
@@ -38,22 +35,4 @@ export function registerOneWithdrawal(program: Command): void {
         }),
       );
   }
-  registerPaid(program);
-}
-
-/** `sluice paid ID WHY`: people have seen it paid by what is not on record. */
-function registerPaid(program: Command): void {
-  program
-    .command('paid')
-    .description('end a withdrawal that has its money already, as an alert says; nothing of it is given back')
-    .argument('<id>', 'id of the withdrawal')
-    .argument('<why>', 'for whoever asks later')
-    .option(...JSON_OPTION)
-    .action((id, why, options) =>
-      run(options, async (output) => {
-        const withdrawal = await connect().endAsPaid(id, why);
-        output.result(withdrawal, renderWithdrawal(withdrawal));
-        return EXIT.ok;
-      }),
-    );
 }

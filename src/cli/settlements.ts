@@ -10,8 +10,14 @@ import { take } from './take.ts';
 
 const DEFAULT_LIMIT = 50;
 
-/** `sluice settlements`: settlements of every kind, newest first. */
+/** `sluice settlements` and `sluice paid ID WHY`: settlements of every kind. */
 export function registerSettlements(program: Command): void {
+  registerList(program);
+  registerPaid(program);
+}
+
+/** `sluice settlements`: newest first. */
+function registerList(program: Command): void {
   program
     .command('settlements')
     .description('list settlements of every kind (withdrawals, nonce accounts), newest first')
@@ -32,6 +38,25 @@ export function registerSettlements(program: Command): void {
         };
         const settlements = await take(connect().settlements.list(filter), limit);
         output.result({ settlements }, render(settlements));
+        return EXIT.ok;
+      }),
+    );
+}
+
+/** `sluice paid ID WHY`: people have seen it paid by what is not on record. */
+function registerPaid(program: Command): void {
+  program
+    .command('paid')
+    .description(
+      'end a settlement that the chain has paid already, as an alert says; nothing of it is given back',
+    )
+    .argument('<id>', 'id of the withdrawal, or of the settlement as `sluice settlements` shows it')
+    .argument('<why>', 'for whoever asks later')
+    .option(...JSON_OPTION)
+    .action((id, why, options) =>
+      run(options, async (output) => {
+        const settlement = await connect().settlements.endAsPaid(id, why);
+        output.result(settlement, renderView(settlement));
         return EXIT.ok;
       }),
     );

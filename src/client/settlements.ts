@@ -99,4 +99,14 @@ export class SettlementCalls {
       options,
     );
   }
+
+  /**
+   * People say that the chain has it by what is not on record: it ends as `cancelled` with the reason `paid_already`.
+   *
+   * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
+   */
+  endAsPaid(id: string, why: string, options?: CallOptions): Promise<SettlementView> {
+    const path = `/v1/settlements/paid${queryOf({ id })}`;
+    return this.#transport.call({ method: 'POST', path, body: { why } }, options);
+  }
 }

@@ -52,12 +52,10 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'the chain shows an attempt that was proved dead: `sluice paid <id> <why>` ends it as paid',
 };
 
-/** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: `sluice paid` does not end them. */
+/** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: they have no receiver to look at. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'look on the chain whether it is done already; `sluice alerts close --kind maybe_paid <id>` lets it go on',
-  dead_attempt_landed:
-    'the chain shows an attempt that was proved dead: nothing more of it is signed; report the defect with the proof on record',
+    'look on the chain whether it is done already: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
 };
 
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {

@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@
 import type { UpdateDefinition } from '@temporalio/common';
 import { DomainError } from '../domain/errors.ts';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { isTerminal, PAID_ALREADY } from '../domain/settlement.ts';
+import { isTerminal, PAID_ALREADY, WITHDRAWAL } from '../domain/settlement.ts';
 import { CANCELLED } from '../domain/withdrawal.ts';
 import type { Word } from '../domain/word.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -47,14 +47,14 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
 }
 
 /**
- * Ends, on the operator's word, one that is paid by what is not on record; a run that waits is told.
+ * Ends, on the operator's word, a settlement of any kind that is paid by what is not on record. The run of a withdrawal may wait for its
+ * customer, and is told; any other looks at the record again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
 export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word): Promise<void> {
-  await deps.ledger.withdrawals.get(id);
-  await deps.ledger.settlements.endAsPaid(id, word);
-  await tellRun(deps, id, cancelWithdrawal);
+  const { kind } = await deps.ledger.settlements.endAsPaid(id, word);
+  if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
 }
 
 /** True where the withdrawal has not ended and its run took the update; else only the record is left to ask. */

@@ -18,13 +18,15 @@ export const settlementFields = {
   updatedAt: time.describe('When it last changed'),
 };
 
+/** A settlement of any kind. */
+export const SettlementViewBody = z
+  .object(settlementFields)
+  .meta({ id: 'SettlementView' }) satisfies z.ZodType<SettlementView>;
+
 /** One page of GET /v1/settlements. */
 export const SettlementPageBody = z
   .object({
-    settlements: z
-      .array(z.object(settlementFields).meta({ id: 'SettlementView' }) satisfies z.ZodType<SettlementView>)
-      .readonly()
-      .describe('Newest first'),
+    settlements: z.array(SettlementViewBody).readonly().describe('Newest first'),
     nextCursor,
   })
   .meta({ id: 'SettlementPage' }) satisfies z.ZodType<SettlementPage>;

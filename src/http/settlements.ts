@@ -1,13 +1,20 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import type { SettlementView } from '../client/settlements.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementViewRow } from '../ledger/settlement-views.ts';
-import { problems } from './schemas.ts';
-import { SettlementPageBody, SettlementQuery } from './settlement-schemas.ts';
+import { type CustomerWordDeps, endAsPaid } from './customer-word.ts';
+import { problems, why } from './schemas.ts';
+import {
+  SettlementIdQuery,
+  SettlementPageBody,
+  SettlementQuery,
+  SettlementViewBody,
+} from './settlement-schemas.ts';
 
-/** `GET /v1/settlements`: settlements of every kind. */
-export function settlementRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
+/** `GET /v1/settlements` and `POST /v1/settlements/paid?id=`: settlements of every kind. */
+export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod {
+  const { ledger } = deps;
   return async (app) => {
     app.route({
       method: 'GET',
@@ -21,6 +28,24 @@ export function settlementRoutes({ ledger }: { readonly ledger: Ledger }): Fasti
       handler: async (request) => {
         const { rows, nextCursor } = await ledger.settlementViews.list(request.query);
         return { settlements: rows.map(presentSettlement), nextCursor };
+      },
+    });
+    app.route({
+      method: 'POST',
+      url: '/v1/settlements/paid',
+      schema: {
+        tags: ['operations'],
+        summary:
+          'End a settlement that a transaction outside the record has paid, or one that was taken for dead',
+        description:
+          'Only while an alert or a restored record says that it may be paid. It becomes `cancelled` with the reason `paid_already`.',
+        querystring: SettlementIdQuery,
+        body: z.strictObject({ why }),
+        response: { 200: SettlementViewBody, ...problems },
+      },
+      handler: async ({ caller: who, body, query: { id } }) => {
+        await endAsPaid(deps, id, { who, why: body.why });
+        return presentSettlement(await ledger.settlementViews.get(id));
       },
     });
   };

@@ -124,6 +124,7 @@ function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
       response: { 200: WithdrawalBody, ...problem },
     },
     handler: async ({ caller: who, body, params }) => {
+      await deps.ledger.withdrawals.get(params.id);
       await endAsPaid(deps, params.id, { who, why: body.why });
       return show(deps, params.id);
     },

@@ -118,6 +118,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
     list: ({ settlements }, how) => settlements.list({}, how).next(),
     page: ({ settlements }, how) => settlements.page({}, how),
     explain: ({ settlements }, how) => settlements.explain('nonce-create/a', how),
+    endAsPaid: ({ settlements }, how) => settlements.endAsPaid('nonce-create/a', 'why', how),
   },
   depositAddresses: {
     assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),

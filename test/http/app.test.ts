@@ -146,6 +146,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/scan/resume',
     '/v1/settlements',
     '/v1/settlements/explain',
+    '/v1/settlements/paid',
     '/v1/webhooks',
     '/v1/webhooks/{id}',
     '/v1/webhooks/{id}/deliveries',

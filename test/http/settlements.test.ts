@@ -153,11 +153,43 @@ describe('the explanation of a settlement', () => {
     const id = 'nonce-create/account-1';
     await settlements.move(id, 'held', { code: 'dead_attempt_landed', message: 'it has landed' });
     const held = await explain(id);
-    expect(held.nextStep).toContain('nothing more of it is signed');
-    expect(held.nextStep).not.toContain('sluice paid');
+    expect(held.nextStep).toContain('`sluice paid <id> <why>` ends it as paid');
     await settlements.drop(ADVANCE_ID, { code: 'needless', message: 'the nonce is used up' });
     const dropped = await explain(ADVANCE_ID);
     expect(dropped.waitsFor).toBe('nothing: it has ended, and none of its transactions landed');
+  });
+});
+
+describe('an operator who has seen a settlement paid', () => {
+  const endAsPaid = (id: string, body: object) =>
+    service.app.inject({
+      method: 'POST',
+      url: `/v1/settlements/paid?id=${encodeURIComponent(id)}`,
+      headers: { authorization },
+      payload: body,
+    });
+
+  it('ends it, of whatever kind, only while something says that it may be paid', async () => {
+    const { db, alerts } = service.ledger;
+    await requestSettlements(db, NONCE_CREATE, ['account-3']);
+    const id = settlementId(NONCE_CREATE, 'account-3');
+    const early = await endAsPaid(id, { why: 'the account exists' });
+    expect([early.statusCode, early.json().code]).toEqual([409, 'NotCancellable']);
+    await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look at the chain' });
+    const ended = await endAsPaid(id, { why: 'the account exists' });
+    expect(ended.statusCode).toBe(200);
+    expect(ended.json()).toMatchObject({
+      id,
+      status: 'cancelled',
+      reason: { code: 'paid_already', message: expect.stringContaining('the account exists') },
+    });
+  });
+
+  it('names the settlement that is not there, and the reason that was not given', async () => {
+    const unknown = await endAsPaid('nonce-create/nobody', { why: 'seen' });
+    expect([unknown.statusCode, unknown.json().code]).toEqual([404, 'NotFound']);
+    const silent = await endAsPaid(CREATE_ID, {});
+    expect([silent.statusCode, silent.json().field]).toEqual([400, 'why']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { base58, base64 } from '@scure/base';
 import type { SigningTask } from '../domain/steps.ts';
 import { refused, type SigningBounds } from '../signing/checks.ts';
-import { POLICIES, type Policies } from '../signing/policies.ts';
+import { maySign, SIGNING_RULES, type SigningRules } from '../signing/rules.ts';
 import type { Signer } from '../signing/signer.ts';
 import { beating } from './beating.ts';
 
@@ -10,11 +10,11 @@ export interface SigningDeps {
   readonly keys: Readonly<Partial<Record<string, Signer>>>;
   readonly bounds: SigningBounds;
   /** Default: those of all kinds that there are. */
-  readonly policies?: Policies;
+  readonly rules?: SigningRules;
 }
 
 /** The only activity that touches a key. It reads what it signs, and signs nothing but what is asked for, within its own bounds. */
-export function createSignerActivities({ keys, bounds, policies = POLICIES }: SigningDeps) {
+export function createSignerActivities({ keys, bounds, rules = SIGNING_RULES }: SigningDeps) {
   return {
     /** Signs the message, 64 bytes as base58, for which a signer may wait for people. @throws SigningRefused */
     async signTransaction({
@@ -23,11 +23,12 @@ export function createSignerActivities({ keys, bounds, policies = POLICIES }: Si
       message,
       terms,
     }: SigningTask): Promise<{ readonly signature: string }> {
-      const [signer, policy] = [keys[key], policies[kind]];
+      const [signer, rule] = [keys[key], rules[kind]];
       if (signer === undefined) throw refused(`this signer has no key ${key}`);
-      if (policy === undefined) throw refused(`there is no rule for a message of kind ${kind}`);
+      if (rule === undefined) throw refused(`there is no rule for a message of kind ${kind}`);
+      if (!maySign(rule, key)) throw refused(`key ${key} signs no message of kind ${kind}`);
       const bytes = base64.decode(message);
-      policy(bytes, terms, signer.address, bounds);
+      rule.policy(bytes, terms, signer.address, bounds);
       return { signature: base58.encode(await beating(() => signer.sign(bytes))) };
     },
   };

@@ -32,7 +32,7 @@ export type { ReservationInput } from './reservations.ts';
 
 export type NewAttempt = Omit<
   AttemptRow,
-  'state' | 'signatures' | 'signature' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
+  'kind' | 'state' | 'signatures' | 'signature' | 'slot' | 'error' | 'proof' | 'generation' | 'createdAt'
 > & {
   /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
   readonly signatures?: readonly (string | null)[];
@@ -209,6 +209,7 @@ async function prepareIn(
     .insertInto('attempt')
     .values({
       ...input,
+      kind: settlement.kind,
       signatures,
       state: isSigned ? 'signed' : 'prepared',
       generation: GENERATION,

@@ -42,6 +42,8 @@ interface WithdrawalTable {
 interface AttemptTable {
   settlementId: string;
   n: number;
+  /** That of its settlement. */
+  kind: string;
   /** base58, in the order of the message's keys: the first pays the fee. */
   signers: readonly string[];
   messageHash: string;

@@ -6,11 +6,10 @@ const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
 /** When the newest of a kind was prepared that has been signed. */
 const newestSigned = (kind: string) => sql<Date>`greatest(
-  (select max(attempt.created_at) from attempt join settlement on settlement.id = settlement_id
-    where state = 'signed' and kind = ${kind}),
-  (select attempt.created_at from attempt join settlement on settlement.id = settlement_id
+  (select max(created_at) from attempt where state = 'signed' and kind = ${kind}),
+  (select created_at from attempt
     where state in ('landed', 'failed', 'dead') and signature is not null and kind = ${kind}
-    order by attempt.created_at desc limit 1),
+    order by created_at desc limit 1),
   '-infinity')`;
 
 /** What is on its way and what has become of the newest, by which the preparations of each kind keep their pace. */
@@ -38,7 +37,7 @@ export class Traffic {
           .as('overdue'),
       ])
       .where('attempt.state', '=', 'prepared')
-      .where('settlement.kind', '=', kind)
+      .where('attempt.kind', '=', kind)
       .where('settlement.status', '=', 'preparing')
       .executeTakeFirstOrThrow();
     return { living: Number(living), overdue: Number(overdue) };
@@ -48,11 +47,10 @@ export class Traffic {
   async newestEnds(kind: string, count: number): Promise<Ends> {
     const newest = await this.#db
       .selectFrom('attempt')
-      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .select('state')
       .where('state', 'in', ENDED)
-      .where('settlement.kind', '=', kind)
-      .orderBy('attempt.createdAt', 'desc')
+      .where('kind', '=', kind)
+      .orderBy('createdAt', 'desc')
       .limit(count)
       .execute();
     return { ended: newest.length, dead: newest.filter(({ state }) => state === 'dead').length };

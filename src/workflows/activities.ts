@@ -3,7 +3,7 @@ import type { QuickActivities } from '../activities/quick-settlements.ts';
 import type { SettlementActivities } from '../activities/settlements.ts';
 import type { SignerActivities } from '../activities/signing.ts';
 import type { WithdrawalActivities } from '../activities/withdrawals.ts';
-import { LAND, PREPARE, QUICK, RECORD, SIGN } from './options.ts';
+import { LAND, LAND_QUICK, PREPARE, QUICK, RECORD, SIGN } from './options.ts';
 
 type Activities = WithdrawalActivities & SettlementActivities;
 
@@ -22,4 +22,5 @@ export const { awaitSignatures } = proxyActivities<Activities>({
 });
 export const { signTransaction } = proxyActivities<SignerActivities>(SIGN);
 export const { landAttempt } = proxyActivities<Activities>(LAND);
+export const { landAttempt: landQuickAttempt } = proxyActivities<Activities>(LAND_QUICK);
 export const { settleQuickly } = proxyLocalActivities<QuickActivities>(QUICK);

@@ -4,6 +4,7 @@ import { NON_RETRYABLE_CODES } from '../domain/errors.ts';
 import {
   AUDIT_TASK_QUEUE,
   LANDING_TASK_QUEUE,
+  QUICK_TASK_QUEUE,
   SIGNER_TASK_QUEUE,
   WATCH_TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
@@ -58,6 +59,9 @@ export const LAND: ActivityOptions = {
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
+
+/** As {@link LAND}, on the workers of quick settlements: what buyers send takes no place from withdrawals, and shares one poll. */
+export const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
 
 /** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
 export const SCAN: ActivityOptions = {

@@ -30,6 +30,7 @@ export async function quickSettlement({ id }: { readonly id: string }): Promise<
     },
     tasksOf: () => [],
     hold: (reason) => act.holdSettlement({ id, reason }),
+    land: act.landQuickAttempt,
   });
   await condition(allHandlersFinished);
   const { status, reason, signature } = progress.view();

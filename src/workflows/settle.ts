@@ -13,17 +13,20 @@ export interface Steps {
   readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
   /** Holds the settlement on record. */
   readonly hold: (reason: StatusReason) => Promise<Standing>;
+  /** Where it waits for its landing. Default: on the chain workers. */
+  readonly land?: typeof act.landAttempt;
 }
 
 /** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */
 export async function settle(progress: SettlementProgress, steps: Steps): Promise<void> {
+  const { land = act.landAttempt } = steps;
   while (!isTerminal(progress.status)) {
     const attempt = progress.attempt ?? (await steps.prepare());
     if (attempt === null) continue;
     const signature = await signatureOf(progress, steps, attempt);
     if (signature === null) continue;
     progress.signed(signature);
-    progress.landed(await act.landAttempt({ id: progress.id, n: attempt.n, signature }));
+    progress.landed(await land({ id: progress.id, n: attempt.n, signature }));
   }
 }
 

@@ -57,7 +57,7 @@ describe('preparing an attempt', () => {
 
   it('is refused by the database itself where two would be live', async () => {
     const id = await signed(use.ledger);
-    const second = { ...attempt(id, 2), signatures: [null], state: 'prepared' as const };
+    const second = { ...attempt(id, 2), kind: 'withdrawal', signatures: [null], state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(second).execute()).rejects.toMatchObject({
       constraint: 'attempt_one_live',
     });

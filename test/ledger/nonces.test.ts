@@ -85,7 +85,7 @@ describe('a nonce account', () => {
     const [first, second] = [await carrying(address, 'v5'), await carrying(address, 'v5')];
     await use.ledger.attempts.prepare(first, PLENTY);
     await use.ledger.attempts.settle(first.settlementId, 1, DEAD);
-    const again = { ...second, signatures: [null], state: 'prepared' as const };
+    const again = { ...second, kind: 'withdrawal', signatures: [null], state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(again).execute()).rejects.toMatchObject({
       constraint: 'attempt_nonce_once',
     });

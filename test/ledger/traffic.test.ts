@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
+import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from './support.ts';
 
 const use = useLedger();
@@ -30,12 +33,18 @@ describe('unsent attempts', () => {
   });
 });
 
-it('the newest attempts that have ended tell how many of them died', async () => {
+it('the newest attempts of a kind that have ended tell how many of them died', async () => {
   const { attempts, traffic } = use.ledger;
   for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
   }
+  const other = settlementId(NONCE_CREATE, 'account');
+  await requestSettlements(use.ledger.db, NONCE_CREATE, ['account']);
+  await attempts.prepare(attempt(other), PLENTY);
+  await attempts.storeSignature(other, 1, 'signature of another kind');
+  await attempts.settle(other, 1, { state: 'landed', slot: 8n, proof: {} });
   expect(await traffic.newestEnds('withdrawal', 4)).toEqual({ ended: 4, dead: 3 });
+  expect(await traffic.newestEnds(NONCE_CREATE, 4)).toEqual({ ended: 1, dead: 0 });
   expect(await traffic.newestEnds('withdrawal', 2)).toEqual({ ended: 2, dead: 1 });
 });

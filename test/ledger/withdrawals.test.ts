@@ -160,7 +160,7 @@ describe('the customer', () => {
       await sql`select id from settlement where id = ${id} for update`.execute(trx);
       await trx
         .insertInto('attempt')
-        .values({ ...attempt(id), signatures: [null], state: 'prepared' })
+        .values({ ...attempt(id), kind: 'withdrawal', signatures: [null], state: 'prepared' })
         .execute();
       cancelling = codeOf(use.ledger.settlements.cancel(id, REASON));
       await setTimeout(200);

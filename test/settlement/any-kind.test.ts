@@ -9,7 +9,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import type { Policies } from '../../src/signing/policies.ts';
+import type { SigningRules } from '../../src/signing/rules.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, sentTransaction } from '../../src/solana/adopted.ts';
 import { LandingWatcher } from '../../src/solana/landing.ts';
@@ -127,12 +127,12 @@ function worker(left: string[]) {
     [GATHERING]: gathering(room, { ...(feePayer && { [FEE_PAYER]: feePayer }), ...givers }),
     [PURCHASE]: purchases(room, orders, feePayer ? { [FEE_PAYER]: feePayer } : {}),
   };
-  const policies: Policies = { ...GATHERING_RULE, ...PURCHASE_RULE };
+  const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
   const watcher = new LandingWatcher(room.chain, PACE);
   return {
     ...createSettlementActivities({ ledger, kinds }),
-    ...createSignerActivities({ keys, bounds, policies }),
+    ...createSignerActivities({ keys, bounds, rules }),
     ...createLanding({ ledger, kinds, watcher, chain: room.chain, restMs: 50 }),
   };
 }

@@ -5,7 +5,7 @@ import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { lifetimeColumns } from '../../src/settlement/lifetimes.ts';
 import { refused } from '../../src/signing/checks.ts';
-import type { Policies } from '../../src/signing/policies.ts';
+import type { SigningRules } from '../../src/signing/rules.ts';
 import type { Signer } from '../../src/signing/signer.ts';
 import { decodeMessage, messageHashOf } from '../../src/solana/message.ts';
 import type { LandingRoom } from '../solana/landing-room.ts';
@@ -78,14 +78,17 @@ export function gathering({ chain }: LandingRoom, keys: Keys): Kind {
 }
 
 /** What the signer of a gathering finds in its message: transfers to the destination and nothing else. */
-export const GATHERING_RULE: Policies = {
-  [GATHERING]: (message, { destination }) => {
-    const transfers = decodeMessage(message).instructions.slice(2);
-    const all = transfers.every(
-      ({ program, accounts }) =>
-        program === SystemProgram.programId.toBase58() && accounts[1]?.address === destination,
-    );
-    if (!all) throw refused('it pays somebody else');
+export const GATHERING_RULE: SigningRules = {
+  [GATHERING]: {
+    roles: ['fee-payer', 'deposit'],
+    policy: (message, { destination }) => {
+      const transfers = decodeMessage(message).instructions.slice(2);
+      const all = transfers.every(
+        ({ program, accounts }) =>
+          program === SystemProgram.programId.toBase58() && accounts[1]?.address === destination,
+      );
+      if (!all) throw refused('it pays somebody else');
+    },
   },
 };
 

@@ -48,7 +48,7 @@ function withoutKey(outside: string): Promise<() => Promise<void>> {
   const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
   const steps = {
     ...createSettlementActivities({ ledger, kinds }),
-    ...createSignerActivities({ keys: own, bounds, policies: GATHERING_RULE }),
+    ...createSignerActivities({ keys: own, bounds, rules: GATHERING_RULE }),
     ...createLanding({ ledger, watcher, chain, kinds }),
   };
   return startWorkers(place, steps, [{ taskQueue: LANDING_TASK_QUEUE }, { taskQueue: SIGNER_TASK_QUEUE }]);

@@ -5,7 +5,7 @@ import { requestSettlements } from '../../src/ledger/settlement-row.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { refused } from '../../src/signing/checks.ts';
-import type { Policies } from '../../src/signing/policies.ts';
+import type { SigningRules } from '../../src/signing/rules.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { decodeMessage } from '../../src/solana/message.ts';
 import type { LandingRoom } from '../solana/landing-room.ts';
@@ -83,15 +83,18 @@ export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): K
 }
 
 /** What the fee payer finds in a message that it signs: one transfer of the price to the seller, of which it is no part. */
-export const PURCHASE_RULE: Policies = {
-  [PURCHASE]: (message, { seller }, signer) => {
-    const { instructions, feePayer } = decodeMessage(message);
-    const [transfer, ...others] = instructions;
-    const data = Buffer.from(transfer?.data ?? []);
-    const isPrice = data.length === 12 && data.readUInt32LE(0) === 2 && data.readBigUInt64LE(4) === PRICE;
-    const [from, to] = transfer?.accounts ?? [];
-    const isOurs = from?.address === signer || feePayer !== signer;
-    if (others.length > 0 || !isPrice || isOurs || to?.address !== seller)
-      throw refused('it is not a payment of the price to the seller');
+export const PURCHASE_RULE: SigningRules = {
+  [PURCHASE]: {
+    roles: ['fee-payer'],
+    policy: (message, { seller }, signer) => {
+      const { instructions, feePayer } = decodeMessage(message);
+      const [transfer, ...others] = instructions;
+      const data = Buffer.from(transfer?.data ?? []);
+      const isPrice = data.length === 12 && data.readUInt32LE(0) === 2 && data.readBigUInt64LE(4) === PRICE;
+      const [from, to] = transfer?.accounts ?? [];
+      const isOurs = from?.address === signer || feePayer !== signer;
+      if (others.length > 0 || !isPrice || isOurs || to?.address !== seller)
+        throw refused('it is not a payment of the price to the seller');
+    },
   },
 };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { createQuickActivities } from '../../src/activities/quick-settlements.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
-import { LANDING_TASK_QUEUE, QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
+import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { SettlementEnd, Standing } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/subject-events.ts';
@@ -83,7 +83,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS) {
   const kinds = { [PURCHASE]: purchases(room, orders, keys) };
   const watcher = new LandingWatcher(room.chain, PACE);
   const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
-  const signer = createSignerActivities({ keys, bounds, policies: PURCHASE_RULE });
+  const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   return {
     ...createQuickActivities({ ...deps, signer, answerWithinMs }),
     ...createLanding(deps),
@@ -224,13 +224,12 @@ describe('the workflow of a quick settlement', () => {
   beforeAll(async () => {
     sound = await freshNamespace('quick');
     failing = await freshNamespace('quick-failing');
-    const queues = [{ taskQueue: LANDING_TASK_QUEUE }];
     for (const [place, crashes] of [
       [sound, []],
       [failing, ['after settlements.note']],
     ] as const) {
       const steps = activities([...crashes], BRIEF_MS);
-      stops.push(await startWorkers(place, steps, queues, QUICK_TASK_QUEUE));
+      stops.push(await startWorkers(place, steps, [], QUICK_TASK_QUEUE));
     }
   });
   afterAll(() => Promise.all(stops.map((stop) => stop())));

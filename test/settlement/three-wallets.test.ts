@@ -26,13 +26,13 @@ beforeAll(async () => {
 afterAll(() => room?.close());
 
 /** The steps of the workflow, by a worker that has just started: nothing is remembered from one to the next. */
-function worker() {
+function worker(keysOfSigner: Keys = keys) {
   const { ledger } = use;
   const kinds = { [GATHERING]: gathering(room, keys) };
   const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
   return {
     ...createSettlementActivities({ ledger, kinds }),
-    ...createSignerActivities({ keys, bounds, policies: GATHERING_RULE }),
+    ...createSignerActivities({ keys: keysOfSigner, bounds, rules: GATHERING_RULE }),
     ...createLanding({ ledger, kinds, watcher: room.watcher, chain: room.chain, restMs: 50 }),
   };
 }
@@ -47,9 +47,9 @@ async function prepared(id: string): Promise<PreparedAttempt> {
   return preparation.attempt;
 }
 
-async function sign(task: SigningTask): Promise<string> {
+async function sign(task: SigningTask, signer = worker()): Promise<string> {
   const work: Promise<{ readonly signature: string }> = activityEnvironment().run(() =>
-    worker().signTransaction(task),
+    signer.signTransaction(task),
   );
   return (await work).signature;
 }
@@ -145,6 +145,18 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     if (task === undefined) throw new Error('somebody is to sign');
     for (const changes of [{ terms: { destination: wallet() } }, { key: 'hot' }, { kind: 'withdrawal' }])
       expect(await codeOf(sign({ ...task, ...changes }))).toBe('SigningRefused');
+  });
+
+  it('is not signed by a key that its kind has no use for, though this signer has it', async () => {
+    const id = await gather(use.ledger, wallet());
+    const { tasks: [task] = [] } = await prepared(id);
+    if (task === undefined) throw new Error('somebody is to sign');
+    const hot = keys[task.key];
+    const signer = worker({ ...keys, ...(hot && { hot }) });
+    await expect(sign({ ...task, key: 'hot' }, signer)).rejects.toThrow(
+      `key hot signs no message of kind ${task.kind}`,
+    );
+    expect(await sign(task, signer)).toBe(await sign(task));
   });
 
   it('waits while payments are paused', async () => {

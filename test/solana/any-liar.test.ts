@@ -2,7 +2,10 @@ import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Verdict } from '../../src/domain/attempt.ts';
+import { isDomainError } from '../../src/domain/errors.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { adoptedLife } from '../../src/solana/adopted.ts';
 import { blockCache } from '../../src/solana/blocks.ts';
 import { examine, findDue } from '../../src/solana/examination.ts';
 import type { SignedAttempt } from '../../src/solana/investigation.ts';
@@ -109,6 +112,25 @@ async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
   };
 }
 
+/** The message of a buyer, sent or not, whose life a pool with a liar in it tells; null where it tells none. */
+async function adopt(pool: NodePool, isSent: boolean, isWhole: boolean): Promise<SignedAttempt | null> {
+  const { slot: acceptedAt, blockhash } = await quickChain(honest).latestBlockhash();
+  const send = async () =>
+    isSent
+      ? localnet.airdrop(Keypair.generate().publicKey.toBase58(), 1_000_000n)
+      : base58.encode(Keypair.generate().secretKey);
+  try {
+    // What only we can complete is adopted before it is sent; what its buyer signed alone may be final by then.
+    const sent = isWhole ? await send() : null;
+    if (isWhole) localnet.controls.produceSlots(8);
+    const life = await adoptedLife(pool, isWhole ? acceptedAt : null);
+    return { signature: sent ?? (await send()), blockhash, ...life };
+  } catch (error) {
+    if (isDomainError(error, 'NoHealthyNode')) return null;
+    throw error;
+  }
+}
+
 /** Lets an honest node forget where the transaction landed, or that it ever knew it. */
 function falter(beside: string, signature: string): void {
   const { controls } = localnet;
@@ -146,6 +168,18 @@ const HONEST: Lies = {
   outcome: undefined,
 };
 
+const ALIVE: Verdict = { kind: 'alive', seen: null };
+
+/** The chain does not contradict the verdict on what carries the blockhash of the block at this height. */
+function expectTrue(verdict: Verdict, signature: string, height: bigint): void {
+  const { ledger } = localnet.controls.chain;
+  const isOver = BigInt(ledger.below(4).height) > height + LIFE;
+  const landing = ledger.record(signature);
+  if (verdict.kind === 'dead') expect({ isOver, landing }).toEqual({ isOver: true, landing: undefined });
+  if (verdict.kind === 'landed') expect(verdict).toMatchObject({ slot: BigInt(landing?.slot ?? -1) });
+  expect(verdict.kind).not.toBe('failed');
+}
+
 it('one liar in a pool of two to four, beside a node with a hole or a false null, brings no verdict that the chain contradicts', async () => {
   const reached = new Set<string>();
   const check = fc.asyncProperty(cases, async ({ lies: told, lower, isSent, blocks, others, beside }) => {
@@ -159,14 +193,9 @@ it('one liar in a pool of two to four, beside a node with a hole or a false null
     const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
     const found = await look(pool, attempt);
     await pool.close();
-    const verdict = found?.verdict ?? { kind: 'alive' };
+    const verdict = found?.verdict ?? ALIVE;
     reached.add(verdict.kind);
-    const { ledger } = localnet.controls.chain;
-    const isOver = BigInt(ledger.below(4).height) > BigInt(origin?.height ?? 0) + LIFE;
-    const landing = ledger.record(attempt.signature);
-    if (verdict.kind === 'dead') expect({ isOver, landing }).toEqual({ isOver: true, landing: undefined });
-    if (verdict.kind === 'landed') expect(verdict).toMatchObject({ slot: BigInt(landing?.slot ?? -1) });
-    expect(verdict.kind).not.toBe('failed');
+    expectTrue(verdict, attempt.signature, BigInt(origin?.height ?? 0));
   });
   const old = { lies: HONEST, lower: 145, blocks: 170, others: 2, isSent: false, beside: 'nothing' };
   const hidden = { ...old, lower: 0, isSent: true, lies: { ...HONEST, signatures: [], status: null } };
@@ -181,4 +210,41 @@ it('one liar in a pool of two to four, beside a node with a hole or a false null
   ].map((example): [typeof example] => [example]);
   await fc.assert(check, { numRuns: 40, examples });
   expect(reached).toEqual(new Set(['alive', 'unknown', 'landed', 'dead']));
+}, 120_000);
+
+it('nor on the message of a buyer, whose life that pool has told', async () => {
+  const reached = new Set<string>();
+  const check = fc.asyncProperty(
+    cases,
+    fc.boolean(),
+    async ({ lies: told, isSent, blocks, others, beside }, isWhole) => {
+      localnet.controls.clearFaults();
+      const height = BigInt(localnet.controls.chain.ledger.tip.height);
+      const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
+      try {
+        lie = tell(told);
+        const attempt = await adopt(pool, isSent, isWhole);
+        if (attempt === null) return void reached.add('not adopted');
+        localnet.controls.produceSlots(blocks);
+        falter(beside, attempt.signature);
+        const verdict = (await look(pool, attempt))?.verdict ?? ALIVE;
+        reached.add(verdict.kind);
+        expectTrue(verdict, attempt.signature, height);
+      } finally {
+        await pool.close();
+      }
+    },
+  );
+  const old = { lies: HONEST, lower: 0, blocks: 170, others: 2, isSent: false, beside: 'nothing' };
+  const examples: [typeof old, boolean][] = [
+    [old, true],
+    [old, false],
+    [{ ...old, blocks: 148 }, false],
+    [{ ...old, isSent: true }, true],
+    [{ ...old, isSent: true, lies: { ...HONEST, signatures: [], status: null } }, false],
+    [{ ...old, isSent: true, lies: { ...HONEST, status: null }, others: 1, beside: 'false null' }, true],
+    [{ ...old, lies: { ...HONEST, higher: 400 } }, false],
+  ];
+  await fc.assert(check, { numRuns: 40, examples });
+  expect(reached).toEqual(new Set(['not adopted', 'alive', 'unknown', 'landed', 'dead']));
 }, 120_000);

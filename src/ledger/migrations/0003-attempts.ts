@@ -9,6 +9,7 @@ export const attempts = inOrder([
   sql`create table attempt (
     settlement_id text not null references settlement (id),
     n integer not null check (n > 0),
+    kind text not null,
     signers text[] not null check (cardinality(signers) > 0),
     message_hash text not null constraint attempt_message_unique unique check (message_hash ~ '^[0-9a-f]{64}$'),
     message text not null,
@@ -47,5 +48,5 @@ export const attempts = inOrder([
   sql`create unique index attempt_nonce_once on attempt (nonce_account, blockhash) where not bare_advance`,
   sql`create unique index attempt_one_live_nonce on attempt (nonce_account)
     where state in ('prepared', 'signed') and not bare_advance`,
-  sql`create index attempt_ended on attempt (created_at) where state in ('landed', 'failed', 'dead')`,
+  sql`create index attempt_ended on attempt (kind, created_at) where state in ('landed', 'failed', 'dead')`,
 ]);

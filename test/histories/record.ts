@@ -11,9 +11,14 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { rescanWorkflowId } from '../../src/domain/rescan.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
+import { startSettlement } from '../../src/platform/start-settlement.ts';
+import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
@@ -149,7 +154,17 @@ async function deposits(): Promise<void> {
   await save('reconciliation', 'reconciliation-recorded');
 }
 
-const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits };
+/** A settlement of another kind than a withdrawal: a nonce account is made. */
+async function nonces(): Promise<void> {
+  const ledger = await openLedger(stack.databaseUrl);
+  const wallet = stack.hotWallet;
+  const { address } = await ledger.nonces.register(wallet, (n) => nonceAddress(wallet, nonceSeed(n)));
+  await ledger.close();
+  await startSettlement(temporal, { kind: NONCE_CREATE, subjectId: address }, 'finalized');
+  await save('settlement', settlementId(NONCE_CREATE, address));
+}
+
+const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits, nonces };
 const wanted = process.argv.slice(2);
 
 try {

@@ -27,6 +27,7 @@ describe('a saved history', () => {
       'reconciliation.bin',
       'rejected.bin',
       'second-attempt.bin',
+      'settlement.bin',
       'token.bin',
       'waited-for-funds.bin',
       'webhook.bin',

@@ -139,9 +139,8 @@ export async function settle(
   attempt: AttemptRow,
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
-  const settlement = await ledger.settlements.get(attempt.settlementId);
-  const kind = kindOf(kinds, settlement);
-  const landed = verdict.kind === 'landed' ? await kind.landed?.(settlement, attempt) : undefined;
+  const kind = kindOf(kinds, attempt);
+  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt) : undefined;
   const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,

@@ -53,7 +53,7 @@ export interface Kind {
    */
   tasks?(settlement: SettlementRow, attempt: AttemptRow): Promise<readonly SigningTask[]>;
   /** Default: nothing but the fee and the planned rent. */
-  landed?(settlement: SettlementRow, attempt: AttemptRow): Promise<Landed>;
+  landed?(attempt: AttemptRow): Promise<Landed>;
   /** Runs after an attempt has ended on record, and may be lost by a crash: what must happen does in the core's transaction. */
   afterwards?(attempt: AttemptRow): Promise<void>;
   /** False where these settings cannot serve it, as they have no key for it. Default: true. */
@@ -63,7 +63,7 @@ export interface Kind {
 /** By the name of the kind. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
 
-/** The kind of a settlement. Throws NotFound where this worker has it not. */
+/** The kind of a settlement, or of an attempt. Throws NotFound where this worker has it not. */
 export function kindOf(kinds: Kinds, { kind }: Pick<SettlementRow, 'kind'>): Kind {
   const known = kinds[kind];
   if (known !== undefined) return known;

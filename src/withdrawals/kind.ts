@@ -32,7 +32,7 @@ export function withdrawalKind({ ledger, composer, walletWatch, chain }: Withdra
         return compose();
       }),
     isConfirmed: async ({ id }) => (await ledger.withdrawals.get(id)).confirmedByCustomer,
-    landed: async ({ id }, attempt) => received(await ledger.withdrawals.get(id), attempt),
+    landed: async (attempt) => received(await ledger.withdrawals.get(attempt.settlementId), attempt),
   };
 }
 

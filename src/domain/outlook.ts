@@ -20,6 +20,7 @@ export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
 /** What replaces {@link WAITS_FOR} for settlements that are no withdrawals: they have no customer, and need not pay. */
 const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'its wallet to be funded; it goes on by itself',
+  preparing: 'the signatures that are missing',
   finalized: 'nothing: its transaction is finalized',
   rejected: 'nothing: it has ended, and none of its transactions landed',
   cancelled: 'nothing: it has ended, and none of its transactions landed',
@@ -56,6 +57,13 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
     'look on the chain whether it is done already: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
+};
+
+/** What replaces {@link BY_STATUS} for settlements that are no withdrawals: keys that are not ours may have to sign them, too. */
+const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
+  awaiting_funds: 'fund the wallet that its reason names; it goes on by itself',
+  preparing:
+    'the signer signs with our keys, and whoever holds another one gives its signature by the update `giveSignature`; where ours take long, start a signer on task queue `sluice-signer`',
 };
 
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
@@ -101,8 +109,6 @@ export function nextStep(
 
 function stepOf(kind: string, status: SettlementStatus, code: string): string {
   const isOther = kind !== WITHDRAWAL;
-  if (status === 'awaiting_funds' && isOther)
-    return 'fund the wallet that its reason names; it goes on by itself';
-  if (status !== 'held') return BY_STATUS[status];
+  if (status !== 'held') return (isOther ? BY_STATUS_OF_OTHERS[status] : undefined) ?? BY_STATUS[status];
   return (isOther ? ENDS_HOLD_OF_OTHERS[code] : undefined) ?? ENDS_HOLD[code] ?? BY_STATUS.held;
 }

@@ -31,7 +31,7 @@ export interface SendAnswer {
 
 const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
-const ACCOUNT_WINDOW_MS = 200;
+const ACCOUNT_WINDOW_MS = 300;
 const SECOND_LOOK_WINDOW_MS = 300;
 
 /** An account as one node shows it; null where the chain of that node does not have it. */
@@ -46,7 +46,7 @@ type ShownAccounts = ReadonlyMap<string, ShownAccount>;
 
 /** How long a question for an account waits for others that share its call, in ms. */
 export interface ChainOptions {
-  /** Default 200. */
+  /** Default 300. */
   readonly accountWindowMs?: number;
   /** For a question to a second node. Default 300. */
   readonly secondLookWindowMs?: number;
@@ -78,7 +78,7 @@ export class Chain {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** A finalized account as one node shows it; callers within 200 ms share one call. */
+  /** A finalized account as one node shows it; callers within 300 ms share one call. */
   account(address: string): Promise<ShownAccount> {
     return this.#accounts.get(address);
   }

@@ -123,6 +123,16 @@ describe('the explanation of a settlement', () => {
     expect(explained.nextStep).toContain('mend the nodes');
   });
 
+  it('says who can give the signatures that are missing', async () => {
+    const { db, attempts } = service.ledger;
+    await requestSettlements(db, NONCE_CREATE, ['account-4']);
+    const id = settlementId(NONCE_CREATE, 'account-4');
+    await attempts.prepare(attempt(id), PLENTY);
+    const explained = await explain(id);
+    expect(explained).toMatchObject({ status: 'preparing', waitsFor: 'the signatures that are missing' });
+    expect(explained.nextStep).toContain('`giveSignature`');
+  });
+
   it('names the open alerts about it, and no others', async () => {
     const { alerts } = service.ledger;
     await alerts.raise({ kind: 'maybe_paid', subject: CREATE_ID, message: 'look at the chain' });

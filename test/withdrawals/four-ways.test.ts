@@ -52,6 +52,8 @@ function common({ attempts, ...withdrawal }: Withdrawal): unknown {
 /** What a list of workflows in Temporal's Web UI can be searched by. */
 async function searchAttributes(id: string): Promise<Readonly<Record<string, unknown>>> {
   const handle = use.temporal.workflow.getHandle(withdrawalWorkflowId(id));
+  // The record is first to know its end: the run shows it a workflow task later.
+  await handle.result();
   const { typedSearchAttributes } = await handle.describe();
   const ours = typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('sluice'));
   return Object.fromEntries(ours.map(({ key, value }) => [key.name, value]));

@@ -151,9 +151,9 @@ async function explainsAccount(address: string): Promise<void> {
 }
 
 const SIGNED_ADVANCE = `select message, signature from attempt join settlement on id = settlement_id
-  where kind = 'nonce-advance' and state = 'signed'`;
+  where settlement.kind = 'nonce-advance' and state = 'signed'`;
 const SIGNED_CREATION = `select subject_id as address from attempt join settlement on id = settlement_id
-  where kind = 'nonce-create' and state = 'signed'`;
+  where settlement.kind = 'nonce-create' and state = 'signed'`;
 
 /** Ends the faults and sends these bytes in one request to one node, so that nothing that waits to be sent again comes first. */
 async function healAndSendFirst(raw: string): Promise<void> {

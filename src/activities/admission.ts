@@ -8,9 +8,6 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { setAside, standingOf } from '../settlement/standing.ts';
 import { readmitted } from '../withdrawals/readmission.ts';
 
-/** Of a withdrawal that was not on record before. */
-const NEW: Standing = { status: 'requested', reason: null, attempt: null };
-
 /** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
@@ -21,8 +18,9 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     /** Reserves the id with its terms, or finds where an earlier run left it. @throws InvalidRequest, TermsConflict */
     async admit(terms: WithdrawalTerms): Promise<Standing> {
       const checked = checkTerms(terms);
-      const { created } = await ledger.withdrawals.reserve(checked);
-      return created ? NEW : standing(checked.id);
+      const { row, created } = await ledger.withdrawals.reserve(checked);
+      // A new one has no attempt to look for.
+      return created ? { status: row.status, reason: row.reason, attempt: null } : standing(checked.id);
     },
 
     /** Records that the customer wants the wallet paid as it is. @throws NotAwaitingConfirmation */

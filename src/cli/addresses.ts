@@ -6,6 +6,7 @@ import { connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
+import { WHY_ARGUMENT } from './word.ts';
 
 const AUDITED = '; the new ones are once they are audited';
 
@@ -77,7 +78,7 @@ function registerRelease(addresses: Command): void {
     .description(
       'give out again what was kept back since the record was restored: only if no user was given one after the backup',
     )
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...JSON_OPTION)
     .action((why, options) =>
       run(options, async (output) => {

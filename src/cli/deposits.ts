@@ -8,6 +8,7 @@ import { untilInterrupted } from './interruption.ts';
 import { notNegative, positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
 import { goesOn, type Part, partOf } from './part.ts';
+import { WHY_ARGUMENT } from './word.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -47,7 +48,7 @@ export function registerDeposits(program: Command): void {
     .command('reject')
     .description('drop a pending deposit that a quorum of nodes denies now')
     .argument('<id>')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...JSON_OPTION)
     .action((id, why, _options, command) =>
       run(command.optsWithGlobals(), async (output) => {

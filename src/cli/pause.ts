@@ -4,7 +4,7 @@ import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { withRecord } from './record.ts';
-import { ownWord, positions } from './word.ts';
+import { ownWord, positions, WHY_ARGUMENT } from './word.ts';
 
 const SCOPE_OPTION = [
   '--scope <scope>',
@@ -20,7 +20,7 @@ export function registerPause(program: Command): void {
   program
     .command('pause')
     .description('prepare no more payments; what is signed is landed')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...SCOPE_OPTION)
     .option(...JSON_OPTION)
     .action((why, options) =>
@@ -35,7 +35,7 @@ export function registerPause(program: Command): void {
   program
     .command('resume')
     .description('end every pause and close the alerts that had begun one')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option('--seen <positions>', 'the alerts that you have looked at, such as 17,18', positions, [])
     .option(...SCOPE_OPTION)
     .option(...JSON_OPTION)

@@ -7,6 +7,7 @@ import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
 import { JSON_OPTION, type Output, run } from './output.ts';
 import { goesOn, type Part, partOf } from './part.ts';
+import { WHY_ARGUMENT } from './word.ts';
 
 const DEFAULT_LIMIT = 20;
 const HEADINGS = ['begun', 'from', 'to', 'state', 'blocks', 'found', 'asked for by'] as const;
@@ -18,7 +19,7 @@ export function registerRescans(scan: Command): void {
     .description('read committed blocks again; what was missed is added, nothing is taken back')
     .argument('<from>', 'first slot')
     .argument('<to>', 'last slot')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...JSON_OPTION)
     .action((from, to, why, options) =>
       run(options, async (output) => {

@@ -5,6 +5,7 @@ import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { registerRescans, renderOpenRescan } from './rescans.ts';
+import { WHY_ARGUMENT } from './word.ts';
 
 type Scan = SluiceClient['scan'];
 
@@ -45,7 +46,7 @@ export function registerScan(program: Command): void {
     scan
       .command(name)
       .description(what)
-      .argument('<why>', 'for whoever asks later')
+      .argument(...WHY_ARGUMENT)
       .option(...JSON_OPTION)
       .action((why, options) =>
         sendOrder(options, async (orders) => {
@@ -60,7 +61,7 @@ export function registerScan(program: Command): void {
     .description('go on without the blocks of the open gap; every address is then audited over it')
     .argument('<from>', 'first slot')
     .argument('<to>', 'last slot')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...JSON_OPTION)
     .action((from, to, why, options) =>
       sendOrder(options, async (orders) => ({

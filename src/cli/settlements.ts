@@ -7,6 +7,7 @@ import { positive } from './numbers.ts';
 import { JSON_OPTION, run } from './output.ts';
 import { renderStatusColumn } from './render.ts';
 import { take } from './take.ts';
+import { WHY_ARGUMENT } from './word.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -51,7 +52,7 @@ function registerPaid(program: Command): void {
       'end a settlement that the chain has paid already, as an alert says; nothing of it is given back',
     )
     .argument('<id>', 'id of the withdrawal, or of the settlement as `sluice settlements` shows it')
-    .argument('<why>', 'for whoever asks later')
+    .argument(...WHY_ARGUMENT)
     .option(...JSON_OPTION)
     .action((id, why, options) =>
       run(options, async (output) => {

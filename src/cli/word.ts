@@ -3,6 +3,9 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Word } from '../domain/word.ts';
 import { UsageError } from './exit.ts';
 
+/** The reason that an operator gives. */
+export const WHY_ARGUMENT = ['<why>', 'the reason, kept on record'] as const;
+
 /** The word of the user of this machine. Throws UsageError where it says nothing. */
 export function ownWord(why: string): Word {
   if (why.trim() === '') throw new UsageError('say why');

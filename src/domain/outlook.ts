@@ -63,7 +63,7 @@ const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
 const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'fund the wallet that its reason names; it goes on by itself',
   preparing:
-    'the signer signs with our keys, and whoever holds another one gives its signature by the update `giveSignature`; where ours take long, start a signer on task queue `sluice-signer`',
+    'the signer signs with our keys, and the holder of any other key sends its signature by the update `giveSignature`; if our signatures are missing for long, start a signer on task queue `sluice-signer`',
 };
 
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {

@@ -47,8 +47,8 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
 }
 
 /**
- * Ends, on the operator's word, a settlement of any kind that is paid by what is not on record. The run of a withdrawal may wait for its
- * customer, and is told; any other looks at the record again within half a minute.
+ * Ends a settlement of any kind that an operator has seen paid on the chain. The run of a withdrawal may wait for its customer, so the API
+ * sends it an update; the run of any other kind reads the record again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */

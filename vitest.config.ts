@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { SlowestFiles } from './test/support/slowest-files.ts';
 
+/** Packages of `test/peers` bring tests of their own. */
+const PACKAGES = '**/node_modules/**';
 const VALIDATOR = 'test/**/validator.test.ts';
 const SLOW = 'test/**/*.slow.test.ts';
 /** What starts programs: they run compiled, as from its source each process takes seconds to compile itself. */
@@ -34,21 +36,22 @@ function report(): ['json', { outputFile: string }][] {
 }
 
 function projectsOf(mode: string) {
-  if (mode === 'validator') return [project('validator', [VALIDATOR], PROGRAMS)];
-  if (mode === 'slow') return [project('slow', [SLOW], PROGRAMS)];
+  if (mode === 'validator') return [project('validator', [VALIDATOR], [], PROGRAMS)];
+  if (mode === 'slow') return [project('slow', [SLOW], [], PROGRAMS)];
   const others = [VALIDATOR, SLOW];
   return [
-    project('processes', PROCESSES, { exclude: others, ...PROGRAMS }),
-    project('rooms', ['test/**/*.test.ts'], { exclude: [...others, ...PROCESSES] }),
+    project('processes', PROCESSES, others, PROGRAMS),
+    project('rooms', ['test/**/*.test.ts'], [...others, ...PROCESSES]),
   ];
 }
 
 // The files of one worker of vitest load their modules once, so a test leaves nothing behind in them.
-function project(name: string, include: string[], more: object = {}) {
+function project(name: string, include: string[], exclude: string[], more: object = {}) {
   return {
     test: {
       name,
       include,
+      exclude: [PACKAGES, ...exclude],
       pool: 'forks' as const,
       isolate: false,
       expect: { poll: { timeout: 15_000 } },

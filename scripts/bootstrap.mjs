@@ -1,15 +1,14 @@
 // Makes a fresh clone ready: packages and the Temporal CLI. Node modules only; speaks on stderr, one line a step.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { failureLine } from '../src/cli/last-word.mjs';
 import { ensureTemporalCli } from '../src/localstack/temporal-cli.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const LOCK = join(ROOT, 'package-lock.json');
-/** What npm leaves behind once all is installed. */
-const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
+/** The official x402 packages, which only tests and benches need. */
+const PEERS = join(ROOT, 'test', 'peers');
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`sluice: ${line}\n`);
@@ -27,10 +26,16 @@ function checkNode() {
 /** @param {string} file @returns {Record<string, { version: string, optional?: true, devOptional?: true }>} */
 const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
 
-/** True where all that the lock file names is there, by whomever it was installed; what other platforms need may be missing. */
-function isInstalled() {
-  if (!existsSync(INSTALLED)) return false;
-  const [wanted, there] = [packagesOf(LOCK), packagesOf(INSTALLED)];
+/**
+ * True if the directory has all packages of its lock file, by whatever client they were installed. Packages for other platforms may be
+ * missing.
+ * @param {string} directory
+ */
+function isInstalled(directory) {
+  // npm writes it when all is installed.
+  const installed = join(directory, 'node_modules', '.package-lock.json');
+  if (!existsSync(installed)) return false;
+  const [wanted, there] = [packagesOf(join(directory, 'package-lock.json')), packagesOf(installed)];
   const isAll = Object.entries(wanted).every(
     ([path, { version, optional, devOptional }]) =>
       path === '' ||
@@ -40,24 +45,32 @@ function isInstalled() {
   return isAll && Object.keys(there).every((path) => path in wanted);
 }
 
-function installPackages() {
-  if (isInstalled()) return;
-  say('installing packages (npm ci), which takes a minute or some');
+/** @param {string} directory */
+function installPackages(directory) {
+  if (isInstalled(directory)) return;
+  const where = directory === ROOT ? '' : ` of ${relative(ROOT, directory)}`;
+  say(`installing packages${where} (npm ci), which takes up to two minutes`);
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const shell = process.platform === 'win32';
   const env = { ...process.env, npm_config_loglevel: 'error' };
-  const { status, error } = spawnSync(npm, ['ci'], { cwd: ROOT, env, shell, stdio: ['ignore', 2, 2] });
+  const { status, error } = spawnSync(npm, ['ci'], { cwd: directory, env, shell, stdio: ['ignore', 2, 2] });
   if (error) throw new BootstrapError(`npm cannot be started (${error.message}): install npm 10 or newer`);
   if (status !== 0) throw new BootstrapError('npm ci failed: see above; it needs a reachable npm registry');
 }
 
 /**
- * Does what is not done yet.
- * @param {{ temporal: boolean }} needs whether a Temporal CLI (or server) is needed, too
+ * What a program needs besides the packages of the root: a Temporal CLI (or server), and the packages of `test/peers`.
+ * @typedef {{ temporal: boolean, peers: boolean }} Needs
  */
-export async function bootstrap({ temporal }) {
+
+/**
+ * Does what is not done yet.
+ * @param {Needs} needs
+ */
+export async function bootstrap({ temporal, peers }) {
   checkNode();
-  installPackages();
+  installPackages(ROOT);
+  if (peers) installPackages(PEERS);
   if (temporal && !process.env.TEMPORAL_ADDRESS) {
     try {
       await ensureTemporalCli({ say });
@@ -69,11 +82,11 @@ export async function bootstrap({ temporal }) {
 
 /**
  * {@link bootstrap} that ends the process with one line when a step fails; with `json`, stdout ends with one JSON object, too.
- * @param {{ temporal: boolean, json?: boolean }} needs
+ * @param {Needs & { json?: boolean }} needs
  */
-export async function bootstrapOrExit({ temporal, json = false }) {
+export async function bootstrapOrExit({ json = false, ...needs }) {
   try {
-    await bootstrap({ temporal });
+    await bootstrap(needs);
   } catch (error) {
     const { message, stack } = /** @type {Error} */ (error);
     say(error instanceof BootstrapError ? message : (stack ?? message));
@@ -83,5 +96,5 @@ export async function bootstrapOrExit({ temporal, json = false }) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await bootstrapOrExit({ temporal: true });
+  await bootstrapOrExit({ temporal: true, peers: true });
 }

@@ -12,7 +12,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const [, , directory = 'dist', project = 'tsconfig.build.json', timeouts] = process.argv;
 const DIST = resolve(ROOT, directory);
 
-await bootstrapOrExit({ temporal: false });
+await bootstrapOrExit({ temporal: false, peers: false });
 if (DIST !== join(ROOT, 'dist') && !DIST.startsWith(join(ROOT, '.sluice') + sep))
   throw new Error(`${DIST} would be deleted: expected dist, or a directory in .sluice`);
 rmSync(DIST, { recursive: true, force: true });

@@ -35,7 +35,7 @@ async function passes([name = '', ...args]) {
   return code === 0;
 }
 
-await bootstrapOrExit({ temporal: false });
+await bootstrapOrExit({ temporal: false, peers: true });
 let failed = 0;
 for (const check of CHECKS) if (!(await passes(check))) failed += 1;
 process.exit(failed === 0 ? 0 : 1);

@@ -1,4 +1,5 @@
-// `node scripts/run.mjs [--no-temporal] <program> [argument…]`: bootstrap, then the program with all arguments, its exit code and its signals.
+// `node scripts/run.mjs [--no-temporal] [--peers] <program> [argument…]`: bootstrap, then the program with all arguments, its exit code
+// and its signals. `--peers` installs the packages of test/peers, too.
 // A program that ends in .ts runs under tsx; any other is a command of node_modules/.bin.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -13,15 +14,16 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const PARENT_CHECK_MS = 500;
 
 const given = process.argv.slice(2);
-const withTemporal = given[0] !== '--no-temporal';
-const [program, ...args] = withTemporal ? given : given.slice(1);
+const temporal = !takeFlag('--no-temporal');
+const peers = takeFlag('--peers');
+const [program, ...args] = given;
 if (program === undefined) {
-  process.stderr.write('usage: node scripts/run.mjs [--no-temporal] <program> [argument…]\n');
+  process.stderr.write('usage: node scripts/run.mjs [--no-temporal] [--peers] <program> [argument…]\n');
   process.exit(2);
 }
 
 const json = wantsJson(args);
-await bootstrapOrExit({ temporal: withTemporal, json });
+await bootstrapOrExit({ temporal, peers, json });
 
 const windows = process.platform === 'win32';
 const [command, first] = program.endsWith('.ts')
@@ -50,6 +52,13 @@ child.once('exit', (code, signal) => {
   if (signal === null) process.exit(code ?? 1);
   fail(`${program} was ended by ${signal}`, 128 + constants.signals[signal]);
 });
+
+/** Takes the flag from the start of the arguments. @param {string} flag @returns {boolean} whether it was there */
+function takeFlag(flag) {
+  if (given[0] !== flag) return false;
+  given.shift();
+  return true;
+}
 
 /** The program itself can no longer say so. @param {string} message @param {number} exitCode */
 function fail(message, exitCode) {

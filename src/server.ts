@@ -1,5 +1,7 @@
+import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { checkClusterName } from './domain/cluster.ts';
+import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
 import { ScanSilence } from './http/scan-silence.ts';
 import { AddressPool } from './ledger/address-pool.ts';
@@ -14,6 +16,7 @@ import { sealOf } from './platform/seal.ts';
 import { meterSettlements } from './platform/settlement-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal.ts';
+import { serveGateway } from './servers/gateway.ts';
 import { Chain } from './solana/chain.ts';
 import { openNodePool } from './solana/rpc/pool.ts';
 import { TtlCache } from './solana/ttl-cache.ts';
@@ -56,17 +59,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     keepMetering(metrics, ledger, log, open);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  const pool = new AddressPool(ledger, addressLowWater);
-  const silence = new ScanSilence({ ledger, temporal: temporal.client, cluster });
-  const looks = {
-    'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.tellOfLate(),
-    'silence of the scan': () => silence.look(),
-  };
-  for (const [what, look] of Object.entries(looks)) {
-    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be looked at now`);
-    open.add(what, keepDoing(LOOKED_EVERY_MS, look, unlooked));
-  }
+  keepLooking(settings, ledger, temporal.client, log, open);
   const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({
     ledger,
@@ -80,7 +73,34 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     metrics,
   });
   open.add('HTTP', () => app.close());
+  if (settings.x402Routes !== undefined) {
+    if (chain === null)
+      throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set for the gateway');
+    const parts = { ledger, temporal: temporal.client, chain: await chain(), logger: log, closers: open };
+    await serveGateway({ ...settings, x402Routes: settings.x402Routes }, parts);
+  }
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
+}
+
+/** Keeps looking for what nobody reports by himself. */
+function keepLooking(
+  { addressLowWater, cluster }: Config<'api'>,
+  ledger: Ledger,
+  temporal: Client,
+  log: Logger,
+  open: Closers,
+): void {
+  const pool = new AddressPool(ledger, addressLowWater);
+  const silence = new ScanSilence({ ledger, temporal, cluster });
+  const looks = {
+    'free deposit addresses': () => pool.look(),
+    'late webhooks': () => ledger.deliveries.tellOfLate(),
+    'silence of the scan': () => silence.look(),
+  };
+  for (const [what, look] of Object.entries(looks)) {
+    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be looked at now`);
+    open.add(what, keepDoing(LOOKED_EVERY_MS, look, unlooked));
+  }
 }
 
 /** Keeps the gauges that count rows of the database. */

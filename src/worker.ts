@@ -7,6 +7,7 @@ import { chainWorkers } from './workers/chain.ts';
 import { runWorkers, type Staff } from './workers/run.ts';
 import { signerWorker } from './workers/signer.ts';
 import { webhookWorker } from './workers/webhooks.ts';
+import { x402Worker } from './workers/x402.ts';
 
 const { config, staff } = staffOf(process.env);
 const logger = createLogger({ level: config.logLevel, name: 'worker' });
@@ -27,6 +28,13 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
     const config = readConfigOrExit(env, 'signer');
     return { config, staff: async (connection) => [await signerWorker(config, connection)] };
   }
+  if (workerRole === 'x402') {
+    const config = readConfigOrExit(env, 'x402');
+    return {
+      config,
+      staff: async (connection, closers) => [await x402Worker(config, connection, closers)],
+    };
+  }
   if (workerRole === 'chain') {
     const config = readConfigOrExit(env, 'chain');
     return {
@@ -42,6 +50,7 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
     ...(await chainWorkers(config, connection, closers, stop)),
     await webhookWorker(config, connection, closers),
     await signerWorker(config, connection),
+    await x402Worker(config, connection, closers),
   ];
   return { config, staff };
 }

@@ -33,6 +33,9 @@ export interface OrphansDeps {
 
 const AT_ONCE = 16;
 const RESCANS_A_ROUND = 100;
+const OWED_A_ROUND = 500;
+/** Longer than the gateway takes to serve. */
+const OVERDUE_MS = 120_000;
 
 /** Postgres is the record: whatever it has not finished must have a run. */
 export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
@@ -54,9 +57,16 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
   }
 
+  /** Settlements that have ended, and whose buyers are not served. */
+  async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
+    const overdue = await ledger.payments.overdue(OVERDUE_MS, OWED_A_ROUND);
+    const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
+    return rows.filter((row) => isTerminal(row.status) && !running.has(settlementWorkflowId(row)));
+  }
+
   return {
     /**
-     * Starts a run for each unfinished settlement and each rescan that has none; answers how many. Harmless for
+     * Starts a run for each unfinished settlement, each payment that nobody serves and each rescan that has none; answers how many. Harmless for
      * those that have one after all.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
@@ -64,12 +74,14 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       const running = await runs.running();
       for await (const row of ledger.settlements.unfinished())
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
+      const owed = await owedOrphans(running);
       const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
         .map(orderOf)
         .filter((order) => !running.has(rescanWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);
+      await pLimit(AT_ONCE).map(owed, (row) => runs.startSettlement(row, 'confirmed'));
       await pLimit(AT_ONCE).map(rescans, (order) => runs.startRescan(order));
-      return { restarted: orphans.length + rescans.length };
+      return { restarted: orphans.length + owed.length + rescans.length };
     },
   };
 }

@@ -21,6 +21,7 @@ import { registerScan } from './scan.ts';
 import { registerSettlements } from './settlements.ts';
 import { registerWebhooks } from './webhooks.ts';
 import { registerWithdraw } from './withdraw.ts';
+import { registerX402 } from './x402.ts';
 
 const HELP = `
 An amount is in base units: 1500000000 is 1.5 SOL. With --json, progress goes to stderr, and the last line of
@@ -67,6 +68,7 @@ export function sluiceProgram(): Command {
     registerNonces,
   );
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
+  group(program, 'Needs a routes file only', registerX402);
   group(program, 'Needs nothing, and brings a stack of its own', registerDev, registerDemo);
   return program;
 }

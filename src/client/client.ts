@@ -6,6 +6,7 @@ import { DepositCalls } from './deposits.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
 import { type PageOptions, pagesOf } from './pages.ts';
+import { PaymentCalls } from './payments.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { ScanCalls } from './scan.ts';
 import { SettlementCalls } from './settlements.ts';
@@ -41,6 +42,7 @@ export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
 export type { PageOptions } from './pages.ts';
+export type { Payment, PaymentCalls, PaymentFilter, PaymentPage, PaymentState } from './payments.ts';
 export type {
   EndedReconciliation,
   OpenReconciliation,
@@ -105,6 +107,8 @@ const PAGE_SIZE = 100;
 export class SluiceClient {
   /** Settlements of every kind, withdrawals among them. */
   readonly settlements: SettlementCalls;
+  /** Payments of x402, and what they have bought. */
+  readonly payments: PaymentCalls;
   readonly depositAddresses: DepositAddressCalls;
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
@@ -118,6 +122,7 @@ export class SluiceClient {
     const transport = new Transport(options);
     this.#transport = transport;
     this.settlements = new SettlementCalls(transport);
+    this.payments = new PaymentCalls(transport);
     this.depositAddresses = new DepositAddressCalls(transport);
     this.deposits = new DepositCalls(transport);
     this.assets = new AssetCalls(transport);

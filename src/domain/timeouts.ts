@@ -13,6 +13,8 @@ export const TIMEOUTS = {
   prepareMs: 30_000,
   /** For the part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
   quickMs: 10_000,
+  /** For one question to the upstream of a paid route. */
+  serveMs: 120_000,
   /** For the next heartbeat of an activity. */
   heartbeatMs: 10_000,
   /** Between two heartbeats. */

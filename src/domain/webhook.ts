@@ -88,12 +88,15 @@ export interface Seal {
   open(sealed: string, of: string): string;
 }
 
+/** How everything that is sealed with a key begins. */
+export const SEALED = 'sealed:';
+
 /** Where no key is set: secrets stand as they are, and one that was sealed with a key is refused. */
 export const PLAIN_SEAL: Seal = {
   seal: (text) => text,
   open: (text, of) => {
-    if (text.startsWith('whsec_')) return text;
-    throw new Error(`the secret of ${of} is encrypted, and SLUICE_PAYLOAD_KEY is not set`);
+    if (!text.startsWith(SEALED)) return text;
+    throw new Error(`a secret of ${of} is encrypted, and SLUICE_PAYLOAD_KEY is not set`);
   },
 };
 

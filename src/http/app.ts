@@ -20,6 +20,7 @@ import { healthRoute } from './health.ts';
 import { hotWalletRoute } from './hot-wallets.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { pauseRoutes } from './pauses.ts';
+import { paymentRoutes } from './payments.ts';
 import { answerProblems } from './problems.ts';
 import { reconciliationRoute } from './reconciliation.ts';
 import { meterRequests } from './request-metrics.ts';
@@ -65,6 +66,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     const typed = guarded.withTypeProvider<ZodTypeProvider>();
     await typed.register(withdrawalRoutes(deps));
     await typed.register(settlementRoutes(deps));
+    await typed.register(paymentRoutes(deps));
     await typed.register(explanationRoutes(deps));
     await typed.register(alertRoutes(deps));
     await typed.register(pauseRoutes(deps));

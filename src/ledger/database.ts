@@ -9,6 +9,7 @@ import {
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { DepositTables } from './deposit-tables.ts';
+import type { PaymentTables } from './payment-tables.ts';
 import type { WebhookTables } from './webhook-tables.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
@@ -183,7 +184,7 @@ interface NodeViewTable {
 }
 
 /** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
-export interface Tables extends DepositTables, WebhookTables {
+export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   settlement: SettlementTable;
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;

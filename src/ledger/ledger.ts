@@ -25,8 +25,11 @@ import { Movements } from './movements.ts';
 import { NodeLedgers } from './node-ledgers.ts';
 import { NodeViews } from './node-views.ts';
 import { Nonces } from './nonces.ts';
+import { Obligations } from './obligations.ts';
+import { Offers } from './offers.ts';
 import { Outflows } from './outflows.ts';
 import { Pauses } from './pauses.ts';
+import { Payments } from './payments.ts';
 import { Reconciliations } from './reconciliations.ts';
 import { Rejections } from './rejections.ts';
 import { Rescans } from './rescans.ts';
@@ -55,6 +58,9 @@ export interface Ledger {
   readonly apiKeys: ApiKeys;
   readonly alerts: Alerts;
   readonly pauses: Pauses;
+  readonly payments: Payments;
+  readonly obligations: Obligations;
+  readonly offers: Offers;
   readonly continuity: Continuity;
   readonly cluster: Cluster;
   readonly walletHistory: WalletHistory;
@@ -90,8 +96,8 @@ export interface Ledger {
 }
 
 /**
- * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts the secrets of webhooks, which else
- * stand there as they are; `kinds` has what settlements do to their subjects. Throws DomainError Unavailable.
+ * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts secrets of webhooks and
+ * what buyers ask for, which are readable without it; `kinds` has what settlements do to their subjects. Throws DomainError Unavailable.
  */
 export async function openLedger(
   databaseUrl: string,
@@ -129,10 +135,10 @@ export async function openLedger(
     outflows: new Outflows(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
+    ...selling(db, seal),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
-    nodeLedgers: new NodeLedgers(db),
-    nodeViews: new NodeViews(db),
+    ...seen(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
@@ -150,6 +156,20 @@ function settling(
     settlements: new Settlements(db, kinds),
     attempts: new Attempts(db, kinds),
     pauses: new Pauses(db, kinds),
+  };
+}
+
+/** The parts about nodes. */
+function seen(db: Database): Pick<Ledger, 'nodeLedgers' | 'nodeViews'> {
+  return { nodeLedgers: new NodeLedgers(db), nodeViews: new NodeViews(db) };
+}
+
+/** The parts that x402 has. */
+function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligations' | 'offers'> {
+  return {
+    payments: new Payments(db, seal),
+    obligations: new Obligations(db, seal),
+    offers: new Offers(db),
   };
 }
 

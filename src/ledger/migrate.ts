@@ -13,6 +13,7 @@ import { scan } from './migrations/0008-scan.ts';
 import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
+import { payments } from './migrations/0012-payments.ts';
 
 /** Migrations by name. The names give the order. */
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -34,6 +35,7 @@ export const MIGRATIONS: Migrations = {
   '0009-deposits': deposits,
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
+  '0012-payments': payments,
 };
 
 const UNDEFINED_TABLE = '42P01';

@@ -3,7 +3,7 @@ import { ADDRESS_TEXT } from '../domain/address.ts';
 import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
 /** What a process is: which settings it must have. `all` is a worker with every task queue (development). */
-export type Role = 'api' | 'chain' | 'signer' | 'all' | 'tool';
+export type Role = 'api' | 'chain' | 'signer' | 'x402' | 'all' | 'tool';
 
 const U64_MAX = 2n ** 64n - 1n;
 
@@ -35,6 +35,21 @@ const rpcUrls = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(httpUrl).min(1))
   .readonly();
+
+const list = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(z.string().min(1, 'must be a list, separated by commas')))
+  .readonly();
+
+const addresses = list.pipe(
+  z.array(z.string().regex(ADDRESS_TEXT, 'must be base58 addresses, separated by commas')).readonly(),
+);
+
+const lamports = z
+  .string()
+  .regex(/^\d{1,19}$/, 'must be a whole number of lamports')
+  .transform(BigInt);
 
 const tokenRule = z.enum(TOKEN_RULE_WORDS);
 
@@ -89,8 +104,44 @@ export const SETTINGS = {
   signerKey: { name: 'SLUICE_SIGNER_KEY', schema: signerKey.optional() },
   workerRole: {
     name: 'SLUICE_WORKER_ROLE',
-    schema: z.enum(['chain', 'signer', 'all'], 'must be chain, signer or all').default('all'),
+    schema: z.enum(['chain', 'signer', 'x402', 'all'], 'must be chain, signer, x402 or all').default('all'),
   },
+  /** Paths of solana-keygen files, in the order of the names `fee-payer/1`, `fee-payer/2`… */
+  feePayerKeyFiles: { name: 'SLUICE_FEE_PAYER_KEY_FILES', schema: list.default([]) },
+  /** Those that new quotes name, and those that are only honoured still. */
+  feePayers: { name: 'SLUICE_FEE_PAYERS', schema: addresses.default([]) },
+  retiredFeePayers: { name: 'SLUICE_RETIRED_FEE_PAYERS', schema: addresses.default([]) },
+  x402Routes: { name: 'SLUICE_X402_ROUTES', schema: z.string().optional() },
+  x402Host: { name: 'SLUICE_X402_HOST', schema: z.string().default('127.0.0.1') },
+  x402Port: { name: 'SLUICE_X402_PORT', schema: port.default(4021) },
+  /** What buyers call the gateway, where that is not its own address. */
+  x402PublicUrl: { name: 'SLUICE_X402_PUBLIC_URL', schema: httpUrl.optional() },
+  x402QuoteSecret: {
+    name: 'SLUICE_X402_QUOTE_SECRET',
+    schema: z
+      .string()
+      .transform((text) => text.split(',').map((part) => part.trim()))
+      .pipe(z.array(z.string().min(32, 'must have at least 32 characters')))
+      .optional(),
+  },
+  /** Whether the facilitator serves callers without an API key. */
+  x402FacilitatorOpen: { name: 'SLUICE_X402_FACILITATOR_OPEN', schema: flag.default(false) },
+  x402TrustedProxies: { name: 'SLUICE_X402_TRUSTED_PROXIES', schema: list.default([]) },
+  x402MaxFeeLamports: { name: 'SLUICE_X402_MAX_FEE_LAMPORTS', schema: lamports.default(15_000n) },
+  x402MaxComputeUnits: {
+    name: 'SLUICE_X402_MAX_COMPUTE_UNITS',
+    schema: z
+      .string()
+      .regex(/^[1-9]\d{3,6}$/, 'must be a whole number of compute units, 1000 to 1400000')
+      .transform(Number)
+      .default(60_000),
+  },
+  /** What one key of ours, and what one buyer, may cost us an hour. */
+  x402FeePayerBudget: {
+    name: 'SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR',
+    schema: lamports.default(1_000_000_000n),
+  },
+  x402BuyerBudget: { name: 'SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', schema: lamports.default(100_000_000n) },
   httpHost: { name: 'SLUICE_HTTP_HOST', schema: z.string().default('127.0.0.1') },
   httpPort: { name: 'SLUICE_HTTP_PORT', schema: port.default(3402) },
   apiUrl: { name: 'SLUICE_API_URL', schema: httpUrl.optional() },
@@ -167,6 +218,7 @@ export const REQUIRED = {
   api: ['databaseUrl'],
   chain: ['databaseUrl', 'rpcUrls', 'hotWallet'],
   signer: [],
+  x402: ['databaseUrl', 'rpcUrls'],
   all: ['databaseUrl', 'rpcUrls', 'hotWallet'],
   tool: [],
 } as const satisfies Record<Role, readonly (keyof typeof SETTINGS)[]>;

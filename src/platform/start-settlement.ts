@@ -11,7 +11,7 @@ export interface NamedSettlement {
 }
 
 const ORDINARY = { type: 'settlement', taskQueue: WORKFLOW_TASK_QUEUE };
-const QUICK = { type: 'quickSettlement', taskQueue: QUICK_TASK_QUEUE };
+const QUICK = { type: 'x402Settlement', taskQueue: QUICK_TASK_QUEUE };
 
 /**
  * Starts the run of the settlement, a quick one where its callers wait for `confirmed`, whatever became of the earlier ones; one that goes on is joined.

@@ -8,7 +8,7 @@ import { type NamedSettlement, startSettlement } from './start-settlement.ts';
 import { startWithdrawal } from './start-withdrawal.ts';
 
 const RUNNING =
-  'WorkflowType IN ("withdrawal", "settlement", "quickSettlement", "depositRescan") AND ExecutionStatus = "Running"';
+  'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
 /** The runs of settlements, of rescans and of audits as Temporal knows them. */

@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
-import { acceptedIn, adoptedLife } from '../solana/adopted.ts';
+import { acceptedIn, adoptedLife, type SharedLives } from '../solana/adopted.ts';
 import { blockhashOf, messageHashOf } from '../solana/message.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { readSigned, type SignedTransaction } from '../solana/signed-transaction.ts';
@@ -13,6 +13,13 @@ export type Cost = Pick<
   NewAttempt,
   'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports' | 'rentLamports'
 >;
+
+/** Who reports how long a message lives. */
+export interface Adopting {
+  readonly pool: NodePool;
+  /** Shared by many payments. Default: nodes are asked each time. */
+  readonly lives?: SharedLives;
+}
 
 /** A transaction that its buyer has made. */
 export interface BuyersTransaction {
@@ -31,7 +38,7 @@ export interface BuyersTransaction {
  * here can give, for one signed by all without its slot, and for a blockhash that is not accepted; NoHealthyNode where too few nodes tell how long it lives.
  */
 export async function adopt(
-  pool: NodePool,
+  { pool, lives }: Adopting,
   settlementId: string,
   { n }: Place,
   { wire, slot }: BuyersTransaction,
@@ -46,11 +53,13 @@ export async function adopt(
   const isWhole = !signatures.includes(null);
   if (isWhole && slot === null)
     throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
-  // Asked before the heights: they tell how long a blockhash lives only where it was there before them.
+  // Asked before the heights: they say how long a blockhash lives only where a node had it before them.
   if (slot === null && (await acceptedIn(pool, blockhash)) === null)
     throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);
   return {
-    ...(await adoptedLife(pool, isWhole ? slot : null)),
+    ...(isWhole || slot === null || lives === undefined
+      ? await adoptedLife(pool, isWhole ? slot : null)
+      : await lives.of(slot)),
     ...cost,
     settlementId,
     n,

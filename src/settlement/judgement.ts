@@ -140,13 +140,14 @@ export async function settle(
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
   const kind = kindOf(kinds, attempt);
-  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt) : undefined;
+  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt, spending) : undefined;
+  const amountReceived = landed?.amountReceived ?? null;
   const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
     ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
-    ...(landed === undefined ? {} : { amountReceived: landed.amountReceived }),
+    ...(amountReceived === null ? {} : { amountReceived }),
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
   });

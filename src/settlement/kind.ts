@@ -3,6 +3,7 @@ import type { StatusReason } from '../domain/settlement.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/attempts.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
+import type { Spending } from '../solana/spending.ts';
 
 /** Why an attempt cannot be composed now, and the state that this puts the settlement in. `needless`: it is there without it. */
 export interface Refusal {
@@ -32,8 +33,8 @@ export interface Place {
 export interface Landed {
   /** Lamports that left the fee payer beside its fee and the rent of accounts that it made. */
   readonly movedLamports: bigint;
-  /** Base units that reached the destination. */
-  readonly amountReceived: bigint;
+  /** Base units that reached the destination; null where no node tells. */
+  readonly amountReceived: bigint | null;
 }
 
 /**
@@ -53,7 +54,7 @@ export interface Kind {
    */
   tasks?(settlement: SettlementRow, attempt: AttemptRow): Promise<readonly SigningTask[]>;
   /** Default: nothing but the fee and the planned rent. */
-  landed?(attempt: AttemptRow): Promise<Landed>;
+  landed?(attempt: AttemptRow, spending: Spending): Promise<Landed>;
   /** Runs after an attempt has ended on record, and may be lost by a crash: what must happen does in the core's transaction. */
   afterwards?(attempt: AttemptRow): Promise<void>;
   /** False where these settings cannot serve it, as they have no key for it. Default: true. */

@@ -5,9 +5,10 @@ import { adoptedLastHeight, BLOCKHASH_LIFE } from '../domain/judge.ts';
 import { agreedBlock } from './blocks.ts';
 import { askHeights } from './heights.ts';
 import { NodeFault } from './rpc/errors.ts';
-import { getBlocksWithLimit, getSignedTransaction, isBlockhashValid } from './rpc/methods.ts';
+import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { TtlCache } from './ttl-cache.ts';
 import { progressOf, reachedBy } from './wallet-history.ts';
 
 /** How long an adopted message can live, as the row of its attempt has it. */
@@ -40,6 +41,55 @@ export async function sentTransaction(pool: NodePool, signature: string): Promis
   return { wire: transaction, slot };
 }
 
+/** How far the fork of one node may be ahead of the bank of another, in blocks: more than what a cluster confirms in. */
+const FORK_MARGIN = 32n;
+const LIFE_SHARED_MS = 2_000;
+
+/** Slot and block height of one bank. */
+interface Bank {
+  readonly slot: bigint;
+  readonly height: bigint;
+}
+
+/**
+ * {@link adoptedLife} of messages that a key of ours is still to sign, for many payments a second: they share what nodes report for
+ * two seconds.
+ */
+export class SharedLives {
+  readonly #pool: NodePool;
+  readonly #reported = new TtlCache<{ readonly first: AgreedBlock; readonly banks: readonly Bank[] }>(
+    LIFE_SHARED_MS,
+  );
+
+  constructor(pool: NodePool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * `acceptedAt`: the slot of a bank that accepts the blockhash. No chain has more blocks than slots, so what nodes reported for an earlier
+   * slot bounds the height of that bank. The first block may be older than the row: no signature of ours exists before that.
+   */
+  async of(acceptedAt: bigint): Promise<AdoptedLife> {
+    const { first, banks } = await this.#reported.get('', async () => {
+      const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
+      return { first: block, banks: reported };
+    });
+    const heights = banks.map(({ slot, height }) =>
+      acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
+    );
+    return lifeFrom(this.#pool, first, heights);
+  }
+}
+
+async function askBanks(pool: NodePool): Promise<readonly Bank[]> {
+  const answers = await pool.all((node) => getEpochInfo(node, 'processed'));
+  return answers.flatMap(({ result }) =>
+    result.status === 'fulfilled'
+      ? [{ slot: result.value.absoluteSlot, height: result.value.blockHeight }]
+      : [],
+  );
+}
+
 /** The slot of a bank that accepts the blockhash now; null where the best node's newest bank does not. */
 export async function acceptedIn(pool: NodePool, blockhash: string): Promise<bigint | null> {
   const { context, value } = await pool.read((node) => isBlockhashValid(node, blockhash, 'processed'));
@@ -54,10 +104,15 @@ export async function acceptedIn(pool: NodePool, blockhash: string): Promise<big
  */
 export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
   const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
-  const lastHeight = adoptedLastHeight(
+  return lifeFrom(
+    pool,
+    first,
     heights.map(({ answer }) => answer),
-    pool.quorum,
   );
+}
+
+function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]): AdoptedLife {
+  const lastHeight = adoptedLastHeight(heights, pool.quorum);
   if (lastHeight === null)
     throw new DomainError('NoHealthyNode', 'too few nodes report block heights that are close together');
   const { slot: blockhashSlot, height: blockhashHeight, blockhash: adoptedFrom } = first;

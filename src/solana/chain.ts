@@ -16,6 +16,8 @@ export type { LatestBlockhash } from './blockhash.ts';
 /** How a simulation ended on `node`. */
 export interface Simulation {
   readonly node: string;
+  /** The slot of the bank that it ran on. */
+  readonly slot: bigint;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
@@ -126,7 +128,15 @@ export class Chain {
     return this.pool.read((node) => simulateOn(node, raw, minContextSlot));
   }
 
-  /** The same on a node other than `name`; null where none can. With a single node, on that. */
+  /**
+   * As {@link simulate}, with the blockhash that the transaction has: where it ends with another error than BlockhashNotFound, the bank of its
+   * slot accepts that blockhash.
+   */
+  simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
+    return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaced: false }));
+  }
+
+  /** {@link simulate} on a node other than `name`; null where none can. With a single node, on that. */
   async simulateElsewhere(name: string, raw: string, minContextSlot: bigint): Promise<Simulation | null> {
     const simulated = await this.pool.second(
       name,
@@ -252,10 +262,16 @@ async function readAccounts(
   return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
 }
 
-async function simulateOn(node: SolanaNode, raw: string, minContextSlot: bigint): Promise<Simulation> {
-  const { value } = await rpc.simulateTransaction(node, raw, minContextSlot);
+async function simulateOn(
+  node: SolanaNode,
+  raw: string,
+  minContextSlot: bigint,
+  { replaced } = { replaced: true },
+): Promise<Simulation> {
+  const { context, value } = await rpc.simulateTransaction(node, raw, minContextSlot, replaced);
   return {
     node: node.name,
+    slot: context.slot,
     error: value.err,
     logs: value.logs ?? [],
     unitsConsumed: value.unitsConsumed ?? null,

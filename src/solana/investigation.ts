@@ -23,7 +23,7 @@ import {
 import type { Chain } from './chain.ts';
 import { getTransaction } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
-import { NOT_SHOWN, type Spending } from './spending.ts';
+import { NOT_SHOWN, type Spending, tokenChanges } from './spending.ts';
 
 /** A finalized outcome as a second node shows it. */
 export interface Outcome {
@@ -75,7 +75,9 @@ async function askOutcome(node: SolanaNode, signature: string): Promise<Outcome 
   const { slot, meta } = answer;
   const { err, fee: feeLamports, preBalances: before, postBalances: after } = meta;
   const spentLamports = before === null || after === null ? null : before - after;
-  return { node: node.name, slot, error: err?.text ?? null, spending: { feeLamports, spentLamports } };
+  const tokens = tokenChanges(meta.preTokenBalances, meta.postTokenBalances);
+  const spending = { feeLamports, spentLamports, tokenChanges: tokens };
+  return { node: node.name, slot, error: err?.text ?? null, spending };
 }
 
 function isSame(sighting: Sighting, outcome: Outcome | null): boolean {

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { MessageV0, VersionedMessage } from '@solana/web3.js';
+import { VersionedMessage } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
 import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 
@@ -15,7 +15,7 @@ export interface DecodedInstruction {
   readonly data: Uint8Array;
 }
 
-/** A version-0 message as it will run. Null limits = the runtime's default. */
+/** A message of version legacy or 0 as it will run. Null limits = the runtime's default. */
 export interface DecodedMessage {
   readonly feePayer: string;
   readonly signers: readonly string[];
@@ -36,9 +36,12 @@ export function messageHashOf(message: Uint8Array): string {
   return bytesToHex(sha256(message));
 }
 
-/** Read version-0 message bytes. Throws DomainError InvalidRequest for anything that is not exactly one such message. */
+/**
+ * Reads the bytes of a message of version legacy or 0. Throws DomainError InvalidRequest for anything that is not exactly one such message,
+ * and for one whose instructions use an account of a lookup table.
+ */
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
-  const message = deserialize<MessageV0>(MessageV0, bytes);
+  const message = deserialize(bytes);
   const keys = message.staticAccountKeys.map((account) => account.toBase58());
   const keyAt = (index: number): string => {
     const address = keys[index];
@@ -71,7 +74,7 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
  * nonce in its place: that would never expire.
  */
 export function blockhashOf(bytes: Uint8Array): string {
-  const message = deserialize<VersionedMessage>(VersionedMessage, bytes);
+  const message = deserialize(bytes);
   const [first] = message.compiledInstructions;
   const program = first && message.staticAccountKeys[first.programIdIndex];
   const advances = program?.toBase58() === SYSTEM_PROGRAM && first?.data[0] === ADVANCE_NONCE;
@@ -79,19 +82,23 @@ export function blockhashOf(bytes: Uint8Array): string {
   return message.recentBlockhash;
 }
 
-function deserialize<M extends VersionedMessage>(
-  version: { deserialize(bytes: Uint8Array): M },
-  bytes: Uint8Array,
-): M {
-  let message: M;
+/** True if a durable nonce takes the place of the blockhash: such a message does not expire. */
+export function hasNonceLifetime({ instructions }: Pick<DecodedMessage, 'instructions'>): boolean {
+  const [first] = instructions;
+  return first?.program === SYSTEM_PROGRAM && first.data[0] === ADVANCE_NONCE;
+}
+
+function deserialize(bytes: Uint8Array): VersionedMessage {
+  let message: VersionedMessage;
+  let canonical: Uint8Array;
   try {
-    message = version.deserialize(bytes);
+    message = VersionedMessage.deserialize(bytes);
+    canonical = message.serialize();
   } catch (error) {
     throw unreadable('the bytes are no message of a supported version', error);
   }
   // Trailing bytes or a second way to write the same lengths would be signed without having been read.
-  if (!Buffer.from(message.serialize()).equals(bytes))
-    throw unreadable('the message is not in its one canonical form');
+  if (!Buffer.from(canonical).equals(bytes)) throw unreadable('the message is not in its one canonical form');
   return message;
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { DepositMatcher } from '../activities/deposit-matcher.ts';
@@ -17,6 +16,7 @@ import {
   WATCH_TASK_QUEUE,
   WORKFLOW_TASK_QUEUE,
 } from '../domain/ids.ts';
+import { X402 } from '../domain/payment.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dataConverter } from '../platform/codec.ts';
@@ -28,6 +28,7 @@ import { registerSearchAttributes } from '../platform/temporal.ts';
 import { TemporalRuns } from '../platform/temporal-runs.ts';
 import type { Kinds } from '../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../settlement/lifetimes.ts';
+import { SharedLives } from '../solana/adopted.ts';
 import { Chain } from '../solana/chain.ts';
 import { FeePlanner } from '../solana/fees.ts';
 import { LandingWatcher } from '../solana/landing.ts';
@@ -38,10 +39,12 @@ import { WalletLists } from '../solana/wallet-lists.ts';
 import { nonceKinds } from '../treasury/nonces.ts';
 import { Composer } from '../withdrawals/composition.ts';
 import { withdrawalKind } from '../withdrawals/kind.ts';
+import { x402Kind } from '../x402/kind.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
 import { ScanMetrics } from './scan-metrics.ts';
 import { signingBounds } from './signer.ts';
+import { workflowSource } from './workflow-source.ts';
 
 /** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
 const NODES_SHARED_EVERY_MS = 30_000;
@@ -162,6 +165,8 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
   return {
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
+    // Restarts, explanations and proofs of death need no key.
+    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: new Map() }),
   };
 }
 
@@ -193,12 +198,4 @@ function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'ch
     maxTransactionVersion,
     ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
   };
-}
-
-// `npm run build` bundles the workflows once; from source they are bundled at the start.
-function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
-  return import.meta.url.endsWith('.ts')
-    ? { workflowsPath: path('../workflows/index.ts') }
-    : { workflowBundle: { codePath: path('../workflow-bundle.js') } };
 }

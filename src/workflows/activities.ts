@@ -3,7 +3,8 @@ import type { QuickActivities } from '../activities/quick-settlements.ts';
 import type { SettlementActivities } from '../activities/settlements.ts';
 import type { SignerActivities } from '../activities/signing.ts';
 import type { WithdrawalActivities } from '../activities/withdrawals.ts';
-import { LAND, LAND_QUICK, PREPARE, QUICK, RECORD, SIGN } from './options.ts';
+import type { X402Activities } from '../activities/x402.ts';
+import { LAND, LAND_QUICK, PREPARE, QUICK, RECORD, SERVE, SIGN } from './options.ts';
 
 type Activities = WithdrawalActivities & SettlementActivities;
 
@@ -23,4 +24,9 @@ export const { awaitSignatures } = proxyActivities<Activities>({
 export const { signTransaction } = proxyActivities<SignerActivities>(SIGN);
 export const { landAttempt } = proxyActivities<Activities>(LAND);
 export const { landAttempt: landQuickAttempt } = proxyActivities<Activities>(LAND_QUICK);
+export const { isOwed } = proxyLocalActivities<X402Activities>({
+  ...RECORD,
+  summary: 'see whether the buyer was served',
+});
+export const { serveOwed } = proxyActivities<X402Activities>(SERVE);
 export const { settleQuickly } = proxyLocalActivities<QuickActivities>(QUICK);

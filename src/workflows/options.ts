@@ -63,6 +63,14 @@ export const LAND: ActivityOptions = {
 /** As {@link LAND}, on the workers of quick settlements: what buyers send takes no place from withdrawals, and shares one poll. */
 export const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
 
+/** Asks the upstream for what a buyer has paid, until it answers. */
+export const SERVE: ActivityOptions = {
+  summary: 'ask the upstream for what is paid',
+  taskQueue: QUICK_TASK_QUEUE,
+  startToCloseTimeout: TIMEOUTS.serveMs,
+  retry: { ...retry, maximumInterval: '1 minute' },
+};
+
 /** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
 export const SCAN: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,

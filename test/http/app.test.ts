@@ -136,6 +136,8 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/deposits/{id}/reject',
     '/v1/hot-wallets',
     '/v1/pause',
+    '/v1/payments',
+    '/v1/payments/{id}',
     '/v1/reconciliation',
     '/v1/resume',
     '/v1/scan',

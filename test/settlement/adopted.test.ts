@@ -135,7 +135,7 @@ describe('an adopted settlement', () => {
 describe('the transaction of a buyer', () => {
   const slotNow = () => BigInt(tip().slot);
   const adopted = (wire: Uint8Array, slot: bigint | null = slotNow()) =>
-    adopt(room.pool, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
+    adopt(room, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
   const messageOf = async (advances: boolean) => {
     const authority = buyer.publicKey;
     const advance = SystemProgram.nonceAdvance({

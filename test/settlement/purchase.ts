@@ -63,7 +63,7 @@ export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): K
       if (order === undefined) throw new DomainError('NotFound', `there is no order of ${subjectId}`);
       const ours = Object.values(keys).flatMap((key) => key?.address ?? []);
       const transaction = { wire: order.wire, slot: order.acceptedAt };
-      const attempt = await adopt(chain.pool, id, place, transaction, ours, {
+      const attempt = await adopt(chain, id, place, transaction, ours, {
         computeUnitLimit: 200_000,
         computeUnitPriceMicroLamports: 0n,
         feeLamports: FEE_LAMPORTS,

@@ -88,6 +88,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS) {
     ...createQuickActivities({ ...deps, signer, answerWithinMs }),
     ...createLanding(deps),
     ...createSettlementActivities(deps),
+    isOwed: async () => false,
   };
 }
 
@@ -236,7 +237,7 @@ describe('the workflow of a quick settlement', () => {
 
   /** Asks the run, which is started where there is none, to say when it is there. */
   function reached(id: string, at: 'confirmed' | 'finalized', place = sound): Promise<SettlementView> {
-    const startWorkflowOperation = new WithStartWorkflowOperation('quickSettlement', {
+    const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
       workflowId: id,
       taskQueue: QUICK_TASK_QUEUE,
       args: [{ id }],

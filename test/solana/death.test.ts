@@ -27,7 +27,7 @@ describe('an attempt that never arrives', () => {
     room.localnet.controls.produceSlots(10);
     const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
-    expect(spending).toEqual({ feeLamports: null, spentLamports: null });
+    expect(spending).toEqual({ feeLamports: null, spentLamports: null, tokenChanges: null });
     expect(heard).toEqual([]);
     if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({

@@ -71,6 +71,7 @@ describe('an attempt on its way', () => {
     expect(spending).toEqual({
       feeLamports: sent.feeLamports,
       spentLamports: 5_000_000n + sent.feeLamports,
+      tokenChanges: new Map(),
     });
     expect(await room.lamportsOf(destination)).toBe(5_000_000n);
   });

@@ -56,7 +56,7 @@ describe('with three nodes', () => {
       for (const node of [1, 2])
         localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
       const outcome = await secondOutcome(quickChain(pool), reported(5n), '1'.repeat(64));
-      const spending = { feeLamports: 5_000n, spentLamports: null };
+      const spending = { feeLamports: 5_000n, spentLamports: null, tokenChanges: null };
       expect(outcome).toEqual({ node: second, slot: 5n, error: null, spending });
     },
   );

@@ -8,8 +8,8 @@ test('rent is what left the fee payer beside fee and amount', () => {
   fc.assert(
     fc.property(lamports, lamports, lamports, (feeLamports, amount, rent) => {
       const spentLamports = feeLamports + amount + rent;
-      expect(rentPaid({ feeLamports, spentLamports }, amount, rent)).toBe(rent);
-      expect(rentPaid({ feeLamports, spentLamports }, amount, rent + 1n)).toBe(rent);
+      expect(rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, rent)).toBe(rent);
+      expect(rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, rent + 1n)).toBe(rent);
     }),
   );
 });
@@ -17,7 +17,7 @@ test('rent is what left the fee payer beside fee and amount', () => {
 test('no node makes it less than nothing, or more than was planned', () => {
   fc.assert(
     fc.property(lamports, lamports, lamports, lamports, (feeLamports, spentLamports, amount, planned) => {
-      const rent = rentPaid({ feeLamports, spentLamports }, amount, planned);
+      const rent = rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, planned);
       if (rent !== null) expect(rent >= 0n && rent <= planned).toBe(true);
       const left = spentLamports - feeLamports - amount;
       expect(rent === null).toBe(left < 0n || left > planned);
@@ -26,6 +26,6 @@ test('no node makes it less than nothing, or more than was planned', () => {
 });
 
 test('what is not shown is not known', () => {
-  expect(rentPaid({ feeLamports: null, spentLamports: 5n }, 0n, 5n)).toBeNull();
-  expect(rentPaid({ feeLamports: 5n, spentLamports: null }, 0n, 5n)).toBeNull();
+  expect(rentPaid({ feeLamports: null, spentLamports: 5n, tokenChanges: null }, 0n, 5n)).toBeNull();
+  expect(rentPaid({ feeLamports: 5n, spentLamports: null, tokenChanges: null }, 0n, 5n)).toBeNull();
 });

@@ -7,6 +7,7 @@ export const TIMEOUTS: { readonly [Name in keyof typeof PRODUCTION]: number } = 
   recordMs: 5_000,
   prepareMs: 8_000,
   quickMs: 8_000,
+  serveMs: 30_000,
   heartbeatMs: 4_000,
   heartbeatEveryMs: 500,
   landingSignalMs: 2_000,

@@ -31,6 +31,7 @@ export async function testStack(
   slotMs = SLOT_MS,
   settings: NodeJS.ProcessEnv = {},
   servers: StackServers = 'shared',
+  sales?: SalesOptions,
 ): Promise<TestStack> {
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
   const [database, temporal] =
@@ -41,6 +42,7 @@ export async function testStack(
     slotMs,
     finalityLag: 4,
     ui: false,
+    ...(sales === undefined ? {} : { sales }),
     env: {
       ...testEnvironment(),
       ...temporal?.env,
@@ -51,8 +53,8 @@ export async function testStack(
   const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
   const close = async (): Promise<void> => {
     // What is thrown away needs no orderly end.
-    const { api, worker, signer, chain } = stack;
-    await Promise.all([api.kill(), worker.kill(), signer.kill(), chain?.kill()]);
+    const { api, worker, signer, chain, x402 } = stack;
+    await Promise.all([api.kill(), worker.kill(), signer.kill(), x402?.kill(), chain?.kill()]);
     await stack.close();
     await database?.drop();
     rmSync(stateDir, { recursive: true, force: true });

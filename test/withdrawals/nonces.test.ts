@@ -146,7 +146,7 @@ async function explainsAccount(address: string): Promise<void> {
   expect(settlements.map(({ subject }) => subject)).toEqual([address]);
   const { workflow } = temporalClient(stack.temporal);
   const found = `sluiceStatus = "finalized" and sluiceSignature = "${explained.signature}"`;
-  const others = `WorkflowType in ("settlement", "quickSettlement") and ${found}`;
+  const others = `WorkflowType in ("settlement", "x402Settlement") and ${found}`;
   await until(async () => (await workflow.count(others)).count === 1);
 }
 

@@ -147,10 +147,15 @@ export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
 /**
- * Runs a transaction (base64) on the newest confirmed block, where that is not below `minContextSlot`; signatures are not checked,
- * the blockhash is replaced.
+ * Runs a transaction (base64) on the newest confirmed block, where that is not below `minContextSlot`; signatures are not checked, and
+ * the blockhash may be `replaced`.
  */
-export const simulateTransaction = (node: SolanaNode, raw: string, minContextSlot: bigint) =>
+export const simulateTransaction = (
+  node: SolanaNode,
+  raw: string,
+  minContextSlot: bigint,
+  replaced: boolean,
+) =>
   node.call(
     'simulateTransaction',
     [
@@ -158,7 +163,7 @@ export const simulateTransaction = (node: SolanaNode, raw: string, minContextSlo
       {
         encoding: 'base64',
         sigVerify: false,
-        replaceRecentBlockhash: true,
+        replaceRecentBlockhash: replaced,
         minContextSlot: Number(minContextSlot),
         ...CONFIRMED,
       },
@@ -193,11 +198,15 @@ export const getSignaturesForAddress = (
   page: { readonly limit: number; readonly before?: string },
 ) => node.call('getSignaturesForAddress', [address, { ...FINALIZED, ...page }], shape.signaturesAnswer);
 
-/** The outcome of a finalized transaction. */
-export const getTransaction = (node: SolanaNode, signature: string) =>
+/** The outcome of a transaction. */
+export const getTransaction = (
+  node: SolanaNode,
+  signature: string,
+  commitment: Exclude<Commitment, 'processed'> = 'finalized',
+) =>
   node.call(
     'getTransaction',
-    [signature, { encoding: 'base64', ...FINALIZED, ...versionsOf(node) }],
+    [signature, { encoding: 'base64', commitment, ...versionsOf(node) }],
     shape.transactionAnswer,
   );
 

@@ -147,6 +147,15 @@ const payerBalance = z
   .nullable()
   .catch(null);
 
+const tokenBalances = z
+  .array(
+    z
+      .object({ accountIndex: z.number().int().min(0).max(255), uiTokenAmount: z.object({ amount: u64 }) })
+      .transform(({ accountIndex, uiTokenAmount: { amount } }) => ({ accountIndex, amount })),
+  )
+  .nullable()
+  .catch(null);
+
 /**
  * The outcome in a getTransaction answer; `meta: null` proves nothing. No other field is asked for, and an odd balance is none: that
  * must not cost a second witness.
@@ -154,7 +163,16 @@ const payerBalance = z
 export const transactionAnswer = z
   .object({
     slot: slotOrHeight,
-    meta: z.object({ err, fee: u64, preBalances: payerBalance, postBalances: payerBalance }).nullable(),
+    meta: z
+      .object({
+        err,
+        fee: u64,
+        preBalances: payerBalance,
+        postBalances: payerBalance,
+        preTokenBalances: tokenBalances,
+        postTokenBalances: tokenBalances,
+      })
+      .nullable(),
   })
   .nullable();
 

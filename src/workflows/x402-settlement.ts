@@ -7,13 +7,13 @@ import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
 
 /**
- * Settles one obligation whose callers wait for `confirmed`, as a payment of x402: the first part is one local activity of about a
- * second. Runs on the task queue of those workers, under the id of the settlement; any number of runs go on from the attempts in
- * Postgres.
+ * Settles a payment of x402 whose buyer waits for `confirmed`: the first part is one local activity of about a second. What is final and
+ * still not served, as after a crash of the gateway, is served here. Runs under the id of the settlement,
+ * `x402/<network>/<sha256 of the message>`; any number of runs go on from what Postgres has.
  *
  * @throws ApplicationFailure of type NotFound
  */
-export async function quickSettlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
+export async function x402Settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
   setHandler(
     settlementReached,
@@ -32,6 +32,7 @@ export async function quickSettlement({ id }: { readonly id: string }): Promise<
     hold: (reason) => act.holdSettlement({ id, reason }),
     land: act.landQuickAttempt,
   });
+  if (progress.status === 'finalized' && (await act.isOwed({ id }))) await act.serveOwed({ id });
   await condition(allHandlersFinished);
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };

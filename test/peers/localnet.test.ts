@@ -16,7 +16,7 @@ import { createPaymentHeader } from 'x402/client';
 import { settle, verify } from 'x402/facilitator';
 import { decodePayment } from 'x402/schemes';
 import { createSigner, type Signer } from 'x402/types';
-import { Bench } from './support.ts';
+import { Bench } from '../localnet/support.ts';
 
 const PAID = 2500n;
 const buyer = Keypair.generate();

@@ -1,0 +1,83 @@
+import type { PaymentState } from '../domain/payment.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
+import { queryOf, type Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
+
+export type { PaymentState };
+
+/** A payment of x402, and what it has bought. Amounts are base units as decimal strings, times ISO-8601. */
+export interface Payment {
+  /** `x402/<network>/<sha256 of the message>`: also the id of its settlement and of its workflow. */
+  readonly id: string;
+  readonly state: PaymentState;
+  /** Why it is refundable or unmatched, for people; else null. */
+  readonly reason: string | null;
+  /** base58; null until it is signed. */
+  readonly signature: string | null;
+  readonly seller: 'gateway' | 'facilitator';
+  readonly dialect: 'v2' | 'v1' | 'example' | 'submitted';
+  /** Owner of the money. */
+  readonly payer: string;
+  /** CAIP-2. */
+  readonly network: string;
+  /** Mint. */
+  readonly asset: string;
+  /** What was asked for. */
+  readonly amount: string;
+  /** What arrived, by the landed transaction; null until that was read. */
+  readonly received: string | null;
+  readonly payTo: string;
+  /** The id of the route, as `GET /reports/:id`. */
+  readonly route: string;
+  /** Status of the upstream's answer; null until there is one. */
+  readonly answerStatus: number | null;
+  readonly paidAt: string | null;
+  readonly servedAt: string | null;
+  readonly createdAt: string;
+}
+
+/** One page of a list, newest first. */
+export interface PaymentPage {
+  readonly payments: readonly Payment[];
+  /** Pass it as `cursor` for the next page; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+export interface PaymentFilter {
+  readonly state?: PaymentState;
+}
+
+const PAGE_SIZE = 100;
+
+/** Payments of x402. */
+export class PaymentCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * The payment with this id, message hash (hex) or signature (base58).
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  get(id: string, options?: CallOptions): Promise<Payment> {
+    return this.#transport.call({ method: 'GET', path: `/v1/payments/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** All payments that match, newest first; pages are fetched as they are read. */
+  async *list(filter: PaymentFilter = {}, options?: CallOptions): AsyncGenerator<Payment, void, undefined> {
+    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
+    for await (const { payments } of pages) yield* payments;
+  }
+
+  /** One page of the list, of at most `limit` (1-200) payments. */
+  page(
+    filter: PaymentFilter = {},
+    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
+  ): Promise<PaymentPage> {
+    const path = `/v1/payments${queryOf({ limit, ...filter, cursor })}`;
+    return this.#transport.call({ method: 'GET', path }, { signal });
+  }
+}

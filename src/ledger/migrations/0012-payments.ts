@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import { inOrder } from '../in-order.ts';
+
+/**
+ * Payments of x402. The id is that of the settlement, which is made in the same transaction; one that is `unmatched` before anybody
+ * settles it has none. `request` and `answer` are sealed; `request` is deleted once it is served.
+ */
+export const payments = inOrder([
+  sql`create table payment (
+    id text primary key,
+    position bigint generated always as identity unique,
+    state text not null check (state in ('settling', 'owed', 'served', 'refundable', 'unmatched', 'void')),
+    reason text,
+    seller text not null check (seller in ('gateway', 'facilitator')),
+    dialect text not null check (dialect in ('v2', 'v1', 'example', 'submitted')),
+    payer text not null,
+    fee_payer text not null,
+    fee_lamports numeric(20, 0) not null,
+    compute_unit_limit integer not null,
+    compute_unit_price_micro_lamports numeric(20, 0) not null,
+    terms jsonb not null,
+    wire text not null,
+    accepted_slot bigint not null,
+    received numeric(20, 0),
+    route text not null,
+    request_hash text not null check (request_hash ~ '^[0-9a-f]{64}$'),
+    request text,
+    answer text,
+    answer_status integer,
+    caller jsonb not null,
+    claim text,
+    lease_holder text,
+    lease_until timestamptz,
+    asked_at timestamptz,
+    paid_at timestamptz,
+    served_at timestamptz,
+    created_at timestamptz not null default now(),
+    check ((lease_holder is null) = (lease_until is null))
+  )`,
+  // A buyer who has lost the answer must not pay twice for the same request.
+  sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
+  sql`create index payment_by_state on payment (state, position) where state in ('owed', 'refundable', 'unmatched')`,
+  sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
+  sql`create index payment_by_payer on payment (payer, created_at)`,
+  sql`create index payment_by_route on payment (route, created_at)`,
+  sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
+    where caller ->> 'identifier' is not null and state <> 'void'`,
+  sql`create table offer (
+    route text not null,
+    hash text not null,
+    terms jsonb not null,
+    last_offered_at timestamptz not null default now(),
+    primary key (route, hash)
+  )`,
+]);

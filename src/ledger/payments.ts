@@ -1,0 +1,205 @@
+import { sql } from 'kysely';
+import { DomainError } from '../domain/errors.ts';
+import { X402 } from '../domain/payment.ts';
+import type { Seal } from '../domain/webhook.ts';
+import { violates } from './connection.ts';
+import type { Database } from './database.ts';
+import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
+import type { Caller, PaymentTerms } from './payment-tables.ts';
+import { requestSettlements } from './settlement-row.ts';
+
+export type { BoughtRequest, StoredAnswer } from './obligations.ts';
+export type { PaymentRow } from './payment-row.ts';
+export type { Caller, PaymentTerms } from './payment-tables.ts';
+
+/** A payment that passed all checks, with what it buys. */
+export type NewPayment = Pick<
+  PaymentRow,
+  | 'id'
+  | 'seller'
+  | 'dialect'
+  | 'payer'
+  | 'feePayer'
+  | 'feeLamports'
+  | 'computeUnitLimit'
+  | 'computeUnitPriceMicroLamports'
+  | 'wire'
+  | 'acceptedSlot'
+  | 'route'
+  | 'requestHash'
+> & {
+  readonly terms: PaymentTerms;
+  readonly caller: Caller;
+  /** Null where nothing is to be asked, as for the facilitator. */
+  readonly request: BoughtRequest | null;
+  /** Where the upstream was asked before the payment. */
+  readonly answer: StoredAnswer | null;
+  /** Who serves it, for how long before somebody else may. */
+  readonly lease: Lease;
+};
+
+/**
+ * `known`: this payment is on record. `busy`: the same payer has another payment for the same request, which is undecided or not
+ * served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
+ */
+export type Opened =
+  | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
+  | { readonly kind: 'identifier-taken' };
+
+/** Why a payment is shown as unmatched, and what is known of it. */
+export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+
+/** Payments of x402. Every step may be repeated and is then a success without effect. */
+export class Payments {
+  readonly #db: Database;
+  readonly #seal: Seal;
+
+  constructor(db: Database, seal: Seal) {
+    this.#db = db;
+    this.#seal = seal;
+  }
+
+  /** Puts the payment and its settlement on record, in one transaction: from then on it may be settled, and the buyer is served. */
+  async open(input: NewPayment): Promise<Opened> {
+    const { lease, request, answer, ...row } = input;
+    const sealed = (value: unknown) =>
+      value === null ? null : this.#seal.seal(JSON.stringify(value), input.id);
+    const values = {
+      ...row,
+      state: 'settling' as const,
+      terms: JSON.stringify(row.terms),
+      caller: JSON.stringify(row.caller),
+      request: sealed(request),
+      answer: sealed(answer),
+      answerStatus: answer?.status ?? null,
+      leaseHolder: lease.holder,
+      leaseUntil: inMs(lease.ms),
+    };
+    try {
+      const opened = await this.#db.transaction().execute(async (trx) => {
+        const stored = await trx
+          .insertInto('payment')
+          .values(values)
+          .onConflict((conflict) => conflict.column('id').doNothing())
+          .returningAll()
+          .executeTakeFirst();
+        if (stored !== undefined) await requestSettlements(trx, X402, [subjectOf(input.id)]);
+        return stored;
+      });
+      if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
+    } catch (error) {
+      if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
+      if (!violates(error, 'payment_one_open')) throw error;
+      const other = await this.#openOf(input);
+      return other === undefined ? this.open(input) : { kind: 'busy', payment: toPaymentRow(other) };
+    }
+    const known = await this.find(input.id);
+    return known === undefined ? this.open(input) : { kind: 'known', payment: known };
+  }
+
+  /** Puts a payment on record that has bought nothing here, so that people see it. No effect where it is on record. */
+  async listUnmatched(input: Unmatched): Promise<void> {
+    const values = {
+      ...input,
+      state: 'unmatched' as const,
+      terms: JSON.stringify(input.terms),
+      caller: JSON.stringify(input.caller),
+    };
+    await this.#db
+      .insertInto('payment')
+      .values(values)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+
+  async find(id: string): Promise<PaymentRow | undefined> {
+    const stored = await this.#db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirst();
+    return stored === undefined ? undefined : toPaymentRow(stored);
+  }
+
+  /** Throws NotFound. */
+  async get(id: string): Promise<PaymentRow> {
+    const row = await this.find(id);
+    if (row !== undefined) return row;
+    throw new DomainError('NotFound', `there is no payment ${id}`, { id });
+  }
+
+  /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
+  async findNamed(name: string): Promise<PaymentRow | undefined> {
+    const stored = await this.#db
+      .selectFrom('payment')
+      .leftJoin('attempt', 'attempt.settlementId', 'payment.id')
+      .selectAll('payment')
+      .where((row) =>
+        row.or([
+          row('payment.id', '=', name),
+          row('attempt.messageHash', '=', name),
+          row('attempt.signature', '=', name),
+        ]),
+      )
+      .executeTakeFirst();
+    return stored === undefined ? undefined : toPaymentRow(stored);
+  }
+
+  /** Owed by the gateway for longer than `olderMs`, the oldest first, at most `limit`. */
+  async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
+    const rows = await this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('state', '=', 'owed')
+      .where('seller', '=', 'gateway')
+      .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+    return rows.map(toPaymentRow);
+  }
+
+  /** Newest first, by default of all states. */
+  async list(
+    page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
+  ): Promise<Page<PaymentRow>> {
+    const { state, limit } = page;
+    const found = await this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('position', '<', positionBefore(page))
+      .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'owed'))
+      .orderBy('position', 'desc')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(found.map(toPaymentRow), { limit });
+  }
+
+  /** What our fee payer, and this buyer's payments, may have cost since `since`, in lamports: void ones that landed included. */
+  async spentSince(
+    since: Date,
+    of: { readonly feePayer: string } | { readonly payer: string },
+  ): Promise<bigint> {
+    const { spent } = await this.#db
+      .selectFrom('payment')
+      .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
+      .where('createdAt', '>', since)
+      .$if('feePayer' in of, (query) => query.where('feePayer', '=', 'feePayer' in of ? of.feePayer : ''))
+      .$if('payer' in of, (query) => query.where('payer', '=', 'payer' in of ? of.payer : ''))
+      .executeTakeFirstOrThrow();
+    return spent;
+  }
+
+  #openOf({ payer, requestHash }: NewPayment): Promise<StoredPayment | undefined> {
+    return this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('payer', '=', payer)
+      .where('requestHash', '=', requestHash)
+      .where('state', 'in', ['settling', 'owed'])
+      .executeTakeFirst();
+  }
+}
+
+/** What the id of a settlement says beside its kind. */
+function subjectOf(id: string): string {
+  return id.slice(X402.length + 1);
+}

@@ -1,0 +1,41 @@
+import type { Terms } from '../terms.ts';
+
+/** Names of networks in X-PAYMENT, by cluster: the neutral one of the interface, and that of the example in the wild. */
+export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], readonly string[]>> = {
+  devnet: ['chain-devnet', 'solana-devnet'],
+  mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
+};
+
+/** How a buyer of the interface is asked. Source: exchange-interface: Payment protocol resources, Quote. */
+export function quoteOf(terms: Terms, message: string, quoteToken: string) {
+  const { payTo, tokenAccount, asset, amount, network } = terms;
+  return {
+    recipientWallet: payTo,
+    tokenAccount,
+    mint: asset,
+    ...amounts(amount),
+    cluster: network.cluster,
+    message,
+    quoteToken,
+  };
+}
+
+/** What a buyer of the interface gets. Source: exchange-interface: Payment protocol resources, Paid response. */
+export function paidResponse(
+  data: string,
+  paid: {
+    readonly signature: string;
+    readonly amount: bigint;
+    readonly tokenAccount: string;
+    readonly explorerUrl: string;
+  },
+) {
+  const { signature, amount, tokenAccount: recipient, explorerUrl } = paid;
+  return { data, paymentDetails: { signature, ...amounts(amount), recipient, explorerUrl } };
+}
+
+/** The amount, and the same of a stablecoin of 6 decimals under both names that are in use. JSON integers: routes sell for less than 2^53. */
+function amounts(amount: bigint) {
+  const stable = Number(amount) / 1_000_000;
+  return { amount: Number(amount), amountStable: stable, amountUSDC: stable };
+}

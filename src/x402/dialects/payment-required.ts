@@ -1,0 +1,42 @@
+import type { Resource, Terms } from '../terms.ts';
+import { quoteOf } from './example.ts';
+import { requirementsV1 } from './v1.ts';
+import { type BlockhashHint, paymentRequiredV2 } from './v2.ts';
+
+/** Headers that a script of another origin may read. */
+export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
+
+/** A 402. */
+export interface PaymentRequired {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+/**
+ * The one 402 that every client reads: version 2 in its header, version 1 in `accepts`, the interface's quote in `payment`. `more`: fields
+ * of an error body, such as `details`.
+ */
+export function paymentRequired(
+  terms: Terms,
+  resource: Resource,
+  error: string,
+  more: {
+    readonly quoteToken: string;
+    readonly hint: BlockhashHint | null;
+    readonly identifier: 'off' | 'optional' | 'required';
+    readonly fields?: object;
+  },
+): PaymentRequired {
+  const message = resource.description || `Pay for ${resource.url}`;
+  const { hint, identifier, quoteToken, fields = {} } = more;
+  return {
+    headers: { 'payment-required': paymentRequiredV2(terms, resource, error, { hint, identifier }) },
+    body: {
+      x402Version: 1,
+      error,
+      ...fields,
+      accepts: [requirementsV1(terms, resource)],
+      payment: quoteOf(terms, message, quoteToken),
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+
+/** What a buyer was asked for, sealed by us: nobody keeps it, and only its holder can show it. */
+export interface QuoteClaims {
+  /** Id of the route, and hash of the request. */
+  readonly route: string;
+  readonly request: string;
+  /** Base units. */
+  readonly amount: string;
+  readonly asset: string;
+  readonly payTo: string;
+  /** Unix milliseconds after which it is worth nothing. */
+  readonly expiresAt: number;
+}
+
+const claims = z.strictObject({
+  route: z.string(),
+  request: z.string(),
+  amount: z.string(),
+  asset: z.string(),
+  payTo: z.string(),
+  expiresAt: z.number().int(),
+  nonce: z.string(),
+});
+const NONCE_BYTES = 16;
+const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
+
+/** A token over the claims, HMAC-SHA256 under `secret`, with a nonce: no two are equal. */
+export function issueQuoteToken(secret: string, quoted: QuoteClaims): string {
+  const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+  const body = Buffer.from(JSON.stringify({ ...quoted, nonce }), 'utf8').toString('base64url');
+  return `${body}.${tagOf(secret, body).toString('base64url')}`;
+}
+
+/** The claims of a token that one of `secrets` has made and whose time is not over; null for every other text. */
+export function readQuoteToken(secrets: readonly string[], token: string, now: number): QuoteClaims | null {
+  const [, body, tag] = TOKEN.exec(token) ?? [];
+  if (body === undefined || tag === undefined) return null;
+  const given = Buffer.from(tag, 'base64url');
+  if (!secrets.some((secret) => timingSafeEqual(tagOf(secret, body), given))) return null;
+  const { data } = claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
+  if (data === undefined || data.expiresAt < now) return null;
+  const { nonce: _nonce, ...quoted } = data;
+  return quoted;
+}
+
+/** The memo of a transaction that pays a quote: the token cannot be found from it. */
+export function memoOf(quoteToken: string): string {
+  return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
+}
+
+function tagOf(secret: string, body: string): Buffer {
+  return createHmac('sha256', secret).update(body).digest();
+}

@@ -1,0 +1,38 @@
+import type { Refused } from '../terms.ts';
+import { type Order, UNAVAILABLE } from './examiner.ts';
+import type { Facilitator } from './facilitator.ts';
+
+/** `landed`: the chain has the transaction already. */
+export type Admission =
+  | { readonly kind: 'admitted'; readonly slot: bigint }
+  | { readonly kind: 'landed' }
+  | ({ readonly kind: 'refused' } & Refused);
+
+/** The budgets and one simulation, for a payment that is not on record. Settles nothing. */
+export async function admit(
+  { budgets, simulations }: Pick<Facilitator, 'budgets' | 'simulations'>,
+  { payment, wire }: Order,
+): Promise<Admission> {
+  const { payer, messageHash } = payment;
+  const over = await budgets.refusal(payment);
+  if (over !== null) return { kind: 'refused', reason: UNAVAILABLE, message: over, payer };
+  const trial = await simulations.of(messageHash, wire);
+  switch (trial.kind) {
+    case 'accepted':
+      return { kind: 'admitted', slot: trial.slot };
+    case 'landed':
+      return { kind: 'landed' };
+    case 'unanswered': {
+      const message = `no node can simulate the payment now: ${trial.why}`;
+      return { kind: 'refused', reason: UNAVAILABLE, message, payer };
+    }
+    case 'expired': {
+      const message = 'the blockhash of the transaction is expired, or no node knows it yet';
+      return { kind: 'refused', reason: 'payment_expired', message, payer };
+    }
+    case 'failed': {
+      const reason = 'invalid_exact_svm_transaction_simulation_failed';
+      return { kind: 'refused', reason, message: trial.error, payer };
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Network } from '../networks.ts';
+import { reasonOfVersion1 } from '../rules/reasons.ts';
+import type { Refused } from '../terms.ts';
+import type { FacilitatorDeps } from './deps.ts';
+import { UNAVAILABLE } from './examiner.ts';
+import type { FacilitatorRequest } from './request.ts';
+import type { Settled } from './settle.ts';
+import type { Verified } from './verify.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+type Dialect = FacilitatorRequest['dialect'];
+
+/** Source: x402 1.2, 1.3. */
+export function verifyBody(verified: Verified, dialect: Dialect): Body {
+  if (verified.ok) return { isValid: true, payer: verified.payer };
+  const { message, payer } = verified;
+  return {
+    isValid: false,
+    invalidReason: reasonOf(verified, dialect, 'verify'),
+    invalidMessage: message,
+    ...(payer === null ? {} : { payer }),
+  };
+}
+
+/** Source: x402 1.2, 1.3. */
+export function settleBody(settled: Settled, { dialect, requirements }: FacilitatorRequest): Body {
+  const { network, amount } = requirements;
+  const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
+  const shared = {
+    ...(payer === null ? {} : { payer }),
+    transaction: settled.signature ?? '',
+    network,
+  };
+  switch (settled.kind) {
+    case 'success':
+      return { success: true, ...shared, amount };
+    case 'pending': {
+      const errorMessage = 'the payment is not confirmed yet: repeat this request';
+      return { success: false, errorReason: 'settlement_pending', errorMessage, ...shared };
+    }
+    case 'failed': {
+      const errorReason = reasonOf(settled, dialect, 'settle');
+      return { success: false, errorReason, errorMessage: settled.message, ...shared };
+    }
+  }
+}
+
+/** Source: x402 1.5. */
+export function supportedBody({
+  network,
+  feePayers,
+  limits,
+}: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): Body {
+  const [feePayer] = feePayers;
+  const { maxComputeUnits, maxFeeLamports } = limits;
+  const extra = { feePayer, maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
+  const kinds = kindsOf(network).map((kind) => ({ ...kind, extra }));
+  return {
+    kinds: feePayer === undefined ? [] : kinds,
+    extensions: [],
+    signers: { 'solana:*': feePayers },
+  };
+}
+
+function kindsOf({ caip2, v1 }: Network) {
+  return [
+    { x402Version: 2, scheme: 'exact', network: caip2 },
+    { x402Version: 1, scheme: 'exact', network: v1 },
+  ];
+}
+
+function reasonOf({ reason }: Refused, dialect: Dialect, step: 'verify' | 'settle'): string {
+  if (reason === UNAVAILABLE) return `unexpected_${step}_error`;
+  return dialect === 'v1' ? reasonOfVersion1(reason) : reason;
+}

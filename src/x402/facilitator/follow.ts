@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PaymentRow } from '../../ledger/payments.ts';
+import type { FacilitatorDeps } from './deps.ts';
+import { refusalOf, signatureOf } from './record.ts';
+import type { Settled } from './settle.ts';
+
+/** A server that asks for a settlement. */
+export interface Caller {
+  /** Hash of its own Idempotency-Key; null where it sends none. */
+  readonly key: string | null;
+  /** Whether its connection is closed: it can get no answer. */
+  readonly isGone: () => boolean;
+}
+
+/** The lease for the delivery of one success. After it another caller may claim the success. */
+const DELIVERY_MS = 30_000;
+const LOOK_MS = 100;
+/** A payment on record needs a run, even if the caller's time is over: the first call of `reach` has at least this time. */
+const FIRST_MS = 1_000;
+
+/** Waits until the payment is confirmed and its success is claimed by this caller or delivered to another; until `end` at most. */
+export async function follow(
+  deps: FacilitatorDeps,
+  { id, payer }: PaymentRow,
+  caller: Caller,
+  end: number,
+): Promise<Settled> {
+  const holder = randomUUID();
+  let failure: unknown = null;
+  for (let look = 0; ; look += 1) {
+    if (look > 1) await sleep(LOOK_MS);
+    const payment = await deps.ledger.payments.get(id);
+    const settled = payment.state === 'settling' ? null : await outcome(deps, payment, caller, holder);
+    if (settled !== null) return settled;
+    const leftMs = Math.max(end - performance.now(), look === 0 ? FIRST_MS : 0);
+    if (leftMs <= 0 || (look > 0 && caller.isGone())) break;
+    if (payment.state === 'settling') failure = await reach(deps, id, leftMs);
+  }
+  if (failure !== null) deps.warn(failure, `payment ${id} is not seen to settle yet`);
+  return { kind: 'pending', payer, signature: await signatureOf(deps, id) };
+}
+
+/** Null where the caller must wait, as another caller holds the lease; or where its connection is closed. */
+async function outcome(
+  deps: FacilitatorDeps,
+  payment: PaymentRow,
+  { key, isGone }: Caller,
+  holder: string,
+): Promise<Settled | null> {
+  const { id } = payment;
+  const signature = await signatureOf(deps, id);
+  const refusal = await refusalOf(deps, payment, key);
+  if (refusal !== null) return { ...refusal, kind: 'failed', signature };
+  if (signature === null || isGone()) return null;
+  const claimed = await deps.ledger.obligations.claim(id, { holder, key, ms: DELIVERY_MS });
+  return claimed === 'yours' ? { kind: 'success', payment, signature, holder } : null;
+}
+
+/** Waits for the run for at most `withinMs`; callers share one call of `reach`, which may take longer. Returns its failure, or null. */
+async function reach({ runs }: FacilitatorDeps, id: string, withinMs: number): Promise<unknown> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  try {
+    await Promise.race([
+      runs.reach(id, 'confirmed', Math.ceil(withinMs)),
+      sleep(withinMs, undefined, { signal }).catch(() => undefined),
+    ]);
+    return null;
+  } catch (error) {
+    return error;
+  } finally {
+    stop.abort();
+  }
+}

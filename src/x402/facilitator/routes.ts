@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isDomainError, messageOf } from '../../domain/errors.ts';
+import { databaseFault } from '../../ledger/connection.ts';
+import { settleBody, supportedBody, verifyBody } from './answers.ts';
+import { acceptStrictJson } from './body.ts';
+import { guard, idempotencyKeyOf } from './callers.ts';
+import { Deliveries } from './deliveries.ts';
+import type { FacilitatorDeps } from './deps.ts';
+import { createFacilitator, type Facilitator } from './facilitator.ts';
+import { type ReadRequest, readRequest } from './request.ts';
+import { settle } from './settle.ts';
+import { verify } from './verify.ts';
+
+/** A request with extensions and their schemas has a few KiB. */
+const BODY_LIMIT_BYTES = 64 * 1_024;
+
+/**
+ * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on Solana. The caller gives
+ * the prefix. Every outcome of a payment is a 200; 400 names the field of a request that cannot be read. Source: x402 1.5.
+ */
+export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
+  return async (app) => {
+    const facilitator = createFacilitator(deps);
+    const deliveries = new Deliveries(deps);
+    app.addHook('onClose', () => deliveries.close());
+    acceptStrictJson(app);
+    answerErrors(app, deps);
+    app.get('/supported', async () => supportedBody(deps));
+    await app.register(async (guarded) => {
+      guard(guarded, deps);
+      const options = { bodyLimit: BODY_LIMIT_BYTES };
+      guarded.post('/verify', options, (request, reply) => answerVerify(facilitator, request, reply));
+      guarded.post('/settle', options, (request, reply) =>
+        answerSettle(facilitator, deliveries, request, reply),
+      );
+    });
+  };
+}
+
+async function answerVerify(facilitator: Facilitator, request: FastifyRequest, reply: FastifyReply) {
+  reply.header('cache-control', 'no-store');
+  const read = readRequest(request.body);
+  if (read.kind === 'version')
+    return { isValid: false, invalidReason: 'invalid_x402_version', invalidMessage: versionMessage(read) };
+  const verified = await verify(facilitator, read.request, idempotencyKeyOf(request));
+  return verifyBody(verified, read.request.dialect);
+}
+
+async function answerSettle(
+  facilitator: Facilitator,
+  deliveries: Deliveries,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  reply.header('cache-control', 'no-store');
+  const read = readRequest(request.body);
+  if (read.kind === 'version')
+    return {
+      success: false,
+      errorReason: 'invalid_x402_version',
+      errorMessage: versionMessage(read),
+      transaction: '',
+      network: read.network,
+    };
+  const key = idempotencyKeyOf(request);
+  const isGone = () => reply.raw.destroyed || request.raw.socket.destroyed;
+  const settled = await settle(facilitator, read.request, { key, isGone });
+  if (settled.kind === 'success')
+    deliveries.follow(reply.raw, { id: settled.payment.id, holder: settled.holder, key });
+  return settleBody(settled, read.request);
+}
+
+function versionMessage({ version }: Extract<ReadRequest, { kind: 'version' }>): string {
+  return `this facilitator knows the versions 1 and 2 of x402, not ${version}`;
+}
+
+/** A request that fails says nothing of its payment: only then the status is not 200. */
+function answerErrors(app: FastifyInstance, { warn }: Pick<FacilitatorDeps, 'warn'>): void {
+  app.setErrorHandler((error, request, reply) => {
+    const status = statusOf(error);
+    if (status < 500) return reply.code(status).send({ error: messageOf(error) });
+    warn(error, `${request.method} ${request.routeOptions.url} of the facilitator`);
+    const fault = databaseFault(error, { reads: true }) ?? error;
+    if (!isDomainError(fault) || !fault.retryable)
+      return reply.code(500).send({ error: 'Internal server error' });
+    return reply.code(503).header('retry-after', '1').send({ error: 'The facilitator cannot answer now' });
+  });
+}
+
+function statusOf(error: unknown): number {
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  return typeof status === 'number' && status >= 400 ? status : 500;
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { PaymentRow } from '../../ledger/payments.ts';
+import type { Refused } from '../terms.ts';
+import { admit } from './admission.ts';
+import type { Order } from './examiner.ts';
+import type { Facilitator } from './facilitator.ts';
+import { type Caller, follow } from './follow.ts';
+import { idOf, refusalOf, rowOf, signatureOf } from './record.ts';
+import type { FacilitatorRequest } from './request.ts';
+
+/** What became of a payment. `signature` is base58, null where the fee payer has not signed. */
+export type Settled =
+  /** Only this caller gets it: see `Deliveries`. */
+  | {
+      readonly kind: 'success';
+      readonly payment: PaymentRow;
+      readonly signature: string;
+      readonly holder: string;
+    }
+  | { readonly kind: 'pending'; readonly payer: string; readonly signature: string | null }
+  | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
+
+/** The longest wait, for requirements that allow more. */
+const SETTLE_WITHIN_MS = 20_000;
+
+/** Settles a payment once, however often and wherever it is shown, and gives its success to one caller. */
+export async function settle(
+  facilitator: Facilitator,
+  request: FacilitatorRequest,
+  caller: Caller,
+): Promise<Settled> {
+  const { deps, examiner } = facilitator;
+  const examined = await examiner.examine(request);
+  if (!examined.ok) return { ...examined, kind: 'failed', signature: null };
+  const { order } = examined;
+  const { settleWithinMs = SETTLE_WITHIN_MS } = deps;
+  const end = performance.now() + Math.min(order.terms.maxTimeoutSeconds * 1_000, settleWithinMs);
+  const known = await deps.ledger.payments.find(idOf(order));
+  return known === undefined
+    ? first(facilitator, order, caller, end)
+    : again(facilitator, known, caller, end);
+}
+
+async function first(facilitator: Facilitator, order: Order, caller: Caller, end: number): Promise<Settled> {
+  const { payments } = facilitator.deps.ledger;
+  const admission = await admit(facilitator, order);
+  if (admission.kind === 'refused') return { ...admission, kind: 'failed', signature: null };
+  if (admission.kind === 'landed') return landedBefore(facilitator, order, caller, end);
+  // No caller holds the lease before the payment is confirmed: the next call claims the success, even if this process has stopped.
+  const lease = { holder: randomUUID(), ms: 0 };
+  const opened = await payments.open({ ...rowOf(order, admission.slot), request: null, answer: null, lease });
+  if (opened.kind === 'identifier-taken') throw new Error('a payment of the facilitator has no identifier');
+  return again(facilitator, opened.payment, caller, end);
+}
+
+async function again(
+  { deps }: Facilitator,
+  known: PaymentRow,
+  caller: Caller,
+  end: number,
+): Promise<Settled> {
+  const refusal = await refusalOf(deps, known, caller.key);
+  if (refusal === null) return follow(deps, known, caller, end);
+  return { ...refusal, kind: 'failed', signature: await signatureOf(deps, known.id) };
+}
+
+/** Another call may have settled the payment meanwhile. Else the bytes may be a copy from the chain: the payment is listed as unmatched. */
+async function landedBefore(
+  facilitator: Facilitator,
+  order: Order,
+  caller: Caller,
+  end: number,
+): Promise<Settled> {
+  const { payments } = facilitator.deps.ledger;
+  const why = 'it was on the chain before it was shown to this facilitator';
+  await payments.listUnmatched({ ...rowOf(order, 0n), reason: why });
+  const settled = await again(facilitator, await payments.get(idOf(order)), caller, end);
+  const { signature } = order.payment;
+  return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;
+}

@@ -1,0 +1,20 @@
+/** What the gateway answers; a body of chunks is passed on as it comes. */
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** A JSON answer that no cache keeps. */
+export function json(status: number, body: object, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    body: JSON.stringify(body),
+  };
+}
+
+/** The answer of the same with more headers, or others. */
+export function withHeaders(answer: GatewayAnswer, headers: GatewayAnswer['headers']): GatewayAnswer {
+  return { ...answer, headers: { ...answer.headers, ...headers } };
+}

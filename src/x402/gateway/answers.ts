@@ -1,0 +1,165 @@
+import { paidResponse } from '../dialects/example.ts';
+import { paymentResponseV1 } from '../dialects/v1.ts';
+import { paymentResponseV2, type SettleResult } from '../dialects/v2.ts';
+import { paidHeaders } from '../routes/headers.ts';
+import { exampleError } from '../rules/example.ts';
+import { reasonOfVersion1 } from '../rules/reasons.ts';
+import type { Proof, Terms } from '../terms.ts';
+import { type GatewayAnswer, json, withHeaders } from './answer.ts';
+import type { Delivered, Outcome } from './outcome.ts';
+
+/** In what words a buyer is answered. */
+export interface Asked {
+  readonly dialect: Proof['dialect'];
+  /** What is asked for now. */
+  readonly terms: Terms;
+  /** A 402 with fresh terms. */
+  readonly ask: (error: string, fields?: object) => Promise<GatewayAnswer>;
+  readonly explorerUrl: (signature: string) => string;
+}
+
+/** For the next try of a payment that is undecided, in seconds. */
+const RETRY_AFTER = '2';
+const NOT_FETCHED = 'Could not fetch confirmed transaction';
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+/** What the buyer hears of an outcome, in the dialect of the payment. */
+export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<GatewayAnswer> {
+  switch (outcome.kind) {
+    case 'served':
+      return served(outcome, asked);
+    case 'refused':
+      return refused(outcome, asked);
+    case 'void':
+      return voided(outcome, asked);
+    case 'pending': {
+      const { signature, payer } = outcome;
+      const headers = { 'retry-after': RETRY_AFTER };
+      return refusal(asked, 'settlement_pending', signature, payerOf(payer), headers);
+    }
+    case 'duplicate':
+      return refusal(asked, 'duplicate_settlement', outcome.signature, payerOf(outcome.payment.payer));
+    case 'owed':
+      return owed(outcome, asked);
+    case 'unservable':
+      return unservable(outcome, asked);
+    case 'conflict':
+      return json(409, { error: outcome.message });
+    case 'unsettled':
+      if (outcome.answer !== null) return passedOn(outcome.answer);
+      return json(502, { error: `nothing was paid: ${outcome.why}` });
+    case 'unavailable':
+      return json(503, { error: outcome.why }, { 'retry-after': RETRY_AFTER });
+  }
+}
+
+async function refused(outcome: Of<'refused'>, asked: Asked): Promise<GatewayAnswer> {
+  const { reason, message, payer, logs } = outcome;
+  const { isExample, told } = wordsOf(asked);
+  const [error, fields] = isExample ? exampleRefusal(outcome) : [told(reason), { details: message }];
+  const answer = await asked.ask(error, { ...fields, ...(logs === undefined ? {} : { logs }) });
+  const result = { success: false, errorReason: reason, errorMessage: message, transaction: '' };
+  return withHeaders(answer, response(asked, { ...result, ...payerOf(payer) }));
+}
+
+async function voided(
+  { reason, message, signature, payer }: Of<'void'>,
+  asked: Asked,
+): Promise<GatewayAnswer> {
+  const { isExample, told } = wordsOf(asked);
+  const failed = reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
+  const answer = await asked.ask(isExample ? failed : told(reason), { details: message });
+  const result = { success: false, errorReason: reason, errorMessage: message, payer };
+  return withHeaders(answer, response(asked, { ...result, transaction: signature ?? '' }));
+}
+
+function owed({ why, signature, payment }: Of<'owed'>, asked: Asked): GatewayAnswer {
+  const headers = response(asked, settled(signature, payment.payer, asked.terms));
+  const isUnfetched = why === NOT_FETCHED;
+  const error = isUnfetched ? why : 'it is paid, and not served yet: show the same payment again';
+  const body = { error, details: why, transaction: signature };
+  return json(isUnfetched ? 402 : 502, body, { 'retry-after': RETRY_AFTER, ...headers });
+}
+
+function wordsOf({ dialect }: Asked) {
+  const isExample = dialect === 'example' || dialect === 'submitted';
+  const told = (reason: string) => (dialect === 'v1' ? reasonOfVersion1(reason) : reason);
+  return { isExample, told };
+}
+
+/** Error and details of the interface. Source: exchange-interface: Errors. */
+function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
+  if (reason.endsWith('transaction_simulation_failed'))
+    return ['Transaction simulation failed', { details: message }];
+  const { error, details } = exampleError({ reason, message });
+  return [error, { details }];
+}
+
+/** The answer of the upstream, with what was paid for it. */
+function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
+  const headers = response(asked, settled(signature, payment.payer, asked.terms));
+  const isWrapped = wordsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
+  if (!isWrapped) return withHeaders(privately(passedOn(answer)), headers);
+  const body = paidResponse(Buffer.from(answer.answer.body, 'base64').toString('utf8'), {
+    signature,
+    amount: payment.received ?? BigInt(payment.terms.amount),
+    tokenAccount: payment.terms.tokenAccount,
+    explorerUrl: asked.explorerUrl(signature),
+  });
+  return json(200, body, { 'cache-control': 'private, no-store', ...headers });
+}
+
+function unservable({ answer, signature, payment, why }: Of<'unservable'>, asked: Asked): GatewayAnswer {
+  const headers = signature === null ? {} : response(asked, settled(signature, payment.payer, asked.terms));
+  if (answer !== null) return withHeaders(privately(passedOn(answer)), headers);
+  const isShort = payment.state === 'unmatched' || why.startsWith('Received ');
+  const details = `the payment is on record as ${isShort ? 'unmatched' : 'refundable'}`;
+  const body = { error: why, details, ...(signature === null ? {} : { transaction: signature }) };
+  return json(isShort ? 402 : 502, body, headers);
+}
+
+/** A 402 without terms: the buyer has paid, or may have, and must not pay again. */
+function refusal(
+  asked: Asked,
+  errorReason: string,
+  signature: string | null,
+  payer: { readonly payer?: string },
+  headers: GatewayAnswer['headers'] = {},
+): GatewayAnswer {
+  const transaction = signature ?? '';
+  const body = { x402Version: asked.dialect === 'v2' ? 2 : 1, error: errorReason, transaction, ...payer };
+  const result = { success: false, errorReason, transaction, ...payer };
+  return json(402, body, { ...headers, ...response(asked, result) });
+}
+
+function settled(transaction: string, payer: string, { amount }: Terms): SettleResult {
+  return { success: true, payer, transaction, amount: amount.toString() };
+}
+
+/** The header of the dialect that says how the settlement ended. */
+function response({ dialect, terms }: Asked, result: SettleResult): Record<string, string> {
+  return dialect === 'v2'
+    ? { 'payment-response': paymentResponseV2(result, terms.network) }
+    : { 'x-payment-response': paymentResponseV1(withReasonOfVersion1(result), terms.network) };
+}
+
+function withReasonOfVersion1(result: SettleResult): SettleResult {
+  const { errorReason } = result;
+  return errorReason === undefined ? result : { ...result, errorReason: reasonOfVersion1(errorReason) };
+}
+
+function payerOf(payer: string | null): { readonly payer?: string } {
+  return payer === null ? {} : { payer };
+}
+
+function passedOn(answer: Delivered): GatewayAnswer {
+  if (answer.kind === 'large') return { status: answer.status, headers: answer.headers, body: answer.body };
+  const { status, headers, body } = answer.answer;
+  return { status, headers, body: Buffer.from(body, 'base64') };
+}
+
+/** No shared cache may give it to somebody who has not paid. */
+function privately(answer: GatewayAnswer): GatewayAnswer {
+  return { ...answer, headers: paidHeaders(answer.headers) };
+}

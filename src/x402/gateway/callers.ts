@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { Caller, PaymentRow } from '../../ledger/payments.ts';
+
+/** How long after the payment the same address alone makes the same caller. */
+const SAME_ADDRESS_MS = 120_000;
+
+/** What a caller shows that the chain does not. `identifier`: of the extension payment-identifier, or that of a quote token. */
+export function callerOf(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  address: string | null,
+  identifier: string | null,
+): Caller {
+  const hashed = (name: string) => {
+    const value = headers[name];
+    return value === undefined || value.length === 0 ? null : hashOf(String(value));
+  };
+  return { identifier, authorization: hashed('authorization'), cookie: hashed('cookie'), address };
+}
+
+/** True where the caller may have the answer again: after landing, the bytes of a payment are public, and prove nothing. */
+export function isSameCaller({ caller, paidAt }: PaymentRow, now: Caller, time: number): boolean {
+  const same = (name: 'identifier' | 'authorization' | 'cookie' | 'address') =>
+    caller[name] !== null && caller[name] === now[name];
+  if (same('identifier') || same('authorization') || same('cookie')) return true;
+  return same('address') && (paidAt === null || time - paidAt.getTime() <= SAME_ADDRESS_MS);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

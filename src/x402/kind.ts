@@ -1,0 +1,67 @@
+import { base64 } from '@scure/base';
+import { isDomainError } from '../domain/errors.ts';
+import { X402 } from '../domain/payment.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PaymentRow } from '../ledger/payments.ts';
+import { adopt } from '../settlement/adopt.ts';
+import type { Composition, Kind } from '../settlement/kind.ts';
+import type { SharedLives } from '../solana/adopted.ts';
+import type { Chain } from '../solana/chain.ts';
+import { readSigned } from '../solana/signed-transaction.ts';
+
+export interface X402KindDeps {
+  readonly ledger: Pick<Ledger, 'payments'>;
+  readonly chain: Pick<Chain, 'pool'>;
+  readonly lives: SharedLives;
+  /** The names of our fee payers' keys by address: those of this process, as `fee-payer/1`. */
+  readonly feePayers: ReadonlyMap<string, string>;
+}
+
+/** Payments of x402, as the core settles them: each adopts the message of its buyer. */
+export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kind {
+  return {
+    compose: async ({ id }, place): Promise<Composition> => {
+      const payment = await ledger.payments.get(id);
+      const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
+      const adopting = { pool: chain.pool, lives };
+      try {
+        const attempt = await adopt(adopting, id, place, transaction, [...feePayers.keys()], costOf(payment));
+        return { kind: 'composed', attempt, reservations: [] };
+      } catch (error) {
+        if (!isDomainError(error, 'InvalidRequest')) throw error;
+        return { kind: 'rejected', reason: { code: 'cannot_adopt', message: error.message } };
+      }
+    },
+    tasks: async ({ id }, { message }): Promise<readonly SigningTask[]> => {
+      const { feePayer, feeLamports, computeUnitLimit, terms } = await ledger.payments.get(id);
+      // Where this process has no such key, its signer refuses, which people see.
+      const key = feePayers.get(feePayer) ?? `fee-payer/${feePayer}`;
+      const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
+      const asked = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
+      const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
+      return [{ kind: X402, key, message, terms: { ...asked, ...bounds } }];
+    },
+    landed: async ({ settlementId }, { tokenChanges }) => {
+      const { wire, terms } = await ledger.payments.get(settlementId);
+      const place = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
+      return { movedLamports: 0n, amountReceived: tokenChanges?.get(place) ?? null };
+    },
+  };
+}
+
+function costOf({
+  feeLamports,
+  computeUnitLimit,
+  computeUnitPriceMicroLamports,
+  feePayer,
+  payer,
+}: PaymentRow) {
+  return {
+    computeUnitLimit,
+    computeUnitPriceMicroLamports,
+    // What the buyer pays is no cost of ours.
+    feeLamports: feePayer === payer ? 0n : feeLamports,
+    rentLamports: 0n,
+  };
+}

@@ -1,0 +1,105 @@
+import type { z } from 'zod';
+import { crossing, lenientShapeOf, shapeOf } from './patterns.ts';
+import type { Route } from './route.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+/** Plain English where the schema has no sentence of its own. */
+export const plainError: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_type')
+    return issue.input === undefined ? 'must be set' : `must be ${TYPES[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
+  if (issue.code === 'too_small') return `${verbOf(issue)} at least ${issue.minimum}${unitOf(issue)}`;
+  if (issue.code === 'too_big') return `${verbOf(issue)} at most ${issue.maximum}${unitOf(issue)}`;
+  return undefined;
+};
+
+function verbOf({ origin }: { readonly origin: string }): string {
+  return origin === 'string' || origin === 'array' ? 'must have' : 'must be';
+}
+
+function unitOf({ origin }: { readonly origin: string }): string {
+  if (origin === 'string') return ' characters';
+  return origin === 'array' ? ' in the list' : '';
+}
+
+/** A fault as `routes[2].price: must be set`; a key that the schema does not have is the place itself. */
+export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code !== 'unrecognized_keys') return [`${placeOf(issue.path)}: ${issue.message}`];
+  return issue.keys.map((key) => `${placeOf([...issue.path, key])}: is not a key of this file`);
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  return place.replace(/^\./, '') || 'the file';
+}
+
+const ONLY_PRICED = [
+  'price',
+  'asset',
+  'decimals',
+  'payTo',
+  'flow',
+  'finalizedAbove',
+  'maxAnswerBytes',
+  'paymentIdentifier',
+  'retryUnsafe',
+  'maxTimeoutSeconds',
+  'memo',
+];
+const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
+
+/** Keys of one entry that do not go together, or are missing; whatever their values are. */
+export function faultsOfKeys(entry: Readonly<Record<string, unknown>>, hasPayTo: boolean): readonly string[] {
+  const has = (key: string) => entry[key] !== undefined;
+  const faults: string[] = [];
+  if (entry['free'] === true) {
+    const extra = ONLY_PRICED.filter(has);
+    faults.push(...extra.map((key) => `.${key}: must not be set, because the route is free`));
+  } else {
+    if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
+    if (!has('payTo') && !hasPayTo) faults.push('.payTo: must be set here or at the top of the file');
+  }
+  if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');
+  if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
+  if (has('answer') && !has('upstream') && !has('free'))
+    faults.push(
+      ...ONLY_UPSTREAM.filter(has).map((key) => `.${key}: must not be set, because the answer is static`),
+    );
+  if (typeof entry['path'] === 'string' && /^\/(x402|facilitator)(\/|$)/i.test(entry['path']))
+    faults.push('.path: must not be below /x402 or /facilitator, which are paths of the gateway');
+  return faults;
+}
+
+/** A route, and the place of its entry in the file. */
+export interface Placed {
+  readonly index: number;
+  readonly route: Route;
+}
+
+/** Pairs of routes of which a path does not say which one is meant, or of which an upstream may take one for the other. */
+export function faultsOfPairs(placed: readonly Placed[]): readonly string[] {
+  const faults = placed.flatMap((later, at) =>
+    placed.slice(0, at).flatMap((earlier) => {
+      const fault = faultOfPair(earlier.route, later.route);
+      const names = `${later.route.id} and ${earlier.route.id} (routes[${earlier.index}])`;
+      return fault === null ? [] : [`routes[${later.index}].path: ${names} ${fault}`];
+    }),
+  );
+  return [...new Set(faults)];
+}
+
+function faultOfPair(one: Route, other: Route): string | null {
+  if (shapeOf(one) === shapeOf(other)) return one.method === other.method ? 'match the same requests' : null;
+  if (lenientShapeOf(one) === lenientShapeOf(other))
+    return 'differ only in the case of letters, which an upstream may ignore';
+  const path = one.kind === 'free' && other.kind === 'free' ? null : crossing(one, other);
+  return path === null ? null : `both match ${path}, and neither pattern is narrower: add or change a route`;
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { isAddress } from '../../domain/address.ts';
+import { METHODS } from './route.ts';
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const FORBIDDEN_ANSWER_HEADERS =
+  /^(connection|content-length|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
+
+const address = z.string().refine(isAddress, 'must be a base58 address of 32 bytes');
+const wallet = address.describe('Address of a wallet; its associated token account receives the payment');
+const asset = z
+  .string()
+  .refine((text) => text === 'USDC' || isAddress(text), 'must be USDC or the address of a mint')
+  .describe('USDC, or the address of a mint. Default: USDC');
+const units = z.string().regex(/^(0|[1-9]\d{0,19})$/, 'must be base units such as "1000"');
+const decimal = z.string().regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal such as "0.001"');
+
+const amount = z
+  .union(
+    [
+      decimal,
+      z.strictObject({ amount: units, asset: asset.optional() }),
+      z.strictObject({ decimal, asset: asset.optional() }),
+    ],
+    'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}',
+  )
+  .describe('A decimal of the asset, such as "0.001", or base units, such as {"amount": "1000"}');
+
+const SEGMENT = String.raw`(?:[A-Za-z0-9._~-]+|:[A-Za-z_][A-Za-z0-9_]*)`;
+const path = z
+  .string()
+  .max(500)
+  .regex(
+    new RegExp(String.raw`^/(?:\*|${SEGMENT}(?:/${SEGMENT})*(?:/\*)?)?$`),
+    'must be a path such as /reports/:id or /files/*, of letters, digits and -._~, with no slash at the end',
+  )
+  .refine(
+    (text) => !text.split('/').some((one) => one.endsWith('.')),
+    'must have no segment that ends with a dot',
+  )
+  .refine((text) => new Set(namesOf(text)).size === namesOf(text).length, 'must not use a :name twice')
+  .describe('`:name` matches one segment; `/*` at the end matches the slash and all that follows');
+
+const answer = z
+  .strictObject({
+    status: z.int().min(200).max(399).default(200),
+    headers: z
+      .record(
+        z
+          .string()
+          .regex(/^[a-z0-9-]+$/, 'must be a header name in lower case')
+          .refine((name) => !FORBIDDEN_ANSWER_HEADERS.test(name), 'must not be a header of the connection'),
+        z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+      )
+      .default({}),
+    body: z.json().describe('A string is sent as text; any other JSON value is sent as JSON'),
+  })
+  .describe('A static answer, instead of an upstream');
+
+const upstream = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((text) => isBaseUrl(text), 'must have no user, password, query or fragment')
+  .describe('Base URL: the gateway appends path and query of the request to it');
+
+const method = z.enum(METHODS);
+
+/** One entry of `routes`. Which keys go together is not in these types: see read-routes.ts. */
+export const RouteEntry = z
+  .strictObject({
+    path,
+    method: method.optional().describe('Default: GET'),
+    methods: z.array(method).min(1).optional().describe('Several methods, instead of `method`'),
+    free: z.literal(true).optional().describe('The route costs nothing; every other route has a price'),
+    price: amount.optional(),
+    asset: asset.optional(),
+    decimals: z
+      .int()
+      .min(0)
+      .max(18)
+      .optional()
+      .describe('Decimals of the mint; for a decimal price of a mint'),
+    payTo: wallet.optional(),
+    description: z.string().max(500).default(''),
+    mimeType: z
+      .string()
+      .max(100)
+      .regex(/^([\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*)?$/, 'must be a media type such as application/json')
+      .default('application/json'),
+    upstream: upstream.optional(),
+    answer: answer.optional(),
+    flow: z
+      .enum(['settle-first', 'serve-first'])
+      .default('settle-first')
+      .describe(
+        'serve-first: the gateway asks the upstream first, and holds the answer back until it is paid',
+      ),
+    finalizedAbove: amount
+      .optional()
+      .describe('The gateway waits for finalized where the price is above this'),
+    maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
+    retryUnsafe: z
+      .boolean()
+      .default(false)
+      .describe('The upstream may get a POST or PATCH twice, with the same Idempotency-Key'),
+    paymentIdentifier: z.enum(['off', 'optional', 'required']).default('optional'),
+    maxTimeoutSeconds: z.int().min(5).max(600).default(60),
+    memo: z
+      .string()
+      .min(1)
+      .refine((text) => Buffer.byteLength(text) <= 256, 'must have at most 256 bytes')
+      .optional()
+      .describe('Text that each payment must carry as its only memo'),
+  })
+  .meta({
+    allOf: [
+      { oneOf: [{ required: ['free'] }, { required: ['price'] }] },
+      { oneOf: [{ required: ['upstream'] }, { required: ['answer'] }] },
+      { not: { required: ['method', 'methods'] } },
+    ],
+  });
+export type RouteEntry = z.output<typeof RouteEntry>;
+
+/** `x402.routes.json`. */
+export const RoutesFile = z.strictObject({
+  $schema: z.string().optional(),
+  payTo: wallet.optional().describe('Wallet that is paid by every route without a payTo of its own'),
+  routes: z.array(RouteEntry).min(1),
+});
+
+/** The JSON schema of a routes file, as editors read it. */
+export function routesJsonSchema(): object {
+  return z.toJSONSchema(RoutesFile, { io: 'input' });
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment.startsWith(':'));
+}
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return true;
+  const { username, password, search, hash } = new URL(text);
+  return username === '' && password === '' && search === '' && hash === '';
+}

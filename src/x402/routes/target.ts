@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { fits, fitsLeniently, isNarrower, lenientForm, narrowerFirst, shapeOf } from './patterns.ts';
+import type { Method, Route } from './route.ts';
+
+/** A request target in the one spelling that the gateway accepts. `query` begins with `?` and is exactly as sent, or is empty. */
+export interface Target {
+  readonly path: string;
+  readonly query: string;
+}
+
+/** The route of a request; or the status of its refusal, with what is wrong, and with the methods that the path has. */
+export type Matched =
+  | {
+      readonly kind: 'route';
+      readonly route: Route;
+      /** By the names in the pattern, as they are spelled in the path; `*` for the rest. */
+      readonly params: Readonly<Record<string, string>>;
+      readonly target: Target;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly status: 400 | 404 | 405;
+      readonly why: string;
+      readonly allow?: readonly string[];
+    };
+
+/** RFC 3986 `pchar` without `;`: some servers end the path there. */
+const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-F]{2})*$/;
+const QUERY = /^(?:\?[\x21\x22\x24-\x7e]*)?$/;
+/** Printable ASCII. */
+const MAY_BE_ENCODED = /^[\x20-\x7e]$/;
+/** Unreserved characters, whose encoding is a second spelling; and those that a server which decodes twice reads as syntax. */
+const NEVER_ENCODED = /^[A-Za-z0-9\-._~/\\;%?#]$/;
+
+/**
+ * The target in its only spelling, or why it is refused. An upstream may read every other spelling as another path. The characters
+ * themselves are the decision, so nothing is normalized here.
+ */
+export function readTarget(raw: string): Target | string {
+  if (!raw.startsWith('/')) return 'the request target must be a path that begins with a slash';
+  const at = raw.indexOf('?');
+  const [path, query] = at === -1 ? [raw, ''] : [raw.slice(0, at), raw.slice(at)];
+  if (!QUERY.test(query)) return 'the query has characters that must be percent-encoded';
+  if (namesMethod(query)) return 'the query must not have _method: some servers take it as the method';
+  if (path === '/') return { path, query };
+  const segments = segmentsOf(path);
+  if (segments.slice(0, -1).includes('')) return 'the path has an empty segment';
+  const fault = segments.map(faultOf).find((one) => one !== null);
+  return fault ?? { path, query };
+}
+
+function faultOf(segment: string): string | null {
+  if (!SEGMENT.test(segment))
+    return 'the path has characters that it must not have, or a wrong percent-encoding';
+  const encoded = (segment.match(/%../g) ?? []).map((one) => decodeByte(one));
+  if (encoded.some((one) => !MAY_BE_ENCODED.test(one) || NEVER_ENCODED.test(one)))
+    return 'the path encodes a character that must be written as it is, or must not be there';
+  if (segment !== '' && lenientForm(segment) === '') return 'the path has a segment of dots or spaces';
+  return null;
+}
+
+function decodeByte(encoded: string): string {
+  return String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+}
+
+function namesMethod(query: string): boolean {
+  return [...new URLSearchParams(query).keys()].some((name) => name.toLowerCase() === '_method');
+}
+
+/**
+ * Finds the route of a request: the narrowest pattern that matches the path, of any method, and then the method in it. A path that a
+ * lenient upstream could read as one of another route with a price has no route, unless the pattern of its own route is narrower.
+ */
+export function matchRoute(routes: readonly Route[], method: string, raw: string): Matched {
+  const target = readTarget(raw);
+  if (typeof target === 'string') return { kind: 'refused', status: 400, why: target };
+  const segments = segmentsOf(target.path);
+  const matching = narrowest(routes.filter((route) => fits(route, segments)));
+  const [first] = matching;
+  if (first === undefined) return { kind: 'refused', status: 404, why: 'there is no such route' };
+  if (routes.some((other) => isSoldBy(other, segments) && isInDoubt(first, other)))
+    return { kind: 'refused', status: 404, why: 'the path is not spelled as the path of its route' };
+  const route = matching.find((one) => one.method === method);
+  if (route !== undefined) return { kind: 'route', route, params: paramsOf(route, segments), target };
+  const allow = matching.map((one) => one.method);
+  return { kind: 'refused', status: 405, why: `the route does not have the method ${method}`, allow };
+}
+
+function isSoldBy(route: Route, segments: readonly string[]): boolean {
+  return route.kind === 'priced' && fitsLeniently(route, segments);
+}
+
+/** True if the upstream may prefer the other route. */
+function isInDoubt(route: Route, other: Route): boolean {
+  return shapeOf(route) !== shapeOf(other) && !isNarrower(route, other);
+}
+
+/** The routes with the narrowest pattern: one for each method. */
+function narrowest(matching: readonly Route[]): readonly Route[] {
+  const sorted = matching.toSorted(narrowerFirst);
+  const [first] = sorted;
+  return first === undefined ? [] : sorted.filter((one) => shapeOf(one) === shapeOf(first));
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.slice(1).split('/');
+}
+
+function paramsOf({ segments: pattern }: Route, segments: readonly string[]): Record<string, string> {
+  const params = pattern.flatMap((one, index): [string, string][] => {
+    if (one === '*') return [['*', segments.slice(index).join('/')]];
+    return one.startsWith(':') ? [[one.slice(1), segments[index] ?? '']] : [];
+  });
+  return Object.fromEntries(params);
+}
+
+/** What a payment buys: hex sha256 over route, method, exact target and body. */
+export function requestHashOf(
+  route: Pick<Route, 'id'>,
+  method: Method,
+  { path, query }: Target,
+  body: Uint8Array,
+): string {
+  const bodyHash = createHash('sha256').update(body).digest('hex');
+  const parts = JSON.stringify([route.id, method, path + query, bodyHash]);
+  return createHash('sha256').update(parts).digest('hex');
+}
+
+/** The URL of the upstream for this target: the path of its base URL comes before that of the target. */
+export function upstreamUrl(upstream: string, { path, query }: Target): string {
+  const base = new URL(upstream);
+  return `${base.origin}${base.pathname.replace(/\/+$/, '')}${path}${query}`;
+}

@@ -1,0 +1,17 @@
+import type { Checked, Terms } from '../terms.ts';
+import { checkExactMessage, type ExactBounds } from './exact-message.ts';
+import { paymentOf } from './payments.ts';
+import { checkSignatures, checkWire } from './wire.ts';
+
+/**
+ * Do these wire bytes pay the terms by scheme `exact` of versions 1 and 2? Needs no RPC; cheap checks come first. The fee payer may have
+ * signed or not. Refusals have the codes of version 2: see `reasonOfVersion1`.
+ * Source: x402 2.2.
+ */
+export function checkExact(wire: Uint8Array, terms: Terms, bounds: ExactBounds): Checked {
+  return checkWire(wire, (read) => {
+    const { transfer, fees } = checkExactMessage(read.message, terms, bounds);
+    const signature = checkSignatures(read.signed, 'may-be-missing');
+    return paymentOf(read, terms.asset, transfer, fees, signature);
+  });
+}

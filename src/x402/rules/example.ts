@@ -1,0 +1,81 @@
+import type { DecodedMessage } from '../../solana/message.ts';
+import { MAX_COMPUTE_UNITS } from '../../solana/priority-fee.ts';
+import type { Checked, ExactPayment, Refused, Terms } from '../terms.ts';
+import { type Fees, feesOf } from './exact-fees.ts';
+import { paymentOf } from './payments.ts';
+import { REASONS, refuse } from './reasons.ts';
+import { readTransfer, type TransferInstruction } from './transfers.ts';
+import { checkSignatures, checkWire, type WireTransaction } from './wire.ts';
+
+/** The body of a 402 of the interface. */
+export interface ExampleError {
+  readonly error: string;
+  readonly details: string;
+}
+
+const WRONG_TRANSFER: ReadonlySet<string> = new Set([REASONS.noTransfer, REASONS.amount]);
+/** Units that the runtime grants for each instruction without a limit of its own. */
+const DEFAULT_UNITS = 200_000;
+
+/**
+ * Do these wire bytes pay the terms in the dialect of the interface's example? All signers have signed; one transfer credits the token
+ * account of the terms with at least the price. Other instructions are allowed, also one that makes the token account.
+ * `managed`: addresses of our fee payers, which the transaction must not name.
+ * Source: exchange-interface: Payment-protected endpoint 1, 2.
+ */
+export function checkExample(
+  wire: Uint8Array,
+  terms: Terms,
+  { managed }: { readonly managed: readonly string[] },
+): Checked {
+  return checkWire(wire, (read) => {
+    checkUnmanaged(read.message, managed);
+    return checkBuyersTransaction(read, terms);
+  });
+}
+
+/** The rules of a transaction that its buyer signs whole. @throws BrokenRule */
+export function checkBuyersTransaction(read: WireTransaction, terms: Terms): ExactPayment {
+  const transfer = findTransfer(read.message, terms);
+  const signature = checkSignatures(read.signed, 'must-sign');
+  return paymentOf(read, terms.asset, transfer, feesIn(read.message), signature);
+}
+
+/** The error and the details of the interface for a refusal of {@link checkExample}. Source: exchange-interface: Errors. */
+export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'message'>): ExampleError {
+  const error = WRONG_TRANSFER.has(reason)
+    ? 'No valid transfer to the recipient with the correct amount'
+    : 'Payment verification failed';
+  return { error, details: message };
+}
+
+/** The first transfer that is valid by itself: amounts of several transfers are not added up. */
+function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferInstruction {
+  const { asset, tokenProgram, tokenAccount, amount: price } = terms;
+  const toRecipient = instructions
+    .filter(({ program }) => program === tokenProgram)
+    .flatMap((instruction) => readTransfer(instruction) ?? [])
+    .filter(({ source, mint, destination }) => {
+      const isOfAsset = mint === null || mint === asset;
+      return isOfAsset && destination === tokenAccount && source !== destination;
+    });
+  const [first, ...others] = toRecipient;
+  if (first === undefined) refuse(REASONS.noTransfer, 'No valid token transfer instruction found');
+  const valid = toRecipient.find(({ amount }) => amount >= price);
+  if (valid !== undefined) return valid;
+  const most = others.reduce((best, { amount }) => (amount > best ? amount : best), first.amount);
+  refuse(REASONS.amount, `Found transfer of ${most}, expected ${price}`);
+}
+
+/** What the buyer pays for it: nothing of it is ours. */
+function feesIn(message: DecodedMessage): Fees {
+  const { computeUnitLimit, computeUnitPriceMicroLamports, instructions, signers } = message;
+  const units = computeUnitLimit ?? DEFAULT_UNITS * instructions.length;
+  return feesOf(signers.length, Math.min(units, MAX_COMPUTE_UNITS), computeUnitPriceMicroLamports ?? 0n);
+}
+
+function checkUnmanaged({ accounts }: DecodedMessage, managed: readonly string[]): void {
+  const named = accounts.find((address) => managed.includes(address));
+  if (named !== undefined)
+    refuse(REASONS.feePayerIncluded, `the transaction names ${named}, a fee payer of this server`);
+}

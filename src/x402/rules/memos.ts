@@ -1,0 +1,13 @@
+import type { DecodedInstruction } from '../../solana/message.ts';
+import { MEMO_PROGRAM } from '../../solana/programs.ts';
+import { REASONS, refuse } from './reasons.ts';
+
+/** One of these instructions is a memo, and its text is `memo`, compared as UTF-8 bytes. @throws BrokenRule */
+export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo: string): void {
+  const memos = instructions.filter(({ program }) => program === MEMO_PROGRAM);
+  const [found] = memos;
+  if (found === undefined || memos.length > 1)
+    refuse(REASONS.memoCount, `the transaction has ${memos.length} memos; it must have one: ${memo}`);
+  if (!Buffer.from(memo, 'utf8').equals(found.data))
+    refuse(REASONS.memo, `the memo of the transaction must be ${memo}`);
+}

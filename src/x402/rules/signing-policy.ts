@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { X402 } from '../../domain/payment.ts';
+import { type Policy, readTerms, refused } from '../../signing/checks.ts';
+import type { SigningRules } from '../../signing/rules.ts';
+import { checkExactMessage } from './exact-message.ts';
+import { BrokenRule } from './reasons.ts';
+import { readPaymentMessage } from './wire.ts';
+
+const integer = z.string().regex(/^\d{1,20}$/);
+
+/** The terms of a signing task for a payment. Integers are decimal strings; amounts are base units. */
+const terms = z.object({
+  asset: z.string(),
+  tokenProgram: z.string(),
+  decimals: integer,
+  amount: integer,
+  payTo: z.string(),
+  memo: z.string().nullable(),
+  maxFeeLamports: integer,
+  maxComputeUnits: integer,
+});
+
+/**
+ * A fee payer signs what the rules of scheme `exact` accept, with itself as the fee payer. The signer knows no other fee payer, and the
+ * fee bounds the number of signers. Throws DomainError SigningRefused.
+ */
+export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
+  const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(terms, asked);
+  const numbers = { decimals: Number(decimals), amount: BigInt(amount) };
+  const limits = {
+    maxComputeUnits: Number(maxComputeUnits),
+    maxFeeLamports: BigInt(maxFeeLamports),
+    maxSigners: Number.POSITIVE_INFINITY,
+  };
+  try {
+    const message = readPaymentMessage(bytes);
+    const wanted = { ...rest, ...numbers, feePayer: signer };
+    const { fees } = checkExactMessage(message, wanted, { managed: [signer], limits });
+    const price = fees.computeUnitPriceMicroLamports;
+    if (price > bounds.priceCapMicroLamports)
+      throw refused(`its price of a compute unit is ${price} micro-lamports`);
+  } catch (error) {
+    if (error instanceof BrokenRule) throw refused(`${error.message} (${error.reason})`);
+    throw error;
+  }
+};
+
+/** What a signer of fee payers' keys signs for payments. */
+export const x402SigningRules: SigningRules = {
+  [X402]: { roles: ['fee-payer'], policy: paymentPolicy },
+};

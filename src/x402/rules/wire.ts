@@ -1,0 +1,91 @@
+import { base58 } from '@scure/base';
+import { isDomainError } from '../../domain/errors.ts';
+import { verifySignature } from '../../signing/verify.ts';
+import { type DecodedMessage, decodeMessage, hasNonceLifetime } from '../../solana/message.ts';
+import { readSigned, type SignedTransaction } from '../../solana/signed-transaction.ts';
+import type { Checked, ExactPayment } from '../terms.ts';
+import { BrokenRule, REASONS, refuse } from './reasons.ts';
+import { payerOf } from './transfers.ts';
+
+/** Wire bytes, read. */
+export interface WireTransaction {
+  readonly signed: SignedTransaction;
+  readonly message: DecodedMessage;
+}
+
+/** The longest transaction of version legacy or 0 that a node takes. */
+const MAX_WIRE_BYTES = 1232;
+const SIGNATURE_BYTES = 64;
+
+/** Reads the wire bytes, and turns a broken rule of `check` into a refusal that names the payer, if the bytes name one. */
+export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => ExactPayment): Checked {
+  let payer: string | null = null;
+  try {
+    const read = readWire(wire);
+    payer = payerOf(read.message);
+    checkLifetime(read.message);
+    return { ok: true, payment: check(read) };
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error;
+    return { ok: false, reason: error.reason, message: error.message, payer };
+  }
+}
+
+function readWire(wire: Uint8Array): WireTransaction {
+  if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
+  const signed = readSigned(wire);
+  if (signed === null) undecodable('the bytes are no transaction of version legacy or 0');
+  // A count of signatures in two bytes is a second way to write the same transaction. Nodes refuse it.
+  if (wire.length !== 1 + SIGNATURE_BYTES * signed.signatures.length + signed.message.length)
+    undecodable('the number of signatures is not in its canonical form');
+  return { signed, message: readPaymentMessage(signed.message) };
+}
+
+/** Decodes the bytes of a message. @throws BrokenRule */
+export function readPaymentMessage(bytes: Uint8Array): DecodedMessage {
+  const message = decoded(bytes);
+  if (message.lookupTables > 0) undecodable('it uses an address lookup table');
+  if (new Set(message.accounts).size < message.accounts.length) undecodable('it names an account twice');
+  if (!message.writable.includes(message.feePayer)) undecodable('its fee payer is not writable');
+  return message;
+}
+
+function decoded(bytes: Uint8Array): DecodedMessage {
+  try {
+    return decodeMessage(bytes);
+  } catch (error) {
+    if (isDomainError(error)) undecodable(error.message);
+    throw error;
+  }
+}
+
+/** A message with a durable nonce does not expire, so an unpaid one could not be proved dead. @throws BrokenRule */
+export function checkLifetime(message: DecodedMessage): void {
+  if (hasNonceLifetime(message))
+    refuse(REASONS.computeLimit, 'the transaction uses a durable nonce: use a recent blockhash');
+}
+
+/**
+ * Verifies each signature over the message. With `may-be-missing`, 64 zero bytes stand for a signature that the fee payer gives later.
+ * Returns the signature of the fee payer in base58, or null if it is missing.
+ * @throws BrokenRule
+ */
+export function checkSignatures(
+  { message, signers, signatures }: SignedTransaction,
+  feePayer: 'must-sign' | 'may-be-missing',
+): string | null {
+  const encoded = signatures.map((signature, index) => {
+    const signer = signers[index] ?? '';
+    const isMissing = signature.every((byte) => byte === 0);
+    if (isMissing && index === 0 && feePayer === 'may-be-missing') return null;
+    if (isMissing) refuse(REASONS.signature, `the signature of ${signer} is missing`);
+    if (!verifySignature(signer, message, signature))
+      refuse(REASONS.signature, `signature ${index + 1} is not a signature of ${signer} over the message`);
+    return base58.encode(signature);
+  });
+  return encoded[0] ?? null;
+}
+
+function undecodable(why: string): never {
+  refuse(REASONS.undecodable, `the transaction could not be decoded: ${why}`);
+}

@@ -1,0 +1,87 @@
+import { messageOf } from '../domain/errors.ts';
+import type { StoredAnswer } from '../ledger/payments.ts';
+import { request } from '../packages/undici.ts';
+import { answerHeaders } from './routes/headers.ts';
+
+/** What the upstream is asked. */
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** The whole answer; or its head and what of its body was read until it became too large, with the rest to come; or none. */
+export type UpstreamAnswer =
+  | { readonly kind: 'whole'; readonly answer: StoredAnswer }
+  | {
+      readonly kind: 'large';
+      readonly status: number;
+      readonly headers: StoredAnswer['headers'];
+      readonly body: AsyncIterable<Uint8Array>;
+    }
+  | { readonly kind: 'none'; readonly why: string };
+
+export interface UpstreamOptions {
+  /** From the question to the last byte of an answer that is kept whole. */
+  readonly timeoutMs: number;
+  /** Larger answers are not kept. */
+  readonly maxBytes: number;
+}
+
+/** Asks once. Never throws. */
+export type UpstreamAsker = (asked: UpstreamRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
+
+export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes }) => {
+  const { method, url, headers, body } = asked;
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(new Error(`no whole answer in ${timeoutMs} ms`)), timeoutMs);
+  try {
+    const response = await request(url, {
+      method: method as 'GET',
+      headers,
+      body: body.length === 0 ? null : body,
+      signal: over.signal,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    const kept = answerHeaders(response.headers);
+    const head = { status: response.statusCode, headers: kept };
+    const read = await readUpTo(response.body, maxBytes);
+    if (read.rest !== null) return { kind: 'large', ...head, body: joined(read.bytes, read.rest) };
+    return { kind: 'whole', answer: { ...head, body: read.bytes.toString('base64') } };
+  } catch (error) {
+    return { kind: 'none', why: messageOf(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+interface ReadPart {
+  readonly bytes: Buffer;
+  /** Null where that was all. */
+  readonly rest: AsyncIterator<Uint8Array> | null;
+}
+
+async function readUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ReadPart> {
+  const rest = body[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await rest.next();
+    if (done === true) return { bytes: Buffer.concat(chunks), rest: null };
+    chunks.push(value);
+    size += value.length;
+    if (size > maxBytes) return { bytes: Buffer.concat(chunks), rest };
+  }
+}
+
+async function* joined(begin: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield begin;
+  for (;;) {
+    const { done, value } = await rest.next();
+    if (done === true) return;
+    yield value;
+  }
+}

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type PaymentEvent, type PaymentState, paymentAfter } from '../../src/domain/payment.ts';
+
+const STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
+const paid = { kind: 'paid', answered: false } as const;
+const event: fc.Arbitrary<PaymentEvent> = fc.constantFrom(
+  paid,
+  { kind: 'paid', answered: true } as const,
+  { kind: 'taken-back' } as const,
+  { kind: 'unpaid' } as const,
+  { kind: 'served' } as const,
+  { kind: 'refused' } as const,
+  { kind: 'short' } as const,
+);
+
+function after(events: readonly PaymentEvent[], start: PaymentState = 'settling'): PaymentState {
+  return events.reduce(paymentAfter, start);
+}
+
+describe('a payment', () => {
+  it.each([
+    [[paid], 'owed'],
+    [[paid, { kind: 'served' }], 'served'],
+    [[{ kind: 'paid', answered: true }], 'served'],
+    [[paid, { kind: 'taken-back' }], 'settling'],
+    [[paid, { kind: 'taken-back' }, paid], 'owed'],
+    [[paid, { kind: 'taken-back' }, { kind: 'served' }], 'served'],
+    [[paid, { kind: 'refused' }], 'refundable'],
+    [[{ kind: 'unpaid' }], 'void'],
+    [[paid, { kind: 'taken-back' }, { kind: 'unpaid' }], 'void'],
+    [[paid, { kind: 'short' }], 'unmatched'],
+  ] as const)('after %j is %s', (events, state) => {
+    expect(after(events)).toBe(state);
+  });
+
+  it('is served for ever once it is served', () => {
+    fc.assert(fc.property(fc.array(event), (events) => after(events, 'served') === 'served'));
+  });
+
+  it('that is void buys nothing any more', () => {
+    fc.assert(fc.property(fc.array(event), (events) => after(events, 'void') === 'void'));
+  });
+
+  it('is owed only after the money has moved, and not served without it but by an answer that was given', () => {
+    fc.assert(
+      fc.property(fc.array(event), (events) => {
+        const states = events.map((_, index) => after(events.slice(0, index + 1)));
+        const first = states.findIndex((state) => state === 'owed');
+        return first === -1 || events.slice(0, first + 1).some(({ kind }) => kind === 'paid');
+      }),
+    );
+  });
+
+  it('is changed by no event that comes twice', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...STATES), event, (state, once) => {
+        const changed = paymentAfter(state, once);
+        return paymentAfter(changed, once) === changed;
+      }),
+    );
+  });
+});

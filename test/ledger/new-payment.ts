@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { paymentId } from '../../src/domain/payment.ts';
+import type { NewPayment } from '../../src/ledger/payments.ts';
+
+const NETWORK = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+export const NOBODY = { identifier: null, authorization: null, cookie: null, address: null };
+
+export function hex(): string {
+  return randomBytes(32).toString('hex');
+}
+
+/** A payment of a buyer of its own, for a request of its own. */
+export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
+  return {
+    id: paymentId(NETWORK, hex()),
+    seller: 'gateway',
+    dialect: 'v2',
+    payer: hex(),
+    feePayer: 'a fee payer',
+    feeLamports: 10_000n,
+    computeUnitLimit: 20_000,
+    computeUnitPriceMicroLamports: 1n,
+    terms: {
+      network: NETWORK,
+      asset: 'a mint',
+      tokenProgram: 'a program',
+      decimals: 6,
+      amount: '1000',
+      payTo: 'a seller',
+      tokenAccount: 'an account',
+      memo: null,
+    },
+    wire: 'AQ==',
+    acceptedSlot: 7n,
+    route: 'GET /reports',
+    requestHash: hex(),
+    request: { method: 'GET', url: 'http://upstream/reports', headers: {}, body: '', isRepeatable: true },
+    answer: null,
+    caller: NOBODY,
+    lease: { holder: 'me', ms: 60_000 },
+    ...change,
+  };
+}

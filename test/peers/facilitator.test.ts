@@ -1,0 +1,63 @@
+import { HTTPFacilitatorClient } from '@x402/core/server';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SettleResponseSchema, VerifyResponseSchema } from 'x402/types';
+import { useLedger } from '../ledger/support.ts';
+import { NETWORK, PRICE, SellingRoom } from '../x402/facilitator/selling-room.ts';
+import { post, server } from '../x402/facilitator/support.ts';
+
+const use = useLedger();
+let selling: SellingRoom;
+let app: FastifyInstance;
+let client: HTTPFacilitatorClient;
+
+beforeAll(async () => {
+  selling = await SellingRoom.open(use.ledger);
+  await use.ledger.apiKeys.add('shop', 'secret');
+  app = await server(selling.deps({ apiKeys: use.ledger.apiKeys }));
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  const headers = { authorization: 'Bearer secret' };
+  client = new HTTPFacilitatorClient({
+    url: `${address}/facilitator`,
+    createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
+  });
+});
+afterAll(async () => {
+  await app?.close();
+  await selling?.close();
+});
+
+describe('the official client of a facilitator', () => {
+  it('reads what is supported', async () => {
+    const { kinds } = await client.getSupported();
+    expect(kinds.map(({ x402Version }) => x402Version)).toEqual([2, 1]);
+  });
+
+  it('verifies and settles in version 2, and is told of a duplicate', async () => {
+    const { paymentPayload, paymentRequirements } = selling.version2(await selling.transaction());
+    const network = NETWORK.caip2 as `${string}:${string}`;
+    const requirements = { ...paymentRequirements, network };
+    const payload = { ...paymentPayload, accepted: requirements } as const;
+    expect(await client.verify(payload, requirements)).toMatchObject({ isValid: true });
+    expect(await client.settle(payload, requirements)).toMatchObject({
+      success: true,
+      network,
+      amount: PRICE.toString(),
+    });
+    expect(await client.settle(payload, requirements)).toMatchObject({
+      success: false,
+      errorReason: 'duplicate_settlement',
+    });
+  });
+});
+
+describe('the schemas of the official client of version 1', () => {
+  it('read its answers', async () => {
+    const headers = { authorization: 'Bearer secret' };
+    const body = selling.version1(await selling.transaction());
+    const verified = await post(app, 'verify', body, headers);
+    expect(VerifyResponseSchema.parse(verified.body)).toMatchObject({ isValid: true });
+    const settled = await post(app, 'settle', body, headers);
+    expect(SettleResponseSchema.parse(settled.body)).toMatchObject({ success: true });
+  });
+});

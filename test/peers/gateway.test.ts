@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Shop } from '../x402/gateway/shop.ts';
+import { type Buy, legacyBuyer, version1Buyer, version2Buyer } from './buyers.ts';
+import { buyAsExample, buyAsSubmitter } from './example-client.ts';
+import { PRICED, startPeerServer } from './peer-server.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await Shop.open((upstream) => [
+    { path: '/weather', price: '0.001', description: 'The weather', upstream },
+    { path: '/about', free: true, upstream },
+  ]);
+  await shop.opened('/weather');
+});
+afterAll(() => shop?.close());
+
+describe('the gateway sells to', () => {
+  it.each([
+    ['the official client of version 2', version2Buyer],
+    ['the official client of version 1', version1Buyer],
+    ['the last client of version 1 alone', legacyBuyer],
+  ] as const)('%s', async (_what, client) => {
+    const buyer = await shop.buyer();
+    const buy: Buy = await client(buyer);
+    const before = shop.asked.length;
+    const { response, settlement } = await buy(`${shop.url}/weather`);
+    expect(await response.text()).toBe(JSON.stringify({ count: before + 1 }));
+    expect(response.status).toBe(200);
+    expect(settlement).toMatchObject({ success: true, payer: buyer.address });
+    expect(shop.asked).toHaveLength(before + 1);
+  });
+
+  it.each([
+    ['a client of the interface', buyAsExample],
+    ['a client of the interface that sends its transaction itself', buyAsSubmitter],
+  ] as const)('%s', async (_what, buyAs) => {
+    const buyer = await shop.buyer();
+    const before = shop.asked.length;
+    const { response, quote } = await buyAs(`${shop.url}/weather`, buyer);
+    expect(await response.json()).toMatchObject({
+      data: JSON.stringify({ count: before + 1 }),
+      paymentDetails: { amount: 1000, amountStable: 0.001, recipient: quote.tokenAccount },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('the server of the official packages, which sells through our facilitator', async () => {
+    const server = await startPeerServer({ facilitatorUrl: `${shop.url}/facilitator`, payTo: shop.seller });
+    try {
+      const buy = await version2Buyer(await shop.buyer());
+      const { response, settlement } = await buy(server.url + PRICED.path);
+      expect([response.status, await response.json()]).toEqual([200, PRICED.body]);
+      expect(settlement).toMatchObject({ success: true });
+      const sold = await shop.ledger.payments.findNamed(settlement?.transaction ?? '');
+      await vi.waitFor(async () =>
+        expect(await shop.ledger.payments.find(sold?.id ?? '')).toMatchObject({
+          seller: 'facilitator',
+          state: 'served',
+        }),
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('nobody what is free', async () => {
+    const response = await fetch(`${shop.url}/about`);
+    expect(response.status).toBe(200);
+  });
+});

@@ -1,0 +1,142 @@
+import * as fc from 'fast-check';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useLedger } from '../../ledger/support.ts';
+import { SellingRoom } from './selling-room.ts';
+import { post, server } from './support.ts';
+
+const use = useLedger();
+let selling: SellingRoom;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  selling = await SellingRoom.open(use.ledger);
+  app = await server(selling.deps());
+});
+afterAll(async () => {
+  await app?.close();
+  await selling?.close();
+});
+
+const nested = (levels: number, open = '[', close = ']') => open.repeat(levels) + close.repeat(levels);
+
+describe('a request that cannot be read', () => {
+  it.each([
+    ['nothing', '', /body|JSON|empty/i],
+    ['no JSON', '{"a":', /JSON/],
+    ['a list', '[]', /^body/],
+    ['no payload', '{"paymentRequirements":{"scheme":"exact","network":"x"}}', /^paymentPayload: /],
+    ['no requirements', '{"paymentPayload":{"x402Version":2}}', /^paymentRequirements: /],
+    [
+      'a version that is no number',
+      '{"paymentPayload":{"x402Version":"2"}}',
+      /^paymentPayload.x402Version: /,
+    ],
+    ['a prototype key', '{"__proto__":{"isValid":true}}', /__proto__/],
+    ['a constructor key', '{"a":{"constructor":{"prototype":{}}}}', /__proto__/],
+    ['a key twice', '{"x402Version":1,"x402Version":2}', /"x402Version" occurs twice/],
+    ['deep lists', nested(30_000), /nested deeper/],
+    ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /nested deeper/],
+  ])('as it is %s answers 400 with the field', async (_what, text, error) => {
+    for (const step of ['verify', 'settle'] as const)
+      expect(await post(app, step, text)).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(error) },
+      });
+  });
+
+  it('as one field has another type answers 400 with the field', async () => {
+    const body = selling.version2('AA==');
+    for (const [field, value] of Object.entries({
+      amount: 7,
+      payTo: null,
+      maxTimeoutSeconds: '60',
+      extra: [],
+    })) {
+      const changed = { ...body, paymentRequirements: { ...body.paymentRequirements, [field]: value } };
+      const { status, body: answer } = await post(app, 'verify', changed);
+      expect(status).toBe(400);
+      expect(answer['error']).toMatch(new RegExp(`^paymentRequirements.${field}: `));
+    }
+  });
+
+  it('as it is too long, or no JSON by its type, has a status below 500', async () => {
+    const long = JSON.stringify({ a: 'x'.repeat(1_024 * 1_024) });
+    expect((await post(app, 'settle', long)).status).toBe(413);
+    expect((await post(app, 'settle', 'a=1', { 'content-type': 'text/plain' })).status).toBe(415);
+    const key = { 'idempotency-key': 'k'.repeat(300) };
+    expect((await post(app, 'settle', selling.version2('AA=='), key)).status).toBe(400);
+  });
+
+  it('as braces in a text are not nesting is read', async () => {
+    const body = selling.version2('AA==', { description: `"\\${nested(100)}` });
+    expect((await post(app, 'verify', body)).status).toBe(200);
+  });
+});
+
+/** Values that take the place of parts of a sound request, one of them often in a place that the code reads. */
+const odd = fc.oneof(
+  fc.constantFrom(null, '', 0, -1, true, [], {}, '\0', '\ud800', 'constructor', '__proto__', 1e308, 2 ** 64),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.jsonValue({ maxDepth: 4 }),
+  fc.base64String({ maxLength: 1_800 }),
+);
+const place = fc.constantFrom(
+  'paymentPayload',
+  'paymentPayload.x402Version',
+  'paymentPayload.accepted',
+  'paymentPayload.accepted.asset',
+  'paymentPayload.network',
+  'paymentPayload.payload',
+  'paymentPayload.payload.transaction',
+  'paymentRequirements',
+  'paymentRequirements.scheme',
+  'paymentRequirements.network',
+  'paymentRequirements.asset',
+  'paymentRequirements.payTo',
+  'paymentRequirements.amount',
+  'paymentRequirements.maxAmountRequired',
+  'paymentRequirements.maxTimeoutSeconds',
+  'paymentRequirements.extra',
+  'paymentRequirements.extra.feePayer',
+  'paymentRequirements.extra.memo',
+);
+
+function put(body: object, path: string, value: unknown): object {
+  const [head = '', ...rest] = path.split('.');
+  const inner = Object.getOwnPropertyDescriptor(body, head)?.value as unknown;
+  const deeper = typeof inner === 'object' && inner !== null ? inner : {};
+  return { ...body, [head]: rest.length === 0 ? value : put(deeper, rest.join('.'), value) };
+}
+
+describe('whatever is sent', () => {
+  const run = async (payload: string | object): Promise<void> => {
+    for (const step of ['verify', 'settle'] as const) {
+      const { status, body } = await post(app, step, payload);
+      expect(status).toBeLessThan(500);
+      if (status === 200) expect(body).toHaveProperty(step === 'verify' ? 'isValid' : 'success', false);
+      else expect(body).toHaveProperty('error');
+    }
+  };
+
+  it('in place of parts of a sound request is never a failure of the server, nor a success', async () => {
+    const changes = fc.array(fc.tuple(place, odd), { minLength: 1, maxLength: 3 });
+    const transaction = await selling.transaction();
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), changes, async (isFirst, changed) => {
+        const sound = isFirst ? selling.version1('AA==') : selling.version2(transaction, { amount: '1' });
+        await run(changed.reduce((body, [at, value]) => put(body, at, value), sound as object));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('as text is never a failure of the server', async () => {
+    const text = fc.oneof(
+      fc.json({ maxDepth: 6 }),
+      fc.string({ unit: 'binary', maxLength: 500 }),
+      fc.nat({ max: 2_000 }).map((levels) => nested(levels, '{"__proto__":', '}')),
+    );
+    await fc.assert(fc.asyncProperty(text, run), { numRuns: 200 });
+  });
+});

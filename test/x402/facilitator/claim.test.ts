@@ -1,0 +1,84 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { KINDS } from '../../../src/ledger/kinds.ts';
+import type { Claimed } from '../../../src/ledger/obligations.ts';
+import { enterStatus } from '../../../src/ledger/settlement-status.ts';
+import { newPayment } from '../../ledger/new-payment.ts';
+import { useLedger } from '../../ledger/support.ts';
+
+const use = useLedger();
+const MS = 60_000;
+
+/** A payment of the facilitator that is confirmed: its id. */
+async function owed(): Promise<string> {
+  const lease = { holder: 'opener', ms: 0 };
+  const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
+  await use.ledger.payments.open({ ...rest, id });
+  for (const status of ['preparing', 'sending', 'confirmed'] as const)
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, KINDS, id, status));
+  return id;
+}
+
+const claim = (id: string, holder: string, key: string | null = null): Promise<Claimed> =>
+  use.ledger.obligations.claim(id, { holder, key, ms: MS });
+
+async function endLease(id: string): Promise<void> {
+  const leaseUntil = sql<Date>`now() - interval '1 second'`;
+  await use.ledger.db.updateTable('payment').set({ leaseUntil }).where('id', '=', id).execute();
+}
+
+describe('the claim of a success', () => {
+  it('is for one of many at once, and the others wait', async () => {
+    const id = await owed();
+    const claims = await Promise.all(Array.from({ length: 10 }, (_, n) => claim(id, `caller ${n}`)));
+    expect(claims.filter((claimed) => claimed === 'yours')).toHaveLength(1);
+    expect(claims.filter((claimed) => claimed === 'wait')).toHaveLength(9);
+  });
+
+  it('is taken once it is delivered', async () => {
+    const id = await owed();
+    await claim(id, 'a');
+    await use.ledger.obligations.served(id, 200, null);
+    for (const holder of ['a', 'b']) expect(await claim(id, holder)).toBe('taken');
+  });
+
+  it('is free again when it is given back, or its lease has ended', async () => {
+    const id = await owed();
+    await claim(id, 'a');
+    await use.ledger.obligations.giveBack(id, 'b', { asked: true });
+    expect(await claim(id, 'b')).toBe('wait');
+    await use.ledger.obligations.giveBack(id, 'a', { asked: true });
+    expect(await claim(id, 'b')).toBe('yours');
+    await endLease(id);
+    expect(await claim(id, 'c')).toBe('yours');
+  });
+
+  it('with a key is for that key before and after the delivery', async () => {
+    const id = await owed();
+    expect(await claim(id, 'a', 'k1')).toBe('yours');
+    expect(await claim(id, 'b', 'k1')).toBe('yours');
+    expect(await claim(id, 'c', 'k2')).toBe('wait');
+    await use.ledger.obligations.served(id, 200, null);
+    expect(await claim(id, 'd', 'k1')).toBe('yours');
+    expect(await claim(id, 'e', 'k2')).toBe('taken');
+    expect(await claim(id, 'f')).toBe('taken');
+  });
+
+  it('by another key, once the lease has ended, leaves nothing to the first', async () => {
+    const id = await owed();
+    await claim(id, 'a', 'k1');
+    await endLease(id);
+    expect(await claim(id, 'b', 'k2')).toBe('yours');
+    await use.ledger.obligations.served(id, 200, null);
+    expect(await claim(id, 'a', 'k1')).toBe('taken');
+    expect(await claim(id, 'b', 'k2')).toBe('yours');
+  });
+
+  it('needs a payment of the facilitator that is paid', async () => {
+    const unpaid = newPayment({ seller: 'facilitator', request: null });
+    await use.ledger.payments.open(unpaid);
+    for (const id of [unpaid.id, 'x402/none']) expect(await claim(id, 'a', 'k1')).toBe('taken');
+    await use.ledger.obligations.served(unpaid.id, 200, null);
+    expect(await claim(unpaid.id, 'a', 'k1')).toBe('taken');
+  });
+});

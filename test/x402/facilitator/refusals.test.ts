@@ -1,0 +1,265 @@
+import { Keypair } from '@solana/web3.js';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DomainError } from '../../../src/domain/errors.ts';
+import { TOKEN_2022_PROGRAM } from '../../../src/solana/programs.ts';
+import { useLedger } from '../../ledger/support.ts';
+import { NETWORK, PRICE, SellingRoom } from './selling-room.ts';
+import { post, server } from './support.ts';
+
+const use = useLedger();
+let selling: SellingRoom;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  selling = await SellingRoom.open(use.ledger);
+  app = await server(selling.deps());
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await app?.close();
+  await selling?.close();
+});
+
+const stranger = Keypair.generate().publicKey.toBase58();
+const UNMANAGED = 'fee_payer_not_managed_by_facilitator';
+
+describe('a request for another facilitator', () => {
+  it.each([
+    ['another scheme', { scheme: 'upto' }, 'unsupported_scheme', 'unsupported_scheme'],
+    ['another network', { network: 'solana:other' }, 'invalid_network', 'invalid_network'],
+    ['a name of the other version', { network: 'swapped' }, 'invalid_network', 'invalid_network'],
+    ['a fee payer of others', { extra: { feePayer: stranger } }, `invalid_exact_svm_${UNMANAGED}`, UNMANAGED],
+    [
+      'no fee payer',
+      { extra: null },
+      'invalid_exact_svm_payload_missing_fee_payer',
+      'invalid_exact_svm_payload_missing_fee_payer',
+    ],
+    ['no address', { payTo: 'nowhere' }, 'invalid_payment_requirements', 'invalid_payment_requirements'],
+    [
+      'a memo that cannot be stored',
+      { extra: { memo: 'a\0' } },
+      'invalid_payment_requirements',
+      'invalid_payment_requirements',
+    ],
+  ])('with %s is refused in both versions and by both steps', async (_what, given, version2, version1) => {
+    const transaction = await selling.transaction();
+    const memo = 'extra' in given && given.extra !== null && 'memo' in given.extra;
+    const change = memo ? { extra: { ...given.extra, feePayer: selling.feePayer } } : given;
+    const swapped = 'network' in given && given.network === 'swapped';
+    const two = selling.version2(transaction, swapped ? { network: NETWORK.v1 } : change);
+    const one = selling.version1(transaction, swapped ? { network: NETWORK.caip2 } : change);
+    const network = 'network' in change ? { network: two.paymentRequirements.network } : {};
+    for (const [body, reason] of [
+      [two, version2],
+      [one, version1],
+    ] as const) {
+      expect(await post(app, 'verify', body)).toMatchObject({
+        status: 200,
+        body: { isValid: false, invalidReason: reason, invalidMessage: expect.any(String) },
+      });
+      expect(await post(app, 'settle', body)).toMatchObject({
+        status: 200,
+        body: { success: false, errorReason: reason, transaction: '', ...(body === two ? network : {}) },
+      });
+    }
+  });
+
+  it('of another version of x402 is refused', async () => {
+    const body = selling.version2('AA==');
+    const other = { ...body, paymentPayload: { ...body.paymentPayload, x402Version: 3 } };
+    expect(await post(app, 'verify', other)).toMatchObject({
+      status: 200,
+      body: { isValid: false, invalidReason: 'invalid_x402_version' },
+    });
+    expect((await post(app, 'settle', other)).body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_x402_version',
+      transaction: '',
+      network: NETWORK.caip2,
+    });
+  });
+});
+
+describe('a payment that accepts other requirements', () => {
+  it.each([
+    ['scheme', 'upto', 'unsupported_scheme'],
+    ['network', 'solana:other', 'invalid_exact_svm_network_mismatch'],
+    ['asset', stranger, 'invalid_payment_requirements'],
+    ['amount', '2501', 'invalid_payment_requirements'],
+    ['payTo', stranger, 'invalid_payment_requirements'],
+  ])('of the field %s is refused', async (field, value, reason) => {
+    const body = selling.version2(await selling.transaction());
+    const accepted = { ...body.paymentRequirements, [field]: value };
+    const changed = { ...body, paymentPayload: { ...body.paymentPayload, accepted } };
+    expect((await post(app, 'verify', changed)).body).toMatchObject({
+      isValid: false,
+      invalidReason: reason,
+    });
+  });
+
+  it('of the network is refused in version 1 by its own code', async () => {
+    const body = selling.version1(await selling.transaction());
+    const paymentPayload = { ...body.paymentPayload, network: 'solana' };
+    expect((await post(app, 'verify', { ...body, paymentPayload })).body['invalidReason']).toBe(
+      'network_mismatch',
+    );
+  });
+});
+
+describe('a transaction that breaks a rule', () => {
+  it('costs no call to a node, and names its payer', async () => {
+    const body = selling.version2(await selling.transaction({ amount: PRICE + 1n }));
+    await post(app, 'verify', body);
+    const calls = [vi.spyOn(selling.room.chain, 'accounts'), vi.spyOn(selling.room.chain, 'simulateAsIs')];
+    expect((await post(app, 'verify', body)).body).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_exact_svm_payload_amount_mismatch',
+      payer: selling.buyer.publicKey.toBase58(),
+    });
+    for (const call of calls) expect(call).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['is missing', undefined, 'invalid_exact_svm_payload_transaction'],
+    ['is no text', 7, 'invalid_exact_svm_payload_transaction'],
+    ['is base64url', '-_-_', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
+    ['is no transaction', 'AAAA', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
+    ['is too long', 'A'.repeat(4_000), 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
+  ])('that %s is refused', async (_what, transaction, reason) => {
+    const { status, body } = await post(app, 'verify', selling.version2(transaction));
+    expect({ status, reason: body['invalidReason'] }).toEqual({ status: 200, reason });
+  });
+
+  it('by its memo is refused', async () => {
+    const extra = { feePayer: selling.feePayer, memo: 'order 7' };
+    const other = selling.version2(await selling.transaction({ memo: 'order 8' }), { extra });
+    expect((await post(app, 'verify', other)).body['invalidReason']).toBe(
+      'invalid_exact_svm_payload_memo_mismatch',
+    );
+    const asked = selling.version2(await selling.transaction({ memo: 'order 7' }), { extra });
+    expect((await post(app, 'verify', asked)).body['isValid']).toBe(true);
+  });
+});
+
+describe('a payment that a node refuses', () => {
+  it('for its funds fails the simulation, by the code of its version', async () => {
+    const buyer = Keypair.generate();
+    const transaction = await selling.transaction({ buyer });
+    for (const [body, reason] of [
+      [selling.version2(transaction), 'invalid_exact_svm_transaction_simulation_failed'],
+      [selling.version1(transaction), 'transaction_simulation_failed'],
+    ] as const) {
+      const invalid = { isValid: false, invalidReason: reason, payer: buyer.publicKey.toBase58() };
+      expect((await post(app, 'verify', body)).body).toMatchObject(invalid);
+      expect((await post(app, 'settle', body)).body).toMatchObject({ success: false, errorReason: reason });
+    }
+  });
+
+  it('for its blockhash is expired', async () => {
+    const body = selling.version2(await selling.transaction());
+    selling.room.localnet.controls.produceSlots(200);
+    expect((await post(app, 'settle', body)).body['errorReason']).toBe('payment_expired');
+  });
+
+  it('is not refused for ever where no node can simulate it now', async () => {
+    const { controls, rpcUrls } = selling.room.localnet;
+    const body = selling.version2(await selling.transaction());
+    for (const node of rpcUrls.keys())
+      controls.setFault(node, 'simulateTransaction', { kind: 'error', code: -32603, message: 'no' });
+    expect((await post(app, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
+    expect((await post(app, 'settle', body)).body['errorReason']).toBe('unexpected_settle_error');
+    controls.clearFaults();
+    const isValid = async (): Promise<unknown> => {
+      const { body: answer } = await post(app, 'verify', selling.version2(await selling.transaction()));
+      return answer['isValid'];
+    };
+    await expect.poll(isValid).toBe(true);
+  });
+});
+
+describe('what may not be sold', () => {
+  it('is a mint with a transfer fee', async () => {
+    const asset = selling.room.localnet.feeMint.address;
+    const transaction = await selling.transaction({ mint: asset, program: TOKEN_2022_PROGRAM });
+    expect((await post(app, 'verify', selling.version2(transaction, { asset }))).body).toMatchObject({
+      invalidReason: 'invalid_payment_requirements',
+      invalidMessage: expect.stringContaining('fee'),
+    });
+  });
+
+  it('is no mint', async () => {
+    const asset = selling.buyer.publicKey.toBase58();
+    const body = selling.version2(await selling.transaction(), { asset });
+    expect((await post(app, 'verify', body)).body['invalidReason']).toBe('invalid_payment_requirements');
+  });
+
+  it('is a mint that no node shows now; it is read again', async () => {
+    const fresh = await server(selling.deps());
+    const body = selling.version2(await selling.transaction());
+    vi.spyOn(selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
+    expect((await post(fresh, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
+    expect((await post(fresh, 'verify', body)).body['isValid']).toBe(true);
+    await fresh.close();
+  });
+
+  it('is what costs more than the budget of the fee payer or the buyer', async () => {
+    const body = selling.version2(await selling.transaction());
+    for (const budgets of [
+      { feePayer: 0n, buyer: 1n },
+      { feePayer: 1_000_000n, buyer: 0n },
+    ]) {
+      const poor = await server(selling.deps({ budgets }));
+      expect((await post(poor, 'settle', body)).body).toMatchObject({
+        errorReason: 'unexpected_settle_error',
+        errorMessage: expect.stringContaining('budget'),
+      });
+      await poor.close();
+    }
+  });
+});
+
+describe('a database that does not answer', () => {
+  it('is no outcome of a payment: 503, with a warning', async () => {
+    const warn = vi.fn<(error: unknown, what: string) => void>();
+    const alone = await server(selling.deps({ warn }));
+    const body = selling.version2(await selling.transaction());
+    vi.spyOn(use.ledger.payments, 'find').mockRejectedValueOnce(new DomainError('Unavailable', 'away'));
+    const { status, body: answer } = await post(alone, 'settle', body);
+    expect(status).toBe(503);
+    expect(answer).toEqual({ error: 'The facilitator cannot answer now' });
+    expect(warn).toHaveBeenCalledOnce();
+    await alone.close();
+  });
+});
+
+describe('what everybody may read', () => {
+  it('is what is supported', async () => {
+    const guarded = await server(selling.deps({ apiKeys: use.ledger.apiKeys }));
+    const response = await guarded.inject('/facilitator/supported');
+    const extra = { feePayer: selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
+    expect(response.json()).toEqual({
+      kinds: [
+        { x402Version: 2, scheme: 'exact', network: NETWORK.caip2, extra },
+        { x402Version: 1, scheme: 'exact', network: 'solana-devnet', extra },
+      ],
+      extensions: [],
+      signers: { 'solana:*': [selling.feePayer] },
+    });
+    expect((await post(guarded, 'verify', {})).status).toBe(401);
+    expect((await post(guarded, 'verify', {}, { authorization: 'Bearer guessed' })).status).toBe(401);
+    await guarded.close();
+  });
+
+  it('has a rate for each caller', async () => {
+    const slow = await server(selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
+    const codes = [];
+    for (const _ of [1, 2, 3]) codes.push((await post(slow, 'verify', {})).status);
+    expect(codes).toEqual([400, 400, 429]);
+    const response = await slow.inject({ method: 'POST', url: '/facilitator/settle', payload: {} });
+    expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await slow.inject('/facilitator/supported')).statusCode).toBe(200);
+    await slow.close();
+  });
+});

@@ -1,0 +1,227 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Customer, settlementOf } from './customer.ts';
+import { Shop } from './shop.ts';
+
+let shop: Shop;
+let url: string;
+let serial = 0;
+beforeAll(async () => {
+  shop = await Shop.open((upstream) => [
+    { path: '/weather', price: '0.001', upstream },
+    { path: '/order', method: 'POST', price: '0.001', upstream },
+    { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+    { path: '/note', price: '0.001', answer: { body: 'a note' } },
+  ]);
+  await shop.opened('/weather');
+});
+afterAll(() => shop?.close());
+beforeEach(() => {
+  serial += 1;
+  // A request of its own for each test.
+  url = `${shop.url}/weather?n=${serial}`;
+  shop.asked.length = 0;
+  shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
+});
+
+async function customer(): Promise<Customer> {
+  return new Customer((await shop.buyer()).secretKey);
+}
+
+async function stateOf(response: Response): Promise<string | undefined> {
+  return (await shop.ledger.payments.findNamed(String(settlementOf(response).transaction)))?.state;
+}
+
+describe('one payment', () => {
+  it('buys one request, and the same caller gets the same answer again', async () => {
+    const headers = await (await customer()).pays(url);
+    const first = await fetch(url, { headers });
+    expect([first.status, await first.text()]).toEqual([200, 'answer 1']);
+    expect(settlementOf(first)).toMatchObject({ success: true, network: expect.stringMatching(/^solana:/) });
+    expect(first.headers.get('cache-control')).toContain('private');
+    const again = await fetch(url, { headers });
+    expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
+    expect(shop.asked).toHaveLength(1);
+    expect(await stateOf(first)).toBe('served');
+  });
+
+  it('shown fifty times at once runs the upstream once, and all get its answer', async () => {
+    const headers = await (await customer()).pays(url);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(url, { headers })));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    const bodies = await Promise.all(responses.map((response) => response.text()));
+    expect(new Set(bodies)).toEqual(new Set(['answer 1']));
+    expect(shop.asked).toHaveLength(1);
+  });
+
+  it('buys nothing for another request', async () => {
+    const headers = await (await customer()).pays(url);
+    await fetch(url, { headers });
+    for (const other of [`${url}&more=1`, `${shop.url}/first`]) {
+      const refused = await fetch(other, { headers });
+      expect(refused.status).toBe(402);
+      expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' });
+      expect(refused.headers.get('payment-required')).toBeNull();
+    }
+    expect(shop.asked).toHaveLength(1);
+  });
+
+  it('shows only that it was used to somebody who has only seen it on the chain', async () => {
+    const headers = await (await customer()).pays(url);
+    await fetch(url, { headers });
+    const stranger = await fetch(url, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
+    expect(settlementOf(stranger)).toMatchObject({ errorReason: 'duplicate_settlement' });
+    const cookie = { ...(await (await customer()).pays(url)), cookie: 'session=1' };
+    await fetch(url, { headers: cookie });
+    const moved = await fetch(url, { headers: { ...cookie, 'x-forwarded-for': '203.0.113.9' } });
+    expect(moved.status).toBe(200);
+  });
+
+  it('is not needed twice: a second one for the same request waits for the first', async () => {
+    const buyer = await customer();
+    const [one, two] = [await buyer.pays(url), await buyer.pays(url)];
+    let open: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    shop.hold = () => held;
+    const first = fetch(url, { headers: one });
+    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
+    const second = await fetch(url, { headers: two });
+    expect(settlementOf(second)).toMatchObject({
+      errorReason: 'settlement_pending',
+      transaction: expect.stringMatching(/^\w{80,}$/),
+    });
+    expect([second.headers.get('retry-after'), second.headers.get('payment-required')]).toEqual(['2', null]);
+    open?.();
+    expect((await first).status).toBe(200);
+    shop.hold = null;
+  });
+});
+
+describe('what is paid', () => {
+  it('and refused by the upstream is passed on, and refundable', async () => {
+    shop.upstream = () => ({ status: 404, body: 'no such city' });
+    const headers = await (await customer()).pays(url);
+    const response = await fetch(url, { headers });
+    expect([response.status, await response.text()]).toEqual([404, 'no such city']);
+    expect(await stateOf(response)).toBe('refundable');
+  });
+
+  it('and not answered is owed, and served by the workflow', async () => {
+    shop.upstream = (_asked, count) => ({ status: count === 1 ? 503 : 200, body: `answer ${count}` });
+    const headers = await (await customer()).pays(url);
+    const response = await fetch(url, { headers });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([502, '2']);
+    expect(settlementOf(response)).toMatchObject({ success: true });
+    await vi.waitFor(async () => expect(await stateOf(response)).toBe('served'), 30_000);
+    const again = await fetch(url, { headers });
+    expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
+    expect(new Set(shop.asked.map(({ headers: asked }) => asked['idempotency-key'])).size).toBe(1);
+  });
+
+  it('by a method that is not idempotent is not asked twice', async () => {
+    shop.upstream = () => ({ status: 500, body: '' });
+    const order = `${shop.url}/order?n=${serial}`;
+    const init = { method: 'POST', body: '{"pizza":1}' };
+    const headers = await (await customer()).pays(order, init);
+    const response = await fetch(order, { ...init, headers });
+    expect(response.status).toBe(502);
+    await vi.waitFor(async () => expect(await stateOf(response)).toBe('refundable'), 30_000);
+    expect(shop.asked.map(({ body }) => body)).toEqual(['{"pizza":1}']);
+  });
+
+  it('and was begun by a gateway that died is served by the workflow', async () => {
+    const headers = await (await customer()).pays(url);
+    shop.hold = () => new Promise(() => undefined);
+    const abort = new AbortController();
+    const cut = fetch(url, { headers, signal: abort.signal }).catch(() => null);
+    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
+    abort.abort();
+    await cut;
+    shop.hold = null;
+    // As time would: the lease of the dead gateway ends.
+    await shop.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
+      .where('state', '=', 'owed')
+      .execute();
+    await vi.waitFor(async () => {
+      const again = await fetch(url, { headers });
+      expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
+    }, 30_000);
+  });
+
+  it('has a state that its buyer can ask for without a key', async () => {
+    const headers = await (await customer()).pays(url);
+    const { transaction } = settlementOf(await fetch(url, { headers }));
+    const state = await fetch(`${shop.url}/x402/payments/${String(transaction)}`);
+    expect(await state.json()).toEqual({ signature: transaction, state: 'served' });
+    expect((await fetch(`${shop.url}/x402/payments/${'1'.repeat(64)}`)).status).toBe(404);
+  });
+});
+
+describe('a route', () => {
+  it('that is served first gives nothing away before it is paid, and asks the upstream once', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    const headers = await (await customer()).pays(first);
+    const response = await fetch(first, { headers });
+    expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
+    expect(shop.asked).toHaveLength(1);
+  });
+
+  it('that is served first costs nothing where the upstream fails', async () => {
+    shop.upstream = () => ({ status: 500, body: 'broken' });
+    const first = `${shop.url}/first?n=${serial}`;
+    const buyer = await customer();
+    const headers = await buyer.pays(first);
+    const response = await fetch(first, { headers });
+    expect([response.status, await response.text()]).toEqual([500, 'broken']);
+    const { rows } = await shop.ledger.payments.list({ limit: 200 });
+    expect(rows.map(({ payer }) => payer)).not.toContain(buyer.address);
+  });
+
+  it('with an answer of its own needs no upstream', async () => {
+    const note = `${shop.url}/note`;
+    const response = await fetch(note, { headers: await (await customer()).pays(note) });
+    expect([response.status, await response.text(), shop.asked.length]).toEqual([200, 'a note', 0]);
+  });
+
+  it('that demands a payment identifier gives the answer to everybody who has it', async () => {
+    const named = `${shop.url}/named?n=${serial}`;
+    const buyer = await customer();
+    expect((await fetch(named, { headers: await buyer.pays(named) })).status).toBe(400);
+    const id = `pay_${'0123456789abcdef'}${serial}`;
+    const headers = await buyer.pays(named, {}, id);
+    expect((await fetch(named, { headers })).status).toBe(200);
+    const elsewhere = await fetch(named, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
+    expect(elsewhere.status).toBe(200);
+    const other = await fetch(named, { headers: await buyer.pays(named, {}, id) });
+    expect(other.status).toBe(409);
+    expect(shop.asked).toHaveLength(1);
+  });
+});
+
+describe('a payment that cannot be settled', () => {
+  it('is refused with fresh terms, and costs nobody anything', async () => {
+    const poor = new Customer((await shop.buyer(0n)).secretKey);
+    const response = await fetch(url, { headers: await poor.pays(url) });
+    expect(response.status).toBe(402);
+    expect(settlementOf(response)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_svm_transaction_simulation_failed',
+      transaction: '',
+    });
+    expect(response.headers.get('payment-required')).not.toBeNull();
+    expect(await response.json()).toMatchObject({ logs: expect.arrayContaining([expect.any(String)]) });
+    expect(shop.asked).toHaveLength(0);
+  });
+
+  it('as it cannot be read is a 402 with fresh terms', async () => {
+    const response = await fetch(url, { headers: { 'payment-signature': 'not base64!' } });
+    expect([response.status, response.headers.get('payment-required') !== null]).toEqual([402, true]);
+    const example = await fetch(url, { headers: { 'x-payment': 'e30=' } });
+    expect(await example.json()).toMatchObject({ error: 'Payment verification failed' });
+  });
+});

@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Keypair } from '@solana/web3.js';
+import { NativeConnection, type Worker } from '@temporalio/worker';
+import { expect, vi } from 'vitest';
+import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
+import { type Localnet, startLocalnet } from '../../../src/localnet/localnet.ts';
+import { freePort } from '../../../src/localstack/ports.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { createLogger } from '../../../src/platform/logging.ts';
+import { Closers } from '../../../src/platform/shutdown.ts';
+import { serveGateway } from '../../../src/servers/gateway.ts';
+import { Chain } from '../../../src/solana/chain.ts';
+import { openNodePool } from '../../../src/solana/rpc/pool.ts';
+import { x402Worker } from '../../../src/workers/x402.ts';
+import { bodyOf, startHttp } from '../../support/http.ts';
+import { freshNamespace } from '../../support/namespace.ts';
+import { freshDatabase } from '../../support/postgres.ts';
+import { temporalClient } from '../../support/temporal.ts';
+
+/** A request as the upstream got it. */
+export interface Asked {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What the upstream answers; by default 200 with its count of questions. */
+export type Upstream = (
+  asked: Asked,
+  count: number,
+) => {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+};
+
+const FEE_PAYER_LAMPORTS = 5_000_000_000n;
+const BUYER_UNITS = 1_000_000_000n;
+
+/** A gateway with its worker, on a chain of one node, in front of an upstream that remembers what it was asked. */
+export class Shop {
+  readonly url: string;
+  readonly localnet: Localnet;
+  readonly ledger: Ledger;
+  /** The wallet that is paid. */
+  readonly seller: string;
+  readonly feePayer: string;
+  readonly asked: Asked[] = [];
+  upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
+  /** Until it resolves, the upstream does not answer. */
+  hold: (() => Promise<void>) | null = null;
+  readonly #closers: Closers;
+
+  private constructor(
+    parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'feePayer' | 'seller'>,
+    closers: Closers,
+  ) {
+    this.seller = parts.seller;
+    this.url = parts.url;
+    this.localnet = parts.localnet;
+    this.ledger = parts.ledger;
+    this.feePayer = parts.feePayer;
+    this.#closers = closers;
+  }
+
+  get rpcUrl(): string {
+    return this.localnet.rpcUrls[0] ?? '';
+  }
+
+  /** Resolves when the route is sold: what it needs on the chain is final then. */
+  async opened(path: string): Promise<void> {
+    const isSold = async () => expect((await fetch(this.url + path)).status).toBe(402);
+    await vi.waitFor(isSold, { timeout: 20_000, interval: 100 });
+  }
+
+  close(): Promise<void> {
+    return this.#closers.close();
+  }
+
+  /** A wallet with tokens and SOL. */
+  async buyer(units = BUYER_UNITS): Promise<{
+    readonly rpcUrl: string;
+    readonly secretKey: Uint8Array;
+    readonly address: string;
+  }> {
+    const keypair = Keypair.generate();
+    const address = keypair.publicKey.toBase58();
+    await this.localnet.airdrop(address, 1_000_000_000n);
+    await this.localnet.mintTo(this.localnet.plantedMint.address, address, units);
+    return { rpcUrl: this.rpcUrl, secretKey: keypair.secretKey, address };
+  }
+
+  /** `routes`: the entries of the routes file; `upstream` stands for the URL of the upstream in them. */
+  static async open(
+    routes: (upstream: string) => readonly object[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Shop> {
+    const closers = new Closers();
+    const dir = mkdtempSync(join(tmpdir(), 'shop-'));
+    closers.add('folder', () => rmSync(dir, { recursive: true }));
+    const localnet = await startLocalnet({ slotMs: 25, finalityLag: 8, nodes: 1 });
+    closers.add('chain', () => localnet.close());
+    const database = await freshDatabase();
+    closers.add('database', () => database.drop());
+    const place = await freshNamespace('shop');
+    const ledger = await openLedger(database.url);
+    closers.add('ledger', () => ledger.close());
+    const feePayer = Keypair.generate();
+    const later: { shop?: Shop } = {};
+    const upstream = await startHttp(async (request, response) => {
+      const { method = '', url = '', headers } = request;
+      const asked = { method, target: url, headers, body: (await bodyOf(request)).toString() };
+      const { shop } = later;
+      shop?.asked.push(asked);
+      const place = shop?.asked.length ?? 0;
+      await shop?.hold?.();
+      const answer = shop?.upstream(asked, place) ?? { status: 500, body: 'too early' };
+      response
+        .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+        .end(answer.body);
+    });
+    closers.add('upstream', () => upstream.close());
+    const seller = Keypair.generate().publicKey.toBase58();
+    await localnet.airdrop(feePayer.publicKey.toBase58(), FEE_PAYER_LAMPORTS);
+    await localnet.mintTo(localnet.plantedMint.address, seller, 1n);
+    const keyFile = join(dir, 'fee-payer.json');
+    writeFileSync(keyFile, JSON.stringify([...feePayer.secretKey]));
+    const routesFile = join(dir, 'x402.routes.json');
+    writeFileSync(routesFile, JSON.stringify({ payTo: seller, routes: routes(upstream.url) }));
+    const settings = {
+      ...place.env,
+      DATABASE_URL: database.url,
+      SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
+      SLUICE_FEE_PAYERS: feePayer.publicKey.toBase58(),
+      SLUICE_X402_ROUTES: routesFile,
+      SLUICE_X402_PORT: String(await freePort()),
+      SLUICE_X402_QUOTE_SECRET: 'a secret of at least 32 characters',
+      SLUICE_X402_FACILITATOR_OPEN: 'true',
+      ...env,
+    };
+    const connection = await NativeConnection.connect({ address: place.address });
+    closers.add('connection', () => connection.close());
+    const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
+    const worker = await x402Worker(readConfig({ ...settings, ...keys }, 'x402'), connection, closers);
+    run(worker, closers);
+    const pool = await openNodePool(localnet.rpcUrls);
+    closers.add('nodes', () => pool.close());
+    const config = readConfig(settings, 'api');
+    const logger = createLogger({ level: 'silent', name: 'gateway' });
+    const url = await serveGateway(
+      { ...config, x402Routes: routesFile },
+      { ledger, temporal: temporalClient(place), chain: new Chain(pool), logger, closers },
+    );
+    later.shop = new Shop(
+      { url, localnet, ledger, seller, feePayer: feePayer.publicKey.toBase58() },
+      closers,
+    );
+    return later.shop;
+  }
+}
+
+function run(worker: Worker, closers: Closers): void {
+  const running = worker.run();
+  closers.add('worker', async () => {
+    worker.shutdown();
+    await running;
+  });
+}

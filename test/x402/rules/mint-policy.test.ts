@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { NATIVE_MINT } from '../../../src/packages/spl-token.ts';
+import type { MintInfo } from '../../../src/solana/mint.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { mintRefusal, recipientRefusal } from '../../../src/x402/rules/mint-policy.ts';
+import { MINT, SELLER, STRANGER } from './buyer.ts';
+
+const classic: MintInfo = {
+  address: MINT,
+  program: TOKEN_PROGRAM,
+  decimals: 6,
+  extensions: [],
+  transferFee: null,
+  freezeAuthority: STRANGER,
+  permanentDelegate: null,
+  hookProgram: null,
+  defaultFrozen: false,
+  paused: false,
+  ataSize: 165,
+};
+const with2022 = (extension: string, more: Partial<MintInfo> = {}): MintInfo => ({
+  ...classic,
+  program: TOKEN_2022_PROGRAM,
+  extensions: ['metadataPointer', 'tokenMetadata', extension],
+  ...more,
+});
+
+/** A fee of so many basis points now, and from a later epoch on. */
+function feeOf(now: number, later: number): Partial<MintInfo> {
+  const fee = (transferFeeBasisPoints: number) => ({ epoch: 1n, maximumFee: 9n, transferFeeBasisPoints });
+  const transferFee = { olderTransferFee: fee(now), newerTransferFee: fee(later) };
+  return { transferFee: transferFee as MintInfo['transferFee'] };
+}
+
+describe('a mint', () => {
+  it('of the Token program may be sold for, also wrapped SOL', () => {
+    expect(mintRefusal(classic)).toBeNull();
+    expect(mintRefusal({ ...classic, address: NATIVE_MINT.toBase58() })).toBeNull();
+  });
+
+  it.each([
+    ['a transfer fee of zero', with2022('transferFeeConfig', feeOf(0, 0))],
+    ['a transfer hook without a program', with2022('transferHook')],
+    ['new accounts that may be frozen later', with2022('defaultAccountState')],
+    ['interest that is only shown', with2022('interestBearingConfig')],
+    ['an authority that can close the mint', with2022('mintCloseAuthority')],
+  ])('of Token-2022 may have %s', (_name, mint) => {
+    expect(mintRefusal(mint)).toBeNull();
+  });
+
+  it.each([
+    ['transfer_fee', with2022('transferFeeConfig', feeOf(100, 0))],
+    ['transfer_fee', with2022('transferFeeConfig', feeOf(0, 1))],
+    ['transfer_hook', with2022('transferHook', { hookProgram: STRANGER })],
+    ['extension_permanentDelegate', with2022('permanentDelegate')],
+    ['extension_pausableConfig', with2022('pausableConfig')],
+    ['extension_nonTransferable', with2022('nonTransferable')],
+    ['extension_confidentialTransferMint', with2022('confidentialTransferMint')],
+    ['extension_unknown:99', with2022('unknown:99')],
+    ['default_frozen', with2022('defaultAccountState', { defaultFrozen: true })],
+  ])('is refused for %s', (code, mint) => {
+    expect(mintRefusal(mint)).toMatchObject({ code, message: expect.any(String) });
+  });
+
+  it('may be allowed by the policy of the operator, but for a hook program', () => {
+    expect(mintRefusal(with2022('permanentDelegate'), { permanentDelegate: 'allow' })).toBeNull();
+    expect(
+      mintRefusal(with2022('transferFeeConfig', feeOf(1, 1)), { transferFeeConfig: 'allow' }),
+    ).toBeNull();
+    const hooked = with2022('transferHook', { hookProgram: STRANGER });
+    expect(mintRefusal(hooked, { transferHook: 'allow' })).toMatchObject({ code: 'transfer_hook' });
+    const paused = with2022('pausableConfig', { paused: true });
+    expect(mintRefusal(paused, { pausableConfig: 'inspect' })).toMatchObject({ code: 'mint_paused' });
+  });
+});
+
+describe('the token account of a seller', () => {
+  const account = {
+    owner: SELLER,
+    mint: MINT,
+    amount: 0n,
+    frozen: false,
+    memoRequired: false,
+    acceptsTransfers: true,
+    pendingCredits: 0n,
+  };
+
+  it('can be paid', () => {
+    expect(recipientRefusal(classic, account, SELLER)).toBeNull();
+  });
+
+  it.each([
+    ['no_token_account', null],
+    ['memo_required', { ...account, memoRequired: true }],
+    ['account_frozen', { ...account, frozen: true }],
+    ['account_given_away', { ...account, owner: STRANGER }],
+    ['confidential_only', { ...account, acceptsTransfers: false }],
+  ])('cannot be paid: %s', (code, found) => {
+    expect(recipientRefusal(classic, found, SELLER)).toMatchObject({ code });
+  });
+
+  it('cannot be paid in a mint that may not be sold for', () => {
+    expect(recipientRefusal(with2022('nonTransferable'), account, SELLER)).toMatchObject({
+      code: 'extension_nonTransferable',
+    });
+  });
+});

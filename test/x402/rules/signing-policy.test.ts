@@ -1,0 +1,106 @@
+import { SystemProgram } from '@solana/web3.js';
+import { describe, expect, it } from 'vitest';
+import { isDomainError } from '../../../src/domain/errors.ts';
+import { maySign } from '../../../src/signing/rules.ts';
+import { readSigned } from '../../../src/solana/signed-transaction.ts';
+import { paymentPolicy, x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
+import * as buyer from './buyer.ts';
+import { memo, price, transferChecked, units } from './buyer.ts';
+
+const TERMS = {
+  asset: buyer.MINT,
+  tokenProgram: buyer.TERMS.tokenProgram,
+  decimals: '6',
+  amount: String(buyer.PRICE),
+  payTo: buyer.SELLER,
+  memo: null,
+  maxFeeLamports: '15000',
+  maxComputeUnits: '60000',
+};
+const BOUNDS = { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false };
+
+function sign(parts: buyer.WireParts = {}, terms: Readonly<Record<string, string | null>> = TERMS): void {
+  const message = readSigned(buyer.wireOf(parts))?.message ?? new Uint8Array();
+  paymentPolicy(message, terms, buyer.FEE_PAYER, BOUNDS);
+}
+
+const refused = (reason: string) =>
+  expect.objectContaining({ code: 'SigningRefused', message: expect.stringContaining(reason) });
+
+describe('a fee payer', () => {
+  it('signs what keeps the rules, whoever is still to sign', () => {
+    sign();
+    sign({ signers: [] });
+    sign({ instructions: [units(), price(), transferChecked(), memo('m')] }, { ...TERMS, memo: 'm' });
+  });
+
+  it.each([
+    ['another fee payer', { payer: buyer.RETIRED }, 'fee_payer_mismatch'],
+    [
+      'another amount',
+      { instructions: [units(), price(), transferChecked({ amount: 1n })] },
+      'amount_mismatch',
+    ],
+    [
+      'more units',
+      { instructions: [units(60_001), price(), transferChecked()] },
+      'compute_limit_instruction_too_high',
+    ],
+    [
+      'a higher fee',
+      { instructions: [units(60_000), price(900_000), transferChecked()] },
+      'price_instruction_too_high',
+    ],
+    [
+      'a price over its own cap',
+      { instructions: [units(1), price(1_000_001), transferChecked()] },
+      'price of a compute unit',
+    ],
+    [
+      'a memo with its own key',
+      { instructions: [units(), price(), transferChecked(), memo('', [[buyer.FEE_PAYER, 's']])] },
+      'fee_payer_included',
+    ],
+    [
+      'a transfer of its own SOL',
+      {
+        signers: [],
+        instructions: [
+          units(),
+          price(),
+          SystemProgram.transfer({
+            fromPubkey: buyer.feePayerKey.publicKey,
+            toPubkey: buyer.strangerKey.publicKey,
+            lamports: 1,
+          }),
+        ],
+      },
+      'no_transfer_instruction',
+    ],
+  ])('refuses %s', (_name, parts, reason) => {
+    expect(() => sign(parts)).toThrow(refused(reason));
+  });
+
+  it('refuses another memo than that of the task', () => {
+    expect(() => sign({}, { ...TERMS, memo: 'another' })).toThrow(refused('memo_mismatch'));
+  });
+
+  it.each([
+    ['no amount', { asset: buyer.MINT }],
+    ['a number that is none', { ...TERMS, amount: '1e3' }],
+  ])('refuses terms with %s', (_name, terms) => {
+    expect(() => sign({}, terms)).toThrow(refused('terms'));
+  });
+
+  it('refuses bytes that are no message', () => {
+    const read = () => paymentPolicy(Uint8Array.of(1, 2, 3), TERMS, buyer.FEE_PAYER, BOUNDS);
+    expect(read).toThrow(refused('could_not_be_decoded'));
+    expect(read).toThrow(expect.toSatisfy(isDomainError));
+  });
+
+  it('alone may sign payments', () => {
+    const rule = x402SigningRules['x402'];
+    expect(rule !== undefined && maySign(rule, 'fee-payer/0')).toBe(true);
+    expect(rule !== undefined && maySign(rule, 'hot')).toBe(false);
+  });
+});

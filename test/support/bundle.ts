@@ -13,9 +13,11 @@ const PROGRAMS = [
   'test/ledger/assign-process',
   'test/ledger/reserve-process',
   'test/support/crashing-api',
+  'test/support/crashing-gateway',
   'test/support/crashing-outbox',
   'test/support/crashing-signer',
   'test/support/crashing-worker',
+  'test/support/crashing-x402',
   'test/support/slow-signer',
 ];
 

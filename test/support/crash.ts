@@ -76,16 +76,43 @@ export async function startCrashingApi(
   };
 }
 
+/** The payment of x402 that a process dies of: its id, and the wallet that pays. */
+interface Victim {
+  readonly id: string;
+  readonly destination: string;
+}
+
+/** An x402 worker in place of the stack's, which must be down: see `crashing-x402.ts`. */
+export function startCrashingX402(stack: Stack, at: string, victim: Victim): Promise<Crashing> {
+  const env = { ...chainEnvironment(stack), ...stack.sales?.env, ...stack.sales?.keys };
+  return start(stack, new URL('./crashing-x402.ts', import.meta.url), at, victim, env, always);
+}
+
+/** One more gateway beside the stack's: see `crashing-gateway.ts`. */
+export async function startCrashingGateway(stack: Stack, at: string, victim: Victim): Promise<CrashingApi> {
+  const port = String(await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  const env = { ...chainEnvironment(stack), ...stack.sales?.env, SLUICE_X402_PORT: port };
+  const answers = (): Promise<boolean> =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+  const program = new URL('./crashing-gateway.ts', import.meta.url);
+  return { url, ...(await start(stack, program, at, victim, env, answers)) };
+}
+
 async function start(
   stack: Stack,
   program: URL,
   at: string,
-  { id, destination }: WithdrawalTerms,
+  { id, destination }: Victim,
   settings: NodeJS.ProcessEnv,
   ready: () => Promise<boolean>,
 ): Promise<Crashing> {
   const env = { ...settings, CRASH_AT: at, CRASH_ID: id, CRASH_WALLET: destination };
-  const process = await startProcess(stack, program, id, env, ready);
+  const suffix = id.split('/').at(-1) ?? id;
+  const process = await startProcess(stack, program, suffix, env, ready);
   return { crashed: () => endOf(process, at) };
 }
 

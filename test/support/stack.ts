@@ -5,6 +5,7 @@ import { SluiceClient } from '../../src/client/client.ts';
 
 export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
 
+import type { SalesOptions } from '../../src/localstack/sales.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { COMPILED } from './compiled.ts';
 import { freshNamespace } from './namespace.ts';
@@ -25,7 +26,8 @@ export type StackServers = 'shared' | 'own';
 
 /**
  * Real processes: Temporal, PostgreSQL, a chain of two nodes with short slots, signer, worker and API. With `slotMs` 0 the chain
- * stands still until a {@link ChainClock} runs. `settings` are those of all processes.
+ * stands still until a {@link ChainClock} runs. `settings` are those of all processes. With `sales` there
+ * is an x402 gateway with its worker, too.
  */
 export async function testStack(
   slotMs = SLOT_MS,

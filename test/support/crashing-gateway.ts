@@ -1,0 +1,29 @@
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { readConfigOrExit } from '../../src/platform/config.ts';
+import { createLogger } from '../../src/platform/logging.ts';
+import { Closers } from '../../src/platform/shutdown.ts';
+import { connectTemporal } from '../../src/platform/temporal.ts';
+import { serveGateway } from '../../src/servers/gateway.ts';
+import { Chain } from '../../src/solana/chain.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { deadly } from './crash-point.ts';
+
+/** The real gateway with deadly rooms: `payments` and `obligations` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
+const config = readConfigOrExit(process.env, 'api');
+const { temporalAddress: address, temporalNamespace: namespace, rpcUrls = [], x402Routes = '' } = config;
+const ledger = await openLedger(config.databaseUrl);
+const { client } = await connectTemporal({ address, namespace });
+await serveGateway(
+  { ...config, x402Routes },
+  {
+    ledger: {
+      ...ledger,
+      payments: deadly(ledger.payments, 'payments'),
+      obligations: deadly(ledger.obligations, 'obligations'),
+    },
+    temporal: Object.create(client, { workflow: { value: deadly(client.workflow, 'workflow') } }),
+    chain: new Chain(await openNodePool(rpcUrls)),
+    logger: createLogger({ level: config.logLevel, name: 'gateway' }),
+    closers: new Closers(),
+  },
+);

@@ -1,0 +1,21 @@
+import type { NativeConnection } from '@temporalio/worker';
+import { readConfigOrExit } from '../../src/platform/config.ts';
+import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
+import type { ChainRooms } from '../../src/workers/chain.ts';
+import { runWorkers } from '../../src/workers/run.ts';
+import { x402Worker } from '../../src/workers/x402.ts';
+import { deadly } from './crash-point.ts';
+
+/** The real x402 worker, which ends at calls of `attempts`, `settlements`, `obligations` and `chain`. */
+function decorate({ ledger, chain }: ChainRooms): ChainRooms {
+  const attempts = deadly(ledger.attempts, 'attempts');
+  const settlements = deadly(ledger.settlements, 'settlements');
+  const obligations = deadly(ledger.obligations, 'obligations');
+  return { ledger: { ...ledger, attempts, settlements, obligations }, chain: deadly(chain, 'chain') };
+}
+
+const config = readConfigOrExit(process.env, 'x402');
+const staff = async (connection: NativeConnection, closers: Closers) => [
+  await x402Worker(config, connection, closers, decorate),
+];
+await runWorkers(config, staff, shutdownSignal().signal);

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { paymentId } from '../../src/domain/payment.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { rpc } from '../../src/localstack/rpc.ts';
+import { messageHashOf } from '../../src/solana/message.ts';
+import { readSigned } from '../../src/solana/signed-transaction.ts';
+import { NETWORKS } from '../../src/x402/networks.ts';
+import { startCrashingGateway, startCrashingX402 } from '../support/crash.ts';
+import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
+import { type TestStack, testStack } from '../support/stack.ts';
+import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
+
+let upstream: HttpServer;
+let running: TestStack;
+let ledger: Ledger;
+/** What the upstream was asked for, by target, with the key that it was asked with. */
+const asked = new Map<string, string[]>();
+let serial = 0;
+
+beforeAll(async () => {
+  upstream = await startHttp(async (request, response) => {
+    await bodyOf(request);
+    const { url = '', headers } = request;
+    asked.set(url, [...(asked.get(url) ?? []), String(headers['idempotency-key'])]);
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(`item ${url}`);
+  });
+  const routesOf = ({ seller }: { seller: string }) => ({
+    payTo: seller,
+    routes: [{ path: '/item', price: '0.001', upstream: upstream.url }],
+  });
+  running = await testStack(200, {}, 'shared', { routesOf });
+  ledger = await openLedger(running.stack.databaseUrl);
+  const { gatewayUrl = '' } = running.stack.sales ?? {};
+  await vi.waitFor(async () => expect((await fetch(`${gatewayUrl}/item`)).status).toBe(402), 60_000);
+});
+afterAll(async () => {
+  await ledger?.close();
+  await running?.close();
+  await upstream?.close();
+});
+
+/** A payment that nobody has shown yet, for a request of its own. */
+async function newPayment() {
+  serial += 1;
+  const target = `/item?n=${serial}`;
+  const { sales } = running.stack;
+  if (sales === null) throw new Error('the stack sells');
+  const customer = new Customer(Uint8Array.from(JSON.parse(readFileSync(sales.buyer.path, 'utf8'))));
+  const accepted = requirementsOf(await fetch(sales.gatewayUrl + target));
+  const transaction = customer.transaction(accepted);
+  const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
+  const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
+  const headers = customer.shows(accepted, transaction);
+  return { id, target, headers, victim: { id, destination: customer.address }, gatewayUrl: sales.gatewayUrl };
+}
+
+type Payment = Awaited<ReturnType<typeof newPayment>>;
+
+/** A conforming buyer shows the same payment until he is answered; a lease of the dead ends, as time would end it. */
+async function untilServed({ id, target, headers, gatewayUrl }: Payment): Promise<void> {
+  await vi.waitFor(async () => {
+    await ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
+      .where('id', '=', id)
+      .where('leaseHolder', 'is not', null)
+      .execute();
+    const response = await fetch(gatewayUrl + target, { headers });
+    expect([response.status, await response.text()]).toEqual([200, `item ${target}`]);
+  }, 90_000);
+}
+
+/** One transfer on the chain, one attempt on record, and the upstream asked under one key. */
+async function expectBoughtOnce({ id, target }: Payment): Promise<void> {
+  const attempts = await ledger.attempts.of(id);
+  expect(attempts.map(({ n }) => n)).toEqual([1]);
+  const { value } = await rpc<{ value: readonly ({ err: unknown } | null)[] }>(
+    running.stack.rpcUrls[0] ?? '',
+    'getSignatureStatuses',
+    [[attempts[0]?.signature], { searchTransactionHistory: true }],
+  );
+  expect(value).toMatchObject([{ err: null }]);
+  expect(new Set(asked.get(target))).toEqual(new Set([id]));
+  expect(await ledger.payments.find(id)).toMatchObject({ state: 'served' });
+}
+
+describe('a payment survives the death of the x402 worker', () => {
+  it.each([
+    'before attempts.prepare',
+    'after attempts.prepare',
+    'before attempts.storeSignature',
+    'after attempts.storeSignature',
+    'after chain.send',
+    'after settlements.note',
+    'before attempts.settle',
+    'after attempts.settle',
+  ])(
+    '%s',
+    async (at) => {
+      const payment = await newPayment();
+      await running.stack.x402?.kill('SIGKILL');
+      const worker = await startCrashingX402(running.stack, at, payment.victim);
+      const first = fetch(payment.gatewayUrl + payment.target, { headers: payment.headers }).catch(
+        () => null,
+      );
+      await worker.crashed();
+      await running.stack.x402?.start();
+      await first;
+      await untilServed(payment);
+      await expectBoughtOnce(payment);
+    },
+    180_000,
+  );
+});
+
+describe('a payment survives the death of the gateway', () => {
+  it.each([
+    'before payments.open',
+    'after payments.open',
+    'before workflow.executeUpdateWithStart',
+    'after workflow.executeUpdateWithStart',
+    'before obligations.take',
+    'after obligations.take',
+    'before obligations.served',
+    'after obligations.served',
+  ])(
+    '%s',
+    async (at) => {
+      const payment = await newPayment();
+      const gateway = await startCrashingGateway(running.stack, at, payment.victim);
+      await vi.waitFor(
+        async () => expect((await fetch(gateway.url + payment.target)).status).toBe(402),
+        60_000,
+      );
+      const cut = await fetch(gateway.url + payment.target, { headers: payment.headers }).catch(() => null);
+      expect(cut).toBeNull();
+      await gateway.crashed();
+      await untilServed(payment);
+      await expectBoughtOnce(payment);
+    },
+    180_000,
+  );
+});

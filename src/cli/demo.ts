@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SluiceClient } from '../client/client.ts';
 import type { ChainKind } from '../localstack/chain.ts';
+import type { Stack } from '../localstack/stack.ts';
 import { shutdownSignal } from '../platform/shutdown.ts';
 import { chainOption } from './chain-option.ts';
 import type { DemoReport } from './demo/report.ts';
@@ -11,12 +12,12 @@ import { JSON_AND_PROGRESS_OPTION, type Output, run } from './output.ts';
 
 const STATE_DIR = '.sluice/demo';
 
-/** `sluice demo`: real withdrawals and deposits on a chain of its own, across killed workers; then stops everything. */
+/** `sluice demo`: real withdrawals, deposits and x402 sales on a chain of its own, across killed processes; then stops everything. */
 export function registerDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'run withdrawals and deposits on a development chain, kill workers in the middle, count what the blocks show',
+      'run withdrawals, deposits and x402 sales on a development chain, kill processes in the middle, count what the blocks show',
     )
     .addOption(chainOption())
     .option(...JSON_AND_PROGRESS_OPTION)
@@ -25,21 +26,25 @@ export function registerDemo(program: Command): void {
 
 async function demonstrate(output: Output, chainKind: ChainKind | undefined): Promise<number> {
   // Loaded here, so that the other commands start without the whole stack.
-  const [{ startStack }, { withdrawalsInUi }, { runScenario }, { developmentPool }] = await Promise.all([
-    import('../localstack/stack.ts'),
-    import('../localstack/temporal.ts'),
-    import('./demo/scenario.ts'),
-    import('./development-pool.ts'),
-  ]);
+  const [{ startStack }, { runScenario }, { developmentPool }, { startUpstream }, { demoRoutes }] =
+    await Promise.all([
+      import('../localstack/stack.ts'),
+      import('./demo/scenario.ts'),
+      import('./development-pool.ts'),
+      import('./demo/upstream.ts'),
+      import('./demo/shopping.ts'),
+    ]);
   const say = (line: string): void => output.progress(line);
   const { signal } = shutdownSignal();
   signal.addEventListener('abort', () => say('stopping'));
   const chain = chainKind === 'validator' ? 'solana-test-validator' : 'a Solana chain with two nodes';
-  say(`starting Temporal, PostgreSQL, ${chain}, signer, worker and API …`);
+  say(`starting Temporal, PostgreSQL, ${chain}, signer, workers, API and gateway …`);
   const pool = await developmentPool(`${STATE_DIR}/keys`, (line) => say(`  ${line}`));
+  const upstream = await startUpstream();
   const stack = await startStack({
     stateDir: STATE_DIR,
     ...(chainKind === undefined ? {} : { chainKind }),
+    sales: { routesOf: demoRoutes(upstream.url) },
     env: { ...process.env, SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey },
     signal,
     say: (line) => say(`  ${line}`),
@@ -47,39 +52,46 @@ async function demonstrate(output: Output, chainKind: ChainKind | undefined): Pr
     throw stoppedBy(signal, error);
   });
   try {
-    const { uiNote } = stack.temporal;
-    const uiUrl = withdrawalsInUi(stack.temporal);
-    say(
-      `  watch it in the Temporal Web UI, which ends with the demo: ${uiUrl}${uiNote === null ? '' : ` (${uiNote})`}`,
-    );
-    say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
-    say(
-      '  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not: 4 arrive and are listed, 1 fails and brings nothing',
-    );
+    await announce(stack, say);
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
-    const report = await runScenario({ stack, sluice, pool, node: stack.rpcUrls[0] ?? '', say, signal });
-    return show(report, output);
+    const node = stack.rpcUrls[0] ?? '';
+    return show(await runScenario({ stack, sluice, pool, upstream, node, say, signal }), output);
   } catch (error) {
     throw stoppedBy(signal, error);
   } finally {
     await stack.close();
+    await upstream.close();
   }
 }
 
-function show({ rows, depositRows, faults, ...summary }: DemoReport, output: Output): number {
+async function announce({ temporal }: Stack, say: (line: string) => void): Promise<void> {
+  const { withdrawalsInUi } = await import('../localstack/temporal.ts');
+  const note = temporal.uiNote === null ? '' : ` (${temporal.uiNote})`;
+  say(`  watch it in the Temporal Web UI, which ends with the demo: ${withdrawalsInUi(temporal)}${note}`);
+  say('  5 x402 payments are to be served, 4 in the 4 forms and 1 across a killed gateway');
+  say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
+  say(
+    '  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not: 4 arrive and are listed, 1 fails and brings nothing',
+  );
+}
+
+function show({ rows, depositRows, saleRows, faults, ...summary }: DemoReport, output: Output): number {
   output.progress(`\n${renderTable(['withdrawal', 'status', 'asked'], rows)}`);
-  output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}\n`);
+  output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}`);
+  output.progress(`\n${renderTable(['x402 payment', 'state', 'asked'], saleRows)}\n`);
   for (const what of summary.chain.leftOut) output.progress(`not shown on ${summary.chain.kind}: ${what}`);
   for (const fault of faults) output.progress(`not as it should be: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
   const { made, credited, notCredited } = summary.deposits;
+  const { paid, served, replayed, refusedDuplicates } = summary.x402;
   output.result(
     { ...summary, ...(summary.ok ? {} : { error }) },
     [
       `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
       `${made} deposits counted in the blocks, ${credited} credited; not credited: ${countsOf(notCredited)}`,
+      `${paid} x402 payments counted in the blocks, ${served} served; ${replayed} repeated and answered from the record, ${refusedDuplicates} refused for another request`,
     ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;

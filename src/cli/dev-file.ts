@@ -15,6 +15,7 @@ const devFile = z
     hotWallet: text,
     temporalAddress: text,
     temporalNamespace: text,
+    sales: z.object({ buyerKeyFile: z.string() }).optional().catch(undefined),
     rpcUrls: z.array(z.string()).min(1).optional().catch(undefined),
   })
   .catch({});

@@ -5,6 +5,7 @@ import { SluiceClient } from '../client/client.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
+import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
 import { aborted, shutdownSignal } from '../platform/shutdown.ts';
 import { chainOption } from './chain-option.ts';
 import { inColumns } from './columns.ts';
@@ -17,6 +18,7 @@ import { type Output, run } from './output.ts';
 
 const HTTP_PORT = '3402';
 const UI_PORT = 8233;
+const GATEWAY_PORT = 4021;
 const KEYS = '.sluice/keys';
 /** What Temporal is started again with where it dies; gone with the stack. */
 const TEMPORAL_DATA = '.sluice/temporal';
@@ -25,7 +27,7 @@ const TEMPORAL_DATA = '.sluice/temporal';
 export function registerDev(program: Command): void {
   program
     .command('dev')
-    .description('run Temporal, PostgreSQL, a chain, workers and the API until Ctrl-C')
+    .description('run Temporal, PostgreSQL, a chain, workers, the API and an x402 gateway until Ctrl-C')
     .addOption(chainOption())
     .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
     .action((options) => run(options, (output) => keepStack(output, options.chain)));
@@ -75,6 +77,7 @@ async function runStack(
     httpPort,
     ...uiPort,
     dbFile,
+    sales: await salesOptions(process.env),
     env,
     signal,
     say,
@@ -94,6 +97,24 @@ async function runStack(
     await stack.close();
   }
 }
+
+async function salesOptions({ SLUICE_X402_PORT }: NodeJS.ProcessEnv): Promise<SalesOptions> {
+  const port = Number(SLUICE_X402_PORT || GATEWAY_PORT);
+  return { routesOf: developmentRoutes, ...((await isFree(port)) ? { port } : {}) };
+}
+
+/** A static answer, one of an upstream (the API itself, so that no other process is needed), and a free one. */
+const developmentRoutes: RoutesOf = ({ seller, asset, apiUrl }) => {
+  const price = { amount: '1000', asset };
+  return {
+    payTo: seller,
+    routes: [
+      { path: '/hello', price, description: 'A greeting', answer: { body: { hello: 'world' } } },
+      { path: '/openapi.json', price, description: 'A document of an upstream', upstream: apiUrl },
+      { path: '/about', free: true, answer: { body: 'GET /hello and GET /openapi.json are sold here.' } },
+    ],
+  };
+};
 
 function forgetTemporal(): void {
   rmSync(TEMPORAL_DATA, { recursive: true, force: true });
@@ -157,16 +178,36 @@ function describe(facts: DevFacts): string {
     ...Object.entries(facts.deposits ?? {}).map(
       ([name, file]) => [DEPOSIT_FILES[name] ?? name, file] as const,
     ),
+    ...salesRows(facts.sales),
     ['webhooks', facts.webhooksToPrivate ? 'to this machine, too' : 'to public addresses only'],
     ['logs', facts.logs],
   ];
+  const hints = facts.sales === null ? [] : salesHints(facts.sales);
   const table = inColumns(rows, '   ').map((line) => `  ${line}`);
   return [
     '',
     ...table,
     '',
+    ...hints,
     `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS} and the logs.`,
   ].join('\n');
+}
+
+function salesRows(sales: DevFacts['sales']): readonly (readonly [string, string])[] {
+  if (sales === null) return [];
+  return [
+    ['x402 gateway', sales.gatewayUrl],
+    ['its routes', sales.routesFile],
+    ["a buyer's key file", sales.buyerKeyFile],
+  ];
+}
+
+function salesHints({ gatewayUrl }: NonNullable<DevFacts['sales']>): readonly string[] {
+  return [
+    `  See a 402:  curl -i ${gatewayUrl}/hello`,
+    `  Buy once:   npm run sluice -- x402 buy ${gatewayUrl}/hello`,
+    '',
+  ];
 }
 
 function noted(value: string, note: string | null): string {

@@ -68,7 +68,7 @@ export function sluiceProgram(): Command {
     registerNonces,
   );
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
-  group(program, 'Needs a routes file only', registerX402);
+  group(program, 'Needs what it names: a routes file, or a URL that is sold and a key', registerX402);
   group(program, 'Needs nothing, and brings a stack of its own', registerDev, registerDemo);
   return program;
 }

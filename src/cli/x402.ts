@@ -5,14 +5,14 @@ import type { Route } from '../x402/routes/route.ts';
 import { inColumns } from './columns.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
+import { registerBuy } from './x402-buy.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
 /** `sluice x402 routes`: checks the file of the routes that the gateway serves. */
 export function registerX402(program: Command): void {
-  program
-    .command('x402')
-    .description('commands for sellers of HTTP resources')
+  const x402 = program.command('x402').description('commands for sellers of HTTP resources');
+  x402
     .command('routes')
     .description('check a routes file and list its routes')
     .argument('[file]', `default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE}`)
@@ -34,6 +34,7 @@ export function registerX402(program: Command): void {
         return EXIT.ok;
       }),
     );
+  registerBuy(x402);
 }
 
 function settings() {

@@ -19,6 +19,8 @@ export const ALERT_KINDS = [
   'record_restored',
   /** What a fee payer signed cannot be read: an unknown spend of it would not be seen. Subject: the wallet. */
   'fee_payer_unread',
+  /** A fee payer of x402 will soon be unable to pay fees: nothing is sold then. Subject: the wallet. */
+  'fee_payer_low',
   /** The workflow of a settlement ended red. Subject: the settlement. */
   'workflow_failed',
   /** The issuer has frozen the hot wallet's token account: no withdrawal of the token is paid. Subject: the mint. */

@@ -143,6 +143,31 @@ export class Payments {
     return stored === undefined ? undefined : toPaymentRow(stored);
   }
 
+  /** Of the newest `limit` payments of a route since `since` whose fee was ours: how many there are, and how many failed on chain. */
+  async failuresOf(
+    route: string,
+    since: Date,
+    limit: number,
+  ): Promise<{ readonly payments: number; readonly failed: number }> {
+    const newest = this.#db
+      .selectFrom('payment')
+      .select('id')
+      .where('route', '=', route)
+      .where('createdAt', '>', since)
+      .whereRef('payer', '<>', 'feePayer')
+      .orderBy('createdAt', 'desc')
+      .limit(limit)
+      .as('newest');
+    return this.#db
+      .selectFrom(newest)
+      .innerJoin('settlement', 'settlement.id', 'newest.id')
+      .select([
+        sql<number>`count(*)::integer`.as('payments'),
+        sql<number>`(count(*) filter (where settlement.status = 'failed'))::integer`.as('failed'),
+      ])
+      .executeTakeFirstOrThrow();
+  }
+
   /** Owed by the gateway for longer than `olderMs`, the oldest first, at most `limit`. */
   async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
     const rows = await this.#db

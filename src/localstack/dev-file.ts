@@ -35,6 +35,15 @@ export interface DevFacts extends DevSetUp {
   readonly mints: Readonly<Record<string, string>>;
   /** What the chain that was started said of itself; null on one of `SLUICE_RPC_URLS`. */
   readonly chain: Stack['chainInfo'];
+  /** The gateway that sells on the development chain; null on a chain of `SLUICE_RPC_URLS`. */
+  readonly sales: {
+    readonly gatewayUrl: string;
+    readonly routesFile: string;
+    readonly buyerKeyFile: string;
+    /** The wallet that is paid, and the mint of the prices. */
+    readonly seller: string;
+    readonly asset: string;
+  } | null;
   readonly logs: string;
 }
 
@@ -60,8 +69,15 @@ export function devFacts(stack: Stack, { deposits, webhooksToPrivate }: DevSetUp
     webhooksToPrivate,
     mints: mintsOf(stack.chainInfo),
     chain: stack.chainInfo,
+    sales: salesFacts(stack.sales),
     logs: stack.logDir,
   };
+}
+
+function salesFacts(sales: Stack['sales']): DevFacts['sales'] {
+  if (sales === null) return null;
+  const { gatewayUrl, routesFile, buyer, seller, asset } = sales;
+  return { gatewayUrl, routesFile: resolve(routesFile), buyerKeyFile: resolve(buyer.path), seller, asset };
 }
 
 /** Writes `facts` to `path`, readable by the owner only. The answer takes the file away again. */

@@ -3,6 +3,7 @@ import type { Connection } from '@temporalio/client';
 import {
   AUDIT_TASK_QUEUE,
   LANDING_TASK_QUEUE,
+  QUICK_TASK_QUEUE,
   SIGNER_TASK_QUEUE,
   WATCH_TASK_QUEUE,
   WORKFLOW_TASK_QUEUE,
@@ -15,7 +16,8 @@ const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE,
 const QUEUES = {
   chain: CHAIN_QUEUES,
   signer: [SIGNER_TASK_QUEUE],
-  all: [...CHAIN_QUEUES, SIGNER_TASK_QUEUE],
+  x402: [QUICK_TASK_QUEUE],
+  all: [...CHAIN_QUEUES, SIGNER_TASK_QUEUE, QUICK_TASK_QUEUE],
 } as const;
 
 export interface ServiceContext extends Compiled {
@@ -40,7 +42,7 @@ async function polls(context: ServiceContext, taskQueue: string, pid: number | u
 export function workerProcess(
   context: ServiceContext,
   name: string,
-  role: 'chain' | 'signer' | 'all',
+  role: keyof typeof QUEUES,
 ): ManagedProcess {
   const worker: ManagedProcess = new ManagedProcess({
     name,

@@ -9,6 +9,7 @@ import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 import type { ManagedProcess } from './process.ts';
+import { prepareSales, type Sales, type SalesOptions } from './sales.ts';
 import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
 import { findValidator, startValidator } from './validator.ts';
@@ -26,6 +27,8 @@ export interface StackOptions extends ChainOptions {
   readonly ui?: boolean;
   /** Lets Temporal survive a restart; the SQLite file of its server. */
   readonly dbFile?: string;
+  /** A gateway that sells on the development chain, and its worker. Default: none. */
+  readonly sales?: SalesOptions;
   readonly env?: NodeJS.ProcessEnv;
   /** Aborted before all is up, it ends the start: what has started is stopped, and the reason thrown. */
   readonly signal?: AbortSignal;
@@ -59,7 +62,12 @@ export interface Stack {
   readonly chain: ManagedProcess | null;
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
+  /** With the gateway, where there is one. */
   readonly api: ManagedProcess;
+  /** Null where nothing is sold. */
+  readonly sales: Sales | null;
+  /** Settles what is sold. */
+  readonly x402: ManagedProcess | null;
   /** One more chain worker, started. */
   addWorker(name: string): Promise<ManagedProcess>;
   /** Stops everything that was started, in reverse order. */
@@ -175,39 +183,44 @@ function starter(
   };
 }
 
+/** Null where nothing is to be sold, or the chain is not ours. */
+async function salesOf(
+  { sales }: StackOptions,
+  chain: LocalChain | null,
+  dir: string,
+  apiUrl: string,
+): Promise<Sales | null> {
+  return sales === undefined || chain === null ? null : prepareSales(sales, chain, dir, apiUrl);
+}
+
 async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
-  const { env = process.env, compiledIn } = options;
+  const { compiledIn } = options;
+  const given = options.env ?? process.env;
   const dir = resolve(options.stateDir ?? '.sluice');
   const logDir = join(dir, 'logs');
   const base = await startBase(options, dir, closers);
-  const rpcUrls = nodesOf(base, env);
+  const rpcUrls = nodesOf(base, given);
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
-  const apiKey = env.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
+  const apiKey = given.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
   const apiKeyName = await giveKey(base.postgres.url, apiKey);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
-  const environments = serviceEnvironments(base, env, rpcUrls, httpPort);
+  const environments = serviceEnvironments(base, given, rpcUrls, httpPort);
   const { namespace } = base.temporal;
-  const context: ServiceContext = { connection, namespace, env: environments.others, logDir, compiledIn };
+  const sales = await salesOf(options, base.chain, dir, apiUrl);
+  const env = { ...environments.others, ...sales?.env };
+  const context: ServiceContext = { connection, namespace, env, logDir, compiledIn };
   const run = starter(options, closers);
-  const [signer, worker, api] = await Promise.all([
+  const [signer, worker, api, x402] = await Promise.all([
     run(workerProcess({ ...context, env: environments.signer }, 'signer', 'signer')),
     run(workerProcess(context, 'worker', 'chain')),
     run(apiProcess(context, apiUrl)),
+    sales && run(workerProcess({ ...context, env: { ...env, ...sales.keys } }, 'x402', 'x402')),
   ]);
   return {
-    temporal: base.temporal,
-    temporalServer: base.temporal.process,
-    dbFile: base.temporal.process === null ? null : (options.dbFile ?? null),
-    postgres: base.postgres.process,
-    databaseUrl: base.postgres.url,
+    ...factsOf(base, options),
     rpcUrls,
-    chainInfo: base.chain?.info ?? null,
-    chainKind: base.chain?.kind ?? null,
-    mintTo: base.chain?.mintTo ?? null,
-    hotWallet: base.key.address,
-    signerKeyFile: base.key.path,
     apiUrl,
     apiKey,
     apiKeyName,
@@ -215,8 +228,25 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     signer,
     worker,
     api,
-    chain: base.chain?.process ?? null,
+    sales,
+    x402,
     addWorker: (name) => run(workerProcess(context, name, 'chain')),
     close: () => closers.close(),
+  };
+}
+
+function factsOf({ temporal, postgres, chain, key }: Base, { dbFile }: StackOptions) {
+  return {
+    temporal,
+    temporalServer: temporal.process,
+    dbFile: temporal.process === null ? null : (dbFile ?? null),
+    postgres: postgres.process,
+    databaseUrl: postgres.url,
+    chain: chain?.process ?? null,
+    chainInfo: chain?.info ?? null,
+    chainKind: chain?.kind ?? null,
+    mintTo: chain?.mintTo ?? null,
+    hotWallet: key.address,
+    signerKeyFile: key.path,
   };
 }

@@ -13,11 +13,11 @@ const PAUSE_MS = 2_000;
 
 /** Every process that `stack` started. Localnet lives in memory only, and so does its Temporal where it has no `dbFile`. */
 export function processesOf(stack: Stack): readonly Supervised[] {
-  const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api } = stack;
+  const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api, x402 } = stack;
   const all = [
     { process: temporalServer, loss: dbFile === null ? 'all workflows were in its memory' : null },
     { process: chain, loss: chainKind === 'validator' ? null : 'all blocks were in its memory' },
-    ...[postgres, signer, worker, api].map((process) => ({ process, loss: null })),
+    ...[postgres, signer, worker, api, x402].map((process) => ({ process, loss: null })),
   ];
   return all.flatMap(({ process, loss }) => (process === null ? [] : [{ process, loss }]));
 }

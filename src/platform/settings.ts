@@ -137,6 +137,19 @@ export const SETTINGS = {
       .default(60_000),
   },
   /** What one key of ours, and what one buyer, may cost us an hour. */
+  x402FeePayerLow: {
+    name: 'SLUICE_X402_FEE_PAYER_LOW_LAMPORTS',
+    schema: lamports.default(50_000_000n),
+  },
+  /** Where the facilitator is, such as `/facilitator`, or `/` for the root. */
+  x402FacilitatorPath: {
+    name: 'SLUICE_X402_FACILITATOR_PATH',
+    schema: z
+      .string()
+      .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /')
+      .default('/facilitator'),
+  },
+  x402FacilitatorRate: { name: 'SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', schema: rate.optional() },
   x402FeePayerBudget: {
     name: 'SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR',
     schema: lamports.default(1_000_000_000n),

@@ -11,6 +11,7 @@ import type { Chain } from '../solana/chain.ts';
 import { Budgets } from '../x402/budgets.ts';
 import type { FacilitatorDeps } from '../x402/facilitator/deps.ts';
 import { facilitatorRoutes } from '../x402/facilitator/routes.ts';
+import { FeePayerWatch } from '../x402/fee-payer-watch.ts';
 import { gatewayApp } from '../x402/gateway/app.ts';
 import { type GatewayDeps, gateway } from '../x402/gateway/gateway.ts';
 import { SharedBlockhash } from '../x402/gateway/hints.ts';
@@ -35,6 +36,7 @@ const MAX_SIGNERS = 2;
 const OFFERS_EVERY_MS = 30_000;
 /** Until every route is sold: wallets and nodes may be there a moment later. */
 const CLOSED_EVERY_MS = 1_000;
+const FEE_PAYERS_EVERY_MS = 60_000;
 const QUOTES_VALID_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -47,11 +49,23 @@ export async function serveGateway(
   const routes = readRoutesFile(config.x402Routes, NETWORKS[config.cluster]);
   const shared = sharedDeps(config, parts);
   const offers = await openOffers(config, routes, parts);
+  const feePayers = new FeePayerWatch({
+    ...parts,
+    addresses: config.feePayers,
+    lowLamports: config.x402FeePayerLow,
+  });
+  const unlooked = (err: unknown) =>
+    logger.warn({ err }, 'the balances of fee payers cannot be looked at now');
+  closers.add(
+    'fee payers',
+    keepDoing(FEE_PAYERS_EVERY_MS, () => feePayers.look(), unlooked),
+  );
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, shared)),
     async (server) => {
       await server.register(paymentStateRoute(ledger));
-      await server.register(facilitatorRoutes(facilitatorDeps(config, shared)), { prefix: '/facilitator' });
+      const prefix = config.x402FacilitatorPath.replace(/\/$/, '');
+      await server.register(facilitatorRoutes(facilitatorDeps(config, shared)), { prefix });
     },
     logger,
   );
@@ -108,7 +122,8 @@ function gatewayDeps(
 }
 
 function facilitatorDeps(config: Config<'api'>, shared: ReturnType<typeof sharedDeps>): FacilitatorDeps {
-  const { cluster, feePayers, retiredFeePayers, tokenPolicy, x402FacilitatorOpen } = config;
+  const { cluster, feePayers, retiredFeePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate } =
+    config;
   return {
     ...shared,
     network: NETWORKS[cluster],
@@ -116,7 +131,10 @@ function facilitatorDeps(config: Config<'api'>, shared: ReturnType<typeof shared
     retiredFeePayers,
     tokenPolicy,
     apiKeys: x402FacilitatorOpen ? null : shared.ledger.apiKeys,
-    rateLimit: null,
+    rateLimit:
+      x402FacilitatorRate === undefined
+        ? null
+        : { perSecond: x402FacilitatorRate, burst: 2 * x402FacilitatorRate },
   };
 }
 

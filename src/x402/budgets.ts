@@ -9,29 +9,41 @@ export interface BudgetDeps {
 }
 
 const HOUR_MS = 3_600_000;
+/** Of so many payments of a route, at least ten, half have failed: it costs us fees, and brings its seller nothing. */
+const LOOKED_AT = 20;
+const FEWEST = 10;
 /** A key has many payments an hour: their sum is read once a second, not once a payment. */
 const SUM_KEPT_MS = 1_000;
 
-/** What our fee payers, and the payments of one buyer, may cost us an hour. */
+/** What our fee payers, the payments of one buyer, and those of a route that keep failing, may cost us an hour. */
 export class Budgets {
   readonly #deps: BudgetDeps;
   readonly #spentByKey = new TtlCache<bigint>(SUM_KEPT_MS);
+  readonly #failing = new TtlCache<boolean>(SUM_KEPT_MS);
 
   constructor(deps: BudgetDeps) {
     this.#deps = deps;
   }
 
   /** Why our fee payer does not pay for this payment now; null where it does, or the buyer pays the fee himself. */
-  async refusal({ feePayer, payer }: ExactPayment): Promise<string | null> {
+  async refusal({ feePayer, payer }: ExactPayment, route: string): Promise<string | null> {
     if (feePayer === payer) return null;
     const { budgets, ledger } = this.#deps;
     const since = new Date(Date.now() - HOUR_MS);
-    const [byKey, byBuyer] = await Promise.all([
+    const [byKey, byBuyer, isFailing] = await Promise.all([
       this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, { feePayer })),
       ledger.payments.spentSince(since, { payer }),
+      this.#failing.get(route, () => this.#keepsFailing(route, since)),
     ]);
+    if (isFailing)
+      return `payments of ${route} keep failing on chain at our cost: nothing is settled there for now`;
     if (byKey >= budgets.feePayer) return `fee payer ${feePayer} has spent its budget of this hour`;
     if (byBuyer < budgets.buyer) return null;
     return `the payments of ${payer} have cost their budget of this hour`;
+  }
+
+  async #keepsFailing(route: string, since: Date): Promise<boolean> {
+    const { payments, failed } = await this.#deps.ledger.payments.failuresOf(route, since, LOOKED_AT);
+    return payments >= FEWEST && failed * 2 >= payments;
   }
 }

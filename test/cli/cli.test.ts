@@ -190,7 +190,7 @@ test('the help says of every command what it needs', async () => {
   const [, ...groups] = all.stdout.split(/^Needs /m);
   const named = groups.map((text) => [
     text.split('\n')[0],
-    [...text.matchAll(/^ {2}([a-z]+)/gm)].map(([, command]) => command),
+    [...text.matchAll(/^ {2}([a-z0-9]+)/gm)].map(([, command]) => command),
   ]);
   expect(named).toEqual([
     ['the API (SLUICE_API_URL, SLUICE_API_KEY):', expect.arrayContaining(['withdraw', 'deposits', 'scan'])],
@@ -199,6 +199,7 @@ test('the help says of every command what it needs', async () => {
       expect.arrayContaining(['alerts', 'keys']),
     ],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
+    ['what it names: a routes file, or a URL that is sold and a key:', ['x402']],
     ['nothing, and brings a stack of its own:', ['dev', 'demo', 'help']],
   ]);
   expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL), and works while the API is down.\n');

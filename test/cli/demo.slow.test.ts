@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DemoReport } from '../../src/cli/demo/report.ts';
 import { runScenario } from '../../src/cli/demo/scenario.ts';
+import { demoRoutes } from '../../src/cli/demo/shopping.ts';
+import { type DemoUpstream, startUpstream } from '../../src/cli/demo/upstream.ts';
 import { developmentPool } from '../../src/cli/development-pool.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 
 const keys = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 let live: TestStack;
+let upstream: DemoUpstream;
 let node: string;
 let report: DemoReport;
 const said: string[] = [];
@@ -18,13 +21,16 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 beforeAll(async () => {
   const say = (line: string) => said.push(line);
   const pool = await developmentPool(keys, say);
-  live = await testStack(250, { SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey });
+  upstream = await startUpstream();
+  const settings = { SLUICE_ADDRESS_MANIFEST_KEY: pool.manifest.publicKey };
+  live = await testStack(250, settings, 'shared', { routesOf: demoRoutes(upstream.url) });
   node = live.stack.rpcUrls[0] ?? '';
   const { signal } = new AbortController();
-  report = await runScenario({ ...live, pool, node, say, signal });
+  report = await runScenario({ ...live, pool, upstream, node, say, signal });
 });
 afterAll(async () => {
   await live?.close();
+  await upstream?.close();
   rmSync(keys, { recursive: true });
 });
 
@@ -64,4 +70,19 @@ test('every deposit that the blocks show is credited once, across a killed scann
   expect(said.join('\n')).toMatch(
     /killed worker \d+, which scans, with SIGKILL: the deposit is in block \d+/,
   );
+});
+
+test('every x402 payment that the blocks show is served once, across a killed gateway', () => {
+  expect(report.x402).toMatchObject({
+    paid: 5,
+    served: 5,
+    replayed: 1,
+    refusedDuplicates: 1,
+    gatewayKilled: true,
+  });
+  expect(report.saleRows.map(({ status }) => status)).toEqual(Array(5).fill('served'));
+  // The dead gateway had asked the upstream, which answered the second question alone.
+  const { paymentId } = report.x402.kill ?? {};
+  expect(upstream.asked.filter((key) => key === paymentId)).toHaveLength(2);
+  expect(upstream.answered.filter((key) => key === paymentId)).toHaveLength(1);
 });

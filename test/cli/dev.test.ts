@@ -38,7 +38,8 @@ async function shared(): Promise<NodeJS.ProcessEnv> {
 
 /** `sluice dev` there, beside whatever else runs on this machine. */
 async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
-  const env = { ...testEnvironment(), ...servers, SLUICE_HTTP_PORT: String(await freePort()) };
+  const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
+  const env = { ...testEnvironment(), ...servers, ...ports };
   const running = startSluice(['dev', ...args], { cwd, env });
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
@@ -95,7 +96,7 @@ test('what one that was killed has left is taken over, and its addresses are for
   expect(await running.ended).toMatchObject({ code: 130 });
 });
 
-test('it runs the whole stack: it pays, gives out addresses and takes a local webhook', async () => {
+test('it runs the whole stack: it pays, gives out addresses, takes a local webhook and sells', async () => {
   const cwd = folder();
   const running = await dev(cwd, await shared(), '--json');
   await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('\n');
@@ -109,9 +110,16 @@ test('it runs the whole stack: it pays, gives out addresses and takes a local we
   const listed = (await sluice.assets.list()).map(({ asset }) => asset);
   expect(listed).toEqual(expect.arrayContaining(['SOL', ...Object.values(facts.mints)]));
   expect(facts.webhooksToPrivate).toBe(true);
-  const { url } = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
-  expect(url).toContain('127.0.0.1');
+  const hook = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
+  expect(hook.url).toContain('127.0.0.1');
   expect((await sluice.waitForFinal('dev')).status).toBe('finalized');
+  const url = `${facts.sales?.gatewayUrl}/hello`;
+  for (const form of ['v2', 'v1', 'example', 'submitted']) {
+    const bought = await startSluice(['x402', 'buy', url, '--form', form, '--json'], { cwd }).ended;
+    expect(bought.code, bought.stderr).toBe(0);
+    expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
+    expect(bought.stdout).toContain('hello');
+  }
   running.child.kill('SIGTERM');
   const { code, stderr } = await running.ended;
   expect(code, stderr).toBe(0);

@@ -7,6 +7,8 @@ import type { Case } from './customers.ts';
 import type { DepositsReport } from './deposits.ts';
 import type { Kill } from './kill.ts';
 import type { ScannerKill } from './kill-scanner.ts';
+import type { SalesReport } from './sales.ts';
+import type { GatewayKill } from './shopping.ts';
 import type { DemoRow } from './table.ts';
 
 /** What the demo has shown. */
@@ -32,10 +34,16 @@ export interface DemoReport {
     readonly scannerKilled: boolean;
     readonly kill: ScannerKill | null;
   };
+  /** Payments of buyers that the blocks show, and what the upstream has answered for them. */
+  readonly x402: Pick<SalesReport, 'paid' | 'served' | 'replayed' | 'refusedDuplicates'> & {
+    readonly gatewayKilled: boolean;
+    readonly kill: GatewayKill | null;
+  };
   /** What is missing for `ok`, a line each. */
   readonly faults: readonly string[];
   readonly rows: readonly DemoRow[];
   readonly depositRows: readonly DemoRow[];
+  readonly saleRows: readonly DemoRow[];
 }
 
 /** A withdrawal and how it ended. */
@@ -46,7 +54,7 @@ export interface Ended {
 
 /**
  * Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. What is said of
- * `deposits` has been held against the blocks already.
+ * `deposits` and `sales` has been held against the blocks already.
  */
 export function report(
   chain: DemoReport['chain'],
@@ -55,6 +63,7 @@ export function report(
   kill: Kill | null,
   payments: readonly ChainPayment[],
   { faults: depositFaults, rows: depositRows, ...deposits }: DepositsReport,
+  { faults: saleFaults, rows: saleRows, ...x402 }: SalesReport,
 ): DemoReport {
   const claims = paid.map(({ asked, result }) => claimOf(asked.terms, result));
   const verdicts = claims.map((claim) => judge(claim, payments));
@@ -66,6 +75,7 @@ export function report(
     ...(rejected.result.status === 'rejected' ? [] : [`${rejected.asked.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
     ...depositFaults,
+    ...saleFaults,
   ];
   return {
     ok: faults.length === 0,
@@ -79,12 +89,14 @@ export function report(
     workerKilled: kill !== null,
     kill,
     deposits: { ...deposits, scannerKilled: deposits.kill !== null },
+    x402: { ...x402, gatewayKilled: x402.kill !== null },
     faults,
     rows: [
       ...paid.map((ended, index) => paidRow(ended, verdicts[index]?.transfers ?? [])),
       { ...row(rejected), onChain: '0', note: rejected.result.reason?.message ?? '' },
     ],
     depositRows,
+    saleRows,
   };
 }
 

@@ -5,14 +5,17 @@ import { auditDeposits, makeAll } from './deposits.ts';
 import { killBetweenSendAndConfirmation } from './kill.ts';
 import { killBetweenBlockAndCredit } from './kill-scanner.ts';
 import { chainOf, type DemoReport, type Ended, report } from './report.ts';
+import { auditSales, sell } from './sales.ts';
 import type { Stage } from './stage.ts';
 
 /**
  * Pays five customers and turns one away, while users deposit and others only seem to. The last payment loses its worker between send
- * and confirmation, the last deposit loses the scanner between its block and its credit.
+ * and confirmation, the last deposit loses the scanner between its block and its credit. Before that a buyer pays the gateway, whose
+ * last sale loses it between settlement and answer.
  */
 export async function runScenario(stage: Stage): Promise<DemoReport> {
   const [customers, depositors] = await Promise.all([meetCustomers(stage), meetDepositors(stage)]);
+  const selling = await sell(stage);
   const [[paid, rejected], given] = await Promise.all([
     payCustomers(stage, customers),
     makeAll(stage, depositors.payments),
@@ -21,8 +24,9 @@ export async function runScenario(stage: Stage): Promise<DemoReport> {
   const lost = await killBetweenBlockAndCredit(stage, depositors);
   const survivors = await Promise.all(cases.map((each) => follow(stage, each)));
   const deposits = await auditDeposits(stage, depositors.wallets, [...given, ...lost.given], lost.kill);
+  const sales = await auditSales(stage, selling);
   const payments = await paymentsOnChain(stage.node, stage.stack.hotWallet);
-  return report(chainOf(stage.stack), [...paid, ...survivors], rejected, kill, payments, deposits);
+  return report(chainOf(stage.stack), [...paid, ...survivors], rejected, kill, payments, deposits, sales);
 }
 
 async function payCustomers(

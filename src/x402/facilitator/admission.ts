@@ -1,6 +1,7 @@
 import type { Refused } from '../terms.ts';
 import { type Order, UNAVAILABLE } from './examiner.ts';
 import type { Facilitator } from './facilitator.ts';
+import { routeOf } from './record.ts';
 
 /** `landed`: the chain has the transaction already. */
 export type Admission =
@@ -11,10 +12,10 @@ export type Admission =
 /** The budgets and one simulation, for a payment that is not on record. Settles nothing. */
 export async function admit(
   { budgets, simulations }: Pick<Facilitator, 'budgets' | 'simulations'>,
-  { payment, wire }: Order,
+  { payment, wire, terms }: Order,
 ): Promise<Admission> {
   const { payer, messageHash } = payment;
-  const over = await budgets.refusal(payment);
+  const over = await budgets.refusal(payment, routeOf(terms));
   if (over !== null) return { kind: 'refused', reason: UNAVAILABLE, message: over, payer };
   const trial = await simulations.of(messageHash, wire);
   switch (trial.kind) {

@@ -13,6 +13,11 @@ export function idOf({ terms, payment }: Order): string {
   return paymentId(terms.network.caip2, payment.messageHash);
 }
 
+/** What a seller's payments are counted by: the facilitator knows no other route of his. */
+export function routeOf({ payTo }: Pick<Order['terms'], 'payTo'>): string {
+  return `facilitator/${payTo}`;
+}
+
 /** The payment as it goes on record. Its request is its message: a payer may have any number of payments at once. */
 export function rowOf(order: Order, acceptedSlot: bigint): Omit<NewPayment, 'request' | 'answer' | 'lease'> {
   const { payment, terms, dialect, wire } = order;
@@ -30,7 +35,7 @@ export function rowOf(order: Order, acceptedSlot: bigint): Omit<NewPayment, 'req
     terms: { ...rest, network: network.caip2, amount: amount.toString() },
     wire: base64.encode(wire),
     acceptedSlot,
-    route: 'facilitator',
+    route: routeOf(terms),
     requestHash: payment.messageHash,
     caller: NO_CALLER,
   };

@@ -15,7 +15,7 @@ export type Admission =
 
 /** One simulation, the budgets, and the answer of a route that is asked first. Settles nothing. */
 export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission> {
-  const over = await deps.budgets.refusal(order.payment);
+  const over = await deps.budgets.refusal(order.payment, order.route.id);
   if (over !== null) return { kind: 'unavailable', why: over };
   const slot = order.shownIn ?? (await acceptedIn(deps, order));
   if (typeof slot !== 'bigint') return slot;

@@ -1,0 +1,37 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Chain } from '../solana/chain.ts';
+
+export interface FeePayerWatchDeps {
+  readonly ledger: Pick<Ledger, 'alerts'>;
+  readonly chain: Pick<Chain, 'accounts'>;
+  readonly addresses: readonly string[];
+  /** The alert is open while a wallet has less. */
+  readonly lowLamports: bigint;
+}
+
+const KIND = 'fee_payer_low';
+
+/** Keeps an alert open for each fee payer that is nearly empty: it buys nothing for anybody then. */
+export class FeePayerWatch {
+  readonly #deps: FeePayerWatchDeps;
+  /** Low at the last look: a wallet whose funds are not final yet is low once. */
+  readonly #low = new Set<string>();
+
+  constructor(deps: FeePayerWatchDeps) {
+    this.#deps = deps;
+  }
+
+  async look(): Promise<void> {
+    const { chain, addresses, lowLamports, ledger } = this.#deps;
+    const { accounts } = await chain.accounts(addresses);
+    for (const [index, subject] of addresses.entries()) {
+      const lamports = accounts[index]?.lamports ?? 0n;
+      const message = `fee payer ${subject} has ${lamports} lamports left: send it SOL, or nothing is sold`;
+      if (lamports >= lowLamports) {
+        this.#low.delete(subject);
+        await ledger.alerts.close(KIND, subject);
+      } else if (this.#low.has(subject)) await ledger.alerts.raise({ kind: KIND, subject, message });
+      else this.#low.add(subject);
+    }
+  }
+}

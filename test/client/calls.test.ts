@@ -120,6 +120,11 @@ const CALLS: Readonly<Record<string, Calls>> = {
     explain: ({ settlements }, how) => settlements.explain('nonce-create/a', how),
     endAsPaid: ({ settlements }, how) => settlements.endAsPaid('nonce-create/a', 'why', how),
   },
+  payments: {
+    get: ({ payments }, how) => payments.get('x402/solana:a/b', how),
+    list: ({ payments }, how) => payments.list({}, how).next(),
+    page: ({ payments }, how) => payments.page({}, how),
+  },
   depositAddresses: {
     assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),
     get: ({ depositAddresses }, how) => depositAddresses.get('wallet', how),

@@ -7,6 +7,7 @@ import { settlementId } from '../../src/domain/settlement.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
 import { nonceKinds } from '../../src/treasury/nonces.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
+import { newPayment } from '../ledger/new-payment.ts';
 import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 
@@ -59,6 +60,21 @@ describe('a round over the orphans', () => {
     await rescans.giveUp({ from: 1n, to: 4n }, 'over');
     expect(await round(['deposit-rescan/1-3'], 'none')).toEqual(['deposit-rescan/1-2']);
     for (const to of [2n, 3n]) await rescans.giveUp({ from: 1n, to }, 'over');
+  });
+
+  it('starts the run of a payment that is final and that nobody serves', async () => {
+    const payment = newPayment();
+    await use.ledger.payments.open(payment);
+    const { db } = use.ledger;
+    await db.updateTable('settlement').set({ status: 'finalized' }).where('id', '=', payment.id).execute();
+    const paidAt = new Date(Date.now() - 3_600_000);
+    const owed = db.updateTable('payment').set({ state: 'owed', paidAt }).where('id', '=', payment.id);
+    expect(await round([], 'completed')).toEqual([]);
+    await owed.execute();
+    expect(await round([], 'completed')).toEqual([payment.id]);
+    expect(await round([payment.id], 'completed')).toEqual([]);
+    await use.ledger.obligations.served(payment.id, 200, null);
+    expect(await round([], 'completed')).toEqual([]);
   });
 
   it('tells of runs that failed', async () => {

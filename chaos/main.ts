@@ -7,11 +7,17 @@ import { runChaos } from './run.ts';
 
 const program = createProgram(
   'chaos',
-  'withdrawals under faults of every kind, judged from the blocks; the same seed gives the same faults',
+  'withdrawals, deposits and sales under faults of every kind, judged from the blocks; the same seed gives the same faults',
 );
 program
   .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
   .option('--deposits <n>', 'deposits of SOL and tokens, with faults of the scan', notNegative, 0)
+  .option(
+    '--payments <n>',
+    'payments of x402 through the gateway, each for an item of its own',
+    notNegative,
+    0,
+  )
   .option(
     '--nonces <n>',
     'durable nonce accounts, as the lifetime of withdrawals instead of blockhashes',

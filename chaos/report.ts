@@ -1,5 +1,6 @@
 import type { DepositAudit } from './deposits/audit.ts';
 import { FAULT_KINDS, faultNames } from './kinds.ts';
+import type { PaymentAudit } from './payments/audit.ts';
 import type { ChaosReport } from './run.ts';
 
 /** The report for people: what was injected, then what is true after it; the last line says whether the run passed. */
@@ -17,6 +18,7 @@ export function renderReport(report: ChaosReport): string {
     '',
     `${withdrawals} withdrawals, ${finalized} finalized, ${transfersOnChain} transfers on chain, ${duplicates} duplicates, ${lost} lost, ${deadAttempts} attempts proved dead`,
     ...(report.deposits === undefined ? [] : [depositsLine(report.deposits)]),
+    ...(report.payments === undefined ? [] : [paymentsLine(report.payments)]),
     verdict(report.findings.length),
   ].join('\n');
 }
@@ -29,6 +31,10 @@ function verdict(findings: number): string {
 
 function depositsLine({ made, credited, duplicates, missed }: DepositAudit): string {
   return `${made} deposits on chain, ${credited} credited, ${duplicates} duplicates, ${missed} missed`;
+}
+
+function paymentsLine({ made, served, unpaidAnswers, lost }: PaymentAudit): string {
+  return `${made} payments on chain, ${served} served, ${unpaidAnswers} answers without a payment, ${lost} lost`;
 }
 
 function count(times = 0): string {

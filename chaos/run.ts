@@ -21,6 +21,8 @@ import { DepositRun } from './deposits/run.ts';
 import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, SEND_FAULTS } from './kinds.ts';
 import { apartFrom, makeNonces } from './nonces.ts';
 import { readOutcomes } from './outcomes.ts';
+import type { PaymentAudit } from './payments/audit.ts';
+import { PaymentRun, withoutPayments } from './payments/run.ts';
 import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
@@ -32,6 +34,8 @@ export interface ChaosPlan {
   readonly withdrawals: number;
   /** Deposits to be credited; 0 leaves them out, and the faults of the scan with them. */
   readonly deposits: number;
+  /** Sales through the gateway; 0 leaves the gateway out. */
+  readonly payments: number;
   /** Durable nonce accounts that give withdrawals their lifetime; 0: blockhashes do. */
   readonly nonces: number;
   /** Injection stops then; as much again is left to drain. */
@@ -46,6 +50,8 @@ export interface ChaosReport extends Audit {
   readonly met: FaultCounts;
   /** Where there were some. */
   readonly deposits?: DepositAudit;
+  /** Where something was sold. */
+  readonly payments?: PaymentAudit;
 }
 
 /** Of the kinds that were drawn. */
@@ -64,6 +70,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
   const dir = mkdtempSync(join(memoryOrDisk(), 'sluice-chaos-'));
   const clockFile = join(dir, 'clock');
   writeFileSync(clockFile, '0');
+  const selling = plan.payments > 0 ? await PaymentRun.open(plan) : null;
   const stack = await startStack({
     stateDir: '.sluice/chaos',
     ui: false,
@@ -71,6 +78,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
     finalityLag: FINALITY_LAG,
     nodes: NODES,
     dbFile: join(dir, 'temporal.sqlite'),
+    ...(selling === null ? {} : { sales: selling.sales }),
     env: {
       ...process.env,
       ...chaosEnvironment(clockFile),
@@ -80,26 +88,26 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
     say: (line) => say(`  ${line}`),
   });
   try {
-    return await survive(stack, clockFile, plan, say);
+    return await survive({ stack, selling, plan, say }, clockFile);
   } finally {
     await stack.close();
+    await selling?.close();
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
 async function survive(
-  stack: Stack,
+  started: Pick<Drive, 'stack' | 'selling' | 'plan' | 'say'>,
   clockFile: string,
-  plan: ChaosPlan,
-  say: (line: string) => void,
 ): Promise<ChaosReport> {
+  const { stack, plan, say } = started;
   const limit = new AbortController();
   setMaxListeners(0, limit.signal);
   const deposits = plan.deposits > 0 ? await DepositRun.open(stack, limit.signal) : null;
   try {
     const nonces = await makeNonces(stack, plan.nonces);
     const field = await fieldOf(stack, clockFile, deposits, say);
-    return await drive({ stack, field, deposits, nonces, plan, limit, say });
+    return await drive({ ...started, field, deposits, nonces, limit });
   } finally {
     limit.abort();
     await deposits?.close();
@@ -110,6 +118,7 @@ interface Drive {
   readonly stack: Stack;
   readonly field: Field;
   readonly deposits: DepositRun | null;
+  readonly selling: PaymentRun | null;
   /** Addresses of the nonce accounts that were made before. */
   readonly nonces: readonly string[];
   readonly plan: ChaosPlan;
@@ -119,7 +128,7 @@ interface Drive {
 }
 
 async function drive(driven: Drive): Promise<ChaosReport> {
-  const { stack, field, deposits, nonces, plan, limit, say } = driven;
+  const { stack, field, deposits, selling, plan, limit, say } = driven;
   const schedule = drawSchedule({ ...plan, nodes: NODES });
   const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
   const orders = drawDemand(demand, await marketOf(stack));
@@ -128,6 +137,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
   const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
   const paying = payAll(stack, orders, startMs, limit.signal);
   const depositing = deposits?.run(paymentsOf(plan, schedule), startMs);
+  const buying = selling?.run(stack, startMs, limit.signal);
   const { faults, met } = await inject(field, schedule, startMs, say);
   const down = await field.supervisor.end(limit.signal);
   await supervising;
@@ -138,16 +148,27 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...((await depositing) ?? []),
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
   ];
+  await buying;
+  if (selling !== null) say(selling.summary);
   clearTimeout(timer);
+  return { ...(await judgeAll(driven, orders, wrong)), faults, met };
+}
+
+/** The report without its faults. */
+async function judgeAll(
+  { stack, deposits, selling, nonces }: Drive,
+  orders: readonly Order[],
+  wrong: readonly string[],
+): Promise<Omit<ChaosReport, 'faults' | 'met'>> {
   const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, nonces, wrong));
   const judged = deposits === null ? null : await retryWhileUnavailable(() => deposits.judge());
+  const sold = selling === null ? null : await retryWhileUnavailable(() => selling.judge(stack));
   const alarms = alertFindings(alerts, { arrivals: judged?.arrivals ?? [], payments });
   return {
     ...report,
-    faults,
-    met,
-    findings: [...report.findings, ...alarms, ...(judged?.findings ?? [])],
+    findings: [...report.findings, ...alarms, ...(judged?.findings ?? []), ...(sold?.findings ?? [])],
     ...(judged === null ? {} : { deposits: judged.deposits }),
+    ...(sold === null ? {} : { payments: sold.payments }),
   };
 }
 
@@ -242,7 +263,8 @@ async function judge(
   readonly alerts: readonly Alarm[];
   readonly payments: readonly ChainPayment[];
 }> {
-  const books = await readBooks(stack);
+  const all = await readBooks(stack);
+  const books = stack.sales === null ? all : await withoutPayments(stack, all);
   const terms = orders.map((order) => order.terms);
   const [{ outcomes, alerts }, sent] = await Promise.all([
     readOutcomes(stack, terms),
@@ -262,13 +284,17 @@ async function fieldOf(
   const second = await stack.addWorker('worker-2');
   const temporal = own(stack.temporalServer, 'TEMPORAL_ADDRESS');
   const postgres = own(stack.postgres, 'DATABASE_URL');
-  const { worker, signer, api, databaseUrl, rpcUrls } = stack;
-  const supervisor = new Supervisor([temporal, postgres, signer, worker, second, api], say);
+  const { worker, signer, api, x402, databaseUrl, rpcUrls } = stack;
+  const supervisor = new Supervisor(
+    [temporal, postgres, signer, worker, second, api, ...(x402 === null ? [] : [x402])],
+    say,
+  );
   return {
     supervisor,
     workers: [worker, second],
     signer,
     api,
+    x402,
     temporal,
     postgres,
     databaseUrl,

@@ -16,6 +16,8 @@ export interface Field {
   readonly workers: readonly ManagedProcess[];
   readonly signer: ManagedProcess;
   readonly api: ManagedProcess;
+  /** Settles payments and signs as fee payer; null where nothing is sold. */
+  readonly x402?: ManagedProcess | null;
   readonly temporal: ManagedProcess;
   readonly postgres: ManagedProcess;
   readonly databaseUrl: string;
@@ -38,8 +40,9 @@ export function strike(field: Field, injection: Injection): Promise<Heal> {
 }
 
 const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
-  'kill-worker': ({ supervisor, workers }, { draw }) => kill(supervisor, workers[draw % workers.length]),
-  'kill-signer': ({ supervisor, signer }) => kill(supervisor, signer),
+  'kill-worker': ({ supervisor, workers, x402 }, { draw }) =>
+    killAll(supervisor, [workers[draw % workers.length], x402]),
+  'kill-signer': ({ supervisor, signer, x402 }) => killAll(supervisor, [signer, x402]),
   'kill-api': ({ supervisor, api }) => kill(supervisor, api),
   'temporal-restart': ({ supervisor, temporal }) => supervisor.strike(temporal, (server) => server.stop()),
   'database-restart': ({ supervisor, postgres }, { draw }) =>
@@ -67,6 +70,18 @@ const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
 
 async function kill(supervisor: Supervisor, process: ManagedProcess | undefined): Promise<Heal> {
   return process === undefined ? () => 0 : supervisor.strike(process, (one) => one.kill('SIGKILL'));
+}
+
+/** Where something is sold, the x402 worker is one more victim. */
+async function killAll(
+  supervisor: Supervisor,
+  victims: readonly (ManagedProcess | null | undefined)[],
+): Promise<Heal> {
+  const heals = await Promise.all(victims.map((victim) => kill(supervisor, victim ?? undefined)));
+  return async () => {
+    const met = await Promise.all(heals.map(async (heal) => heal()));
+    return met.reduce((sum, one) => sum + one, 0);
+  };
 }
 
 const CUT_EVERY_MS = 15;

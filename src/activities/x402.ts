@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { notYet } from '../settlement/not-yet.ts';
 import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
 
 const LOOK_MS = 2_000;
+const GIVEN_UP_MS = 86_400_000;
+/** Nobody reads the answer now: what is not stored is lost. */
+const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
 export interface X402Deps {
   readonly ledger: Pick<Ledger, 'payments' | 'obligations'>;
@@ -12,7 +16,6 @@ export interface X402Deps {
 
 /** What a payment of x402 has beside its settlement. Each step may be repeated at will. */
 export function createX402Activities({ ledger, upstream }: X402Deps) {
-  const holder = `worker/${randomUUID()}`;
   return {
     async isOwed({ id }: { readonly id: string }): Promise<boolean> {
       const payment = await ledger.payments.find(id);
@@ -24,10 +27,22 @@ export function createX402Activities({ ledger, upstream }: X402Deps) {
      * the upstream gives no answer.
      */
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
-      const outcome = await serveOwed({ obligations: ledger.obligations, upstream, holder }, id);
+      const payment = await ledger.payments.get(id);
+      if (payment.isAnswered) {
+        await ledger.obligations.served(id, payment.answerStatus ?? 200, null);
+        return;
+      }
+      const holder = `worker/${randomUUID()}`;
+      const deps = { obligations: ledger.obligations, upstream, holder, bounds: BOUNDS };
+      const outcome = await serveOwed(deps, id);
       if (outcome.kind === 'taken')
         throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
-      if (outcome.kind === 'unanswered') throw notYet('unanswered', outcome.why, LOOK_MS);
+      if (outcome.kind === 'answered' && outcome.answer.kind === 'large') outcome.answer.discard();
+      if (outcome.kind !== 'unanswered') return;
+      if (Date.now() - (payment.paidAt?.getTime() ?? 0) > GIVEN_UP_MS)
+        await ledger.obligations.refused(id, `the upstream has not answered for a day: ${outcome.why}`, null);
+      // Tried again after longer and longer waits.
+      else throw new DomainError('Unavailable', outcome.why);
     },
   };
 }

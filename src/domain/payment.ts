@@ -12,7 +12,7 @@ export const X402 = 'x402';
  * | owed | moved | not served: somebody must |
  * | served | moved | served once; a stored answer may be given again to the same caller |
  * | refundable | moved | the upstream refused, or may not be asked again |
- * | unmatched | moved | nothing: no request of ours was bound to it before it landed, or too little arrived |
+ * | unmatched | may have moved | nothing: it was on the chain before any request was bound to it, or too little arrived |
  * | void | did not move, and never will | not served |
  */
 export const PAYMENT_STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
@@ -21,8 +21,8 @@ export type PaymentState = (typeof PAYMENT_STATES)[number];
 
 /** What happens to a payment: on the chain, and at the upstream. */
 export type PaymentEvent =
-  /** A node shows it confirmed, or it is final. `answered`: its answer is stored already, as the upstream was asked first. */
-  | { readonly kind: 'paid'; readonly answered: boolean }
+  /** A node shows it confirmed, or it is final. */
+  | { readonly kind: 'paid' }
   /** A fork has taken `confirmed` back; its bytes are sent again. */
   | { readonly kind: 'taken-back' }
   /** It has failed on chain, is proved dead, or was never to be settled. */
@@ -38,8 +38,7 @@ export type PaymentEvent =
 export function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentState {
   switch (event.kind) {
     case 'paid':
-      if (state !== 'settling') return state;
-      return event.answered ? 'served' : 'owed';
+      return state === 'settling' ? 'owed' : state;
     case 'taken-back':
       return state === 'owed' ? 'settling' : state;
     case 'unpaid':

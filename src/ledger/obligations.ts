@@ -86,11 +86,11 @@ export class Obligations {
     });
   }
 
-  /** Gives an obligation back that was taken and not served, so that somebody else may try at once. `asked`: the upstream may have got it. */
-  async giveBack(id: string, holder: string, { asked }: { readonly asked: boolean }): Promise<void> {
+  /** Gives an obligation back that was taken and not served, so that somebody else may try at once. */
+  async giveBack(id: string, holder: string): Promise<void> {
     await this.#db
       .updateTable('payment')
-      .set({ leaseHolder: null, leaseUntil: null, ...(asked ? {} : { askedAt: null }) })
+      .set({ leaseHolder: null, leaseUntil: null })
       .where('id', '=', id)
       .where('leaseHolder', '=', holder)
       .execute();
@@ -118,7 +118,8 @@ export class Obligations {
 
   /**
    * Gives the success of a payment of the facilitator to one caller, for as long as the lease. With the same key it is given any number
-   * of times; a new claim replaces the key, so that an earlier caller does not get a second success.
+   * of times; a new claim replaces the key, so that an earlier caller does not get a second success. Without a key it is given for ten
+   * minutes after it was paid: later callers may have the bytes from the chain.
    */
   async claim(id: string, { holder, key, ms }: Claim): Promise<Claimed> {
     return this.#db.transaction().execute(async (trx) => {
@@ -129,6 +130,7 @@ export class Obligations {
           'claim',
           'leaseHolder',
           sql<boolean>`coalesce(lease_until > now(), false)`.as('isLeased'),
+          sql<boolean>`coalesce(paid_at < now() - interval '10 minutes', false)`.as('isOld'),
         ])
         .where('id', '=', id)
         .where('seller', '=', 'facilitator')
@@ -136,12 +138,22 @@ export class Obligations {
         .executeTakeFirst();
       const hasKey = key !== null && stored?.claim === key;
       if (stored?.state === 'served' && hasKey) return 'yours';
-      if (stored?.state !== 'owed') return 'taken';
+      if (stored?.state !== 'owed' || (stored.isOld && key === null)) return 'taken';
       if (stored.isLeased && stored.leaseHolder !== holder && !hasKey) return 'wait';
       const claimed = { claim: key, leaseHolder: holder, leaseUntil: inMs(ms) };
       await trx.updateTable('payment').set(claimed).where('id', '=', id).execute();
       return 'yours';
     });
+  }
+
+  /** Keeps the answer of an upstream that was asked before the payment is settled: it is given once that is paid. */
+  async hold(id: string, answer: StoredAnswer): Promise<void> {
+    await this.#db
+      .updateTable('payment')
+      .set({ ...this.#kept(id, answer), answerStatus: answer.status })
+      .where('id', '=', id)
+      .where('state', 'in', ['settling', 'owed'])
+      .execute();
   }
 
   /** The stored answer; null where there is none. */
@@ -161,7 +173,7 @@ export class Obligations {
     changes: Parameters<typeof enterPayment>[3],
   ): Promise<PaymentRow | null> {
     const ended = { ...changes, request: null, leaseHolder: null, leaseUntil: null };
-    const stored = await this.#db.transaction().execute((trx) => enterPayment(trx, id, () => event, ended));
+    const stored = await this.#db.transaction().execute((trx) => enterPayment(trx, id, event, ended));
     return stored === null ? null : toPaymentRow(stored);
   }
 

@@ -1,5 +1,3 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './database.ts';
 import { enterPayment } from './payment-row.ts';
 import type { SubjectEvents } from './subject-events.ts';
 
@@ -7,12 +5,12 @@ import type { SubjectEvents } from './subject-events.ts';
 export const paymentEvents: SubjectEvents = {
   answersAt: 'confirmed',
   changed: async (trx, { id, status }, before) => {
-    if (status === 'confirmed' || status === 'finalized') await paid(trx, id);
+    if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, { kind: 'paid' });
     if (before.status === 'confirmed' && status === 'sending')
-      await enterPayment(trx, id, () => ({ kind: 'taken-back' }));
+      await enterPayment(trx, id, { kind: 'taken-back' });
     // A settlement that was rejected before any attempt has nothing else that ends its payment.
     if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
-      await enterPayment(trx, id, () => ({ kind: 'unpaid' }), { request: null });
+      await enterPayment(trx, id, { kind: 'unpaid' }, { request: null });
   },
   ended: async (trx, { id }, _attempt, { state, amountReceived }) => {
     if (state !== 'landed' || amountReceived === undefined) return;
@@ -24,14 +22,6 @@ export const paymentEvents: SubjectEvents = {
       .executeTakeFirst();
     if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
     const reason = `${amountReceived} of ${stored.terms.amount} base units arrived`;
-    await enterPayment(trx, id, () => ({ kind: 'short' }), { reason });
+    await enterPayment(trx, id, { kind: 'short' }, { reason });
   },
 };
-
-/** Where its answer is stored already, as the upstream was asked first, it is served at once. */
-async function paid(trx: Transaction<Tables>, id: string): Promise<void> {
-  const stored = await enterPayment(trx, id, ({ answer }) => ({ kind: 'paid', answered: answer !== null }));
-  if (stored?.state !== 'served' || stored.servedAt !== null) return;
-  const served = { servedAt: sql<Date>`now()`, paidAt: sql<Date>`now()`, request: null };
-  await trx.updateTable('payment').set(served).where('id', '=', id).execute();
-}

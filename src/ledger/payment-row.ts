@@ -25,7 +25,7 @@ type Changes = UpdateObject<Tables, 'payment'>;
 export async function enterPayment(
   trx: Transaction<Tables>,
   id: string,
-  eventOf: (stored: StoredPayment) => PaymentEvent,
+  event: PaymentEvent,
   changes: Changes = {},
 ): Promise<StoredPayment | null> {
   const stored = await trx
@@ -35,7 +35,7 @@ export async function enterPayment(
     .forUpdate()
     .executeTakeFirst();
   if (stored === undefined) return null;
-  const state = paymentAfter(stored.state, eventOf(stored));
+  const state = paymentAfter(stored.state, event);
   if (state === stored.state) return stored;
   const moved = { ...changes, state, ...(state === 'owed' ? { paidAt: sql<Date>`now()` } : {}) };
   return trx.updateTable('payment').set(moved).where('id', '=', id).returningAll().executeTakeFirstOrThrow();

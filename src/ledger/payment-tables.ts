@@ -47,6 +47,8 @@ interface PaymentTable {
   terms: ColumnType<PaymentTerms, string, never>;
   /** base64 of the transaction as the buyer gave it. */
   wire: string;
+  /** base58, where the buyer has made the signature that names the transaction; else that of its attempt counts. */
+  signature: string | null;
   /** The slot in which a node accepted its blockhash, or showed it in a block. */
   acceptedSlot: bigint;
   /** Base units that reached the token account, by the outcome of the landed transaction; null until that was read. */

@@ -26,6 +26,7 @@ export type NewPayment = Pick<
   | 'computeUnitLimit'
   | 'computeUnitPriceMicroLamports'
   | 'wire'
+  | 'signature'
   | 'acceptedSlot'
   | 'route'
   | 'requestHash'
@@ -64,6 +65,8 @@ export class Payments {
   /** Puts the payment and its settlement on record, in one transaction: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     const { lease, request, answer, ...row } = input;
+    // Only its buyer has the token of its memo; anybody may have shown the bytes before, from the chain.
+    const claims = input.dialect === 'submitted';
     const sealed = (value: unknown) =>
       value === null ? null : this.#seal.seal(JSON.stringify(value), input.id);
     const values = {
@@ -82,7 +85,11 @@ export class Payments {
         const stored = await trx
           .insertInto('payment')
           .values(values)
-          .onConflict((conflict) => conflict.column('id').doNothing())
+          .onConflict((conflict) =>
+            claims
+              ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
+              : conflict.column('id').doNothing(),
+          )
           .returningAll()
           .executeTakeFirst();
         if (stored !== undefined) await requestSettlements(trx, X402, [subjectOf(input.id)]);
@@ -92,11 +99,21 @@ export class Payments {
     } catch (error) {
       if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
       if (!violates(error, 'payment_one_open')) throw error;
-      const other = await this.#openOf(input);
-      return other === undefined ? this.open(input) : { kind: 'busy', payment: toPaymentRow(other) };
+      return this.#instead(input);
     }
+    return { kind: 'known', payment: await this.get(input.id) };
+  }
+
+  /** Which payment keeps this one from the record: itself, where it was opened at the same moment, else the payer's other one. */
+  async #instead(input: NewPayment): Promise<Opened> {
     const known = await this.find(input.id);
-    return known === undefined ? this.open(input) : { kind: 'known', payment: known };
+    if (known !== undefined) return { kind: 'known', payment: known };
+    const other = await this.#openOf(input);
+    if (other !== undefined) return { kind: 'busy', payment: toPaymentRow(other) };
+    throw new DomainError(
+      'Unavailable',
+      'another payment for this request has ended this moment: show yours again',
+    );
   }
 
   /** Puts a payment on record that has bought nothing here, so that people see it. No effect where it is on record. */
@@ -126,19 +143,16 @@ export class Payments {
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
   }
 
-  /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
+  /** By its id, by the hash of its message (hex), or by the signature of its transaction (base58). */
   async findNamed(name: string): Promise<PaymentRow | undefined> {
+    const settled = this.#db
+      .selectFrom('attempt')
+      .select('settlementId')
+      .where((row) => row.or([row('signature', '=', name), row('messageHash', '=', name)]));
     const stored = await this.#db
       .selectFrom('payment')
-      .leftJoin('attempt', 'attempt.settlementId', 'payment.id')
-      .selectAll('payment')
-      .where((row) =>
-        row.or([
-          row('payment.id', '=', name),
-          row('attempt.messageHash', '=', name),
-          row('attempt.signature', '=', name),
-        ]),
-      )
+      .selectAll()
+      .where((row) => row.or([row('id', '=', name), row('signature', '=', name), row('id', 'in', settled)]))
       .executeTakeFirst();
     return stored === undefined ? undefined : toPaymentRow(stored);
   }
@@ -154,7 +168,7 @@ export class Payments {
       .select('id')
       .where('route', '=', route)
       .where('createdAt', '>', since)
-      .whereRef('payer', '<>', 'feePayer')
+      .where('dialect', 'in', OURS)
       .orderBy('createdAt', 'desc')
       .limit(limit)
       .as('newest');
@@ -207,6 +221,7 @@ export class Payments {
       .selectFrom('payment')
       .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
       .where('createdAt', '>', since)
+      .where('dialect', 'in', OURS)
       .$if('feePayer' in of, (query) => query.where('feePayer', '=', 'feePayer' in of ? of.feePayer : ''))
       .$if('payer' in of, (query) => query.where('payer', '=', 'payer' in of ? of.payer : ''))
       .executeTakeFirstOrThrow();
@@ -223,6 +238,12 @@ export class Payments {
       .executeTakeFirst();
   }
 }
+
+/** It was on the chain before it was shown, and no settlement is bound to it. */
+const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
+
+/** Dialects whose fees our keys pay. */
+const OURS = ['v1', 'v2'] as const;
 
 /** What the id of a settlement says beside its kind. */
 function subjectOf(id: string): string {

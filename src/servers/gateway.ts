@@ -107,6 +107,7 @@ function gatewayDeps(
   const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
   return {
     ...shared,
+    network: NETWORKS[cluster],
     routes,
     offers,
     budgets: new Budgets(shared),
@@ -160,9 +161,9 @@ async function keepOffers(offers: RouteOffers, logger: Logger, closers: Closers)
     'offers',
     keepDoing(OFFERS_EVERY_MS, () => offers.look(), warn),
   );
-  const closed = async () => {
-    if (offers.closed().length > 0) await offers.look();
-  };
-  closers.add('closed offers', keepDoing(CLOSED_EVERY_MS, closed, warn));
+  closers.add(
+    'closed offers',
+    keepDoing(CLOSED_EVERY_MS, () => offers.lookAtClosed(), warn),
+  );
   for (const { routeId, why } of offers.closed()) logger.warn({ route: routeId }, `not sold now: ${why}`);
 }

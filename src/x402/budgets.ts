@@ -9,16 +9,18 @@ export interface BudgetDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/** Of so many payments of a route, at least ten, half have failed: it costs us fees, and brings its seller nothing. */
+/** Of the newest 20 payments of a route within ten minutes, of at least ten, half have failed: it costs us fees, and brings its seller nothing. */
+const LATELY_MS = 600_000;
 const LOOKED_AT = 20;
 const FEWEST = 10;
-/** A key has many payments an hour: their sum is read once a second, not once a payment. */
+/** Sums are read once a second, not once a payment. */
 const SUM_KEPT_MS = 1_000;
 
 /** What our fee payers, the payments of one buyer, and those of a route that keep failing, may cost us an hour. */
 export class Budgets {
   readonly #deps: BudgetDeps;
   readonly #spentByKey = new TtlCache<bigint>(SUM_KEPT_MS);
+  readonly #spentByBuyer = new TtlCache<bigint>(SUM_KEPT_MS);
   readonly #failing = new TtlCache<boolean>(SUM_KEPT_MS);
 
   constructor(deps: BudgetDeps) {
@@ -30,10 +32,11 @@ export class Budgets {
     if (feePayer === payer) return null;
     const { budgets, ledger } = this.#deps;
     const since = new Date(Date.now() - HOUR_MS);
+    const lately = new Date(Date.now() - LATELY_MS);
     const [byKey, byBuyer, isFailing] = await Promise.all([
       this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, { feePayer })),
-      ledger.payments.spentSince(since, { payer }),
-      this.#failing.get(route, () => this.#keepsFailing(route, since)),
+      this.#spentByBuyer.get(payer, () => ledger.payments.spentSince(since, { payer })),
+      this.#failing.get(route, () => this.#keepsFailing(route, lately)),
     ]);
     if (isFailing)
       return `payments of ${route} keep failing on chain at our cost: nothing is settled there for now`;

@@ -8,7 +8,7 @@ import { adopt } from '../settlement/adopt.ts';
 import type { Composition, Kind } from '../settlement/kind.ts';
 import type { SharedLives } from '../solana/adopted.ts';
 import type { Chain } from '../solana/chain.ts';
-import { readSigned } from '../solana/signed-transaction.ts';
+import { receivedBy } from './received.ts';
 
 export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
@@ -42,11 +42,10 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
       return [{ kind: X402, key, message, terms: { ...asked, ...bounds } }];
     },
-    landed: async ({ settlementId }, { tokenChanges }) => {
-      const { wire, terms } = await ledger.payments.get(settlementId);
-      const place = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
-      return { movedLamports: 0n, amountReceived: tokenChanges?.get(place) ?? null };
-    },
+    landed: async ({ settlementId }, spending) => ({
+      movedLamports: 0n,
+      amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),
+    }),
   };
 }
 

@@ -48,7 +48,7 @@ export async function serveOwed(deps: ObligationDeps, id: string): Promise<Serve
   }
   const answer = await upstream(askedOf(request, id), bounds);
   if (answer.kind === 'none' || statusOf(answer) >= 500) {
-    await obligations.giveBack(id, holder, { asked: true });
+    await obligations.giveBack(id, holder);
     const why = answer.kind === 'none' ? answer.why : `the upstream answered ${statusOf(answer)}`;
     return { kind: 'unanswered', why };
   }

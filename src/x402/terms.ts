@@ -36,6 +36,8 @@ export type Proof =
       readonly accepted: Readonly<Record<string, unknown>>;
       /** Of the extension payment-identifier. */
       readonly paymentIdentifier: string | null;
+      /** As they were sent; empty where the buyer sent none. */
+      readonly extensions: Readonly<Record<string, unknown>>;
     }
   | { readonly dialect: 'v1'; readonly wire: Uint8Array; readonly network: string }
   /** The interface's example: signed by all of its signers. */

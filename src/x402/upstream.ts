@@ -1,4 +1,3 @@
-import { messageOf } from '../domain/errors.ts';
 import type { StoredAnswer } from '../ledger/payments.ts';
 import { request } from '../packages/undici.ts';
 import { answerHeaders } from './routes/headers.ts';
@@ -20,6 +19,8 @@ export type UpstreamAnswer =
       readonly status: number;
       readonly headers: StoredAnswer['headers'];
       readonly body: AsyncIterable<Uint8Array>;
+      /** Gives the connection up, where the body is not read to its end. */
+      readonly discard: () => void;
     }
   | { readonly kind: 'none'; readonly why: string };
 
@@ -49,14 +50,22 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
     const kept = answerHeaders(response.headers);
     const head = { status: response.statusCode, headers: kept };
     const read = await readUpTo(response.body, maxBytes);
-    if (read.rest !== null) return { kind: 'large', ...head, body: joined(read.bytes, read.rest) };
+    if (read.rest !== null) {
+      const discard = () => void response.body.destroy();
+      return { kind: 'large', ...head, body: joined(read.bytes, read.rest), discard };
+    }
     return { kind: 'whole', answer: { ...head, body: read.bytes.toString('base64') } };
   } catch (error) {
-    return { kind: 'none', why: messageOf(error) };
+    return { kind: 'none', why: `no answer of the upstream (${codeOf(error)})` };
   } finally {
     clearTimeout(timer);
   }
 };
+
+/** Buyers read it: no address of the upstream. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'it took too long';
+}
 
 interface ReadPart {
   readonly bytes: Buffer;

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type PaymentEvent, type PaymentState, paymentAfter } from '../../src/domain/payment.ts';
 
 const STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
-const paid = { kind: 'paid', answered: false } as const;
+const paid = { kind: 'paid' } as const;
 const event: fc.Arbitrary<PaymentEvent> = fc.constantFrom(
   paid,
-  { kind: 'paid', answered: true } as const,
   { kind: 'taken-back' } as const,
   { kind: 'unpaid' } as const,
   { kind: 'served' } as const,
@@ -22,7 +21,6 @@ describe('a payment', () => {
   it.each([
     [[paid], 'owed'],
     [[paid, { kind: 'served' }], 'served'],
-    [[{ kind: 'paid', answered: true }], 'served'],
     [[paid, { kind: 'taken-back' }], 'settling'],
     [[paid, { kind: 'taken-back' }, paid], 'owed'],
     [[paid, { kind: 'taken-back' }, { kind: 'served' }], 'served'],

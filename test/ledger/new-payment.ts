@@ -31,6 +31,7 @@ export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
       memo: null,
     },
     wire: 'AQ==',
+    signature: null,
     acceptedSlot: 7n,
     route: 'GET /reports',
     requestHash: hex(),

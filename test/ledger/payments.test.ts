@@ -75,9 +75,9 @@ describe('a payment on record', () => {
     expect(await stateOf(id)).toBe('void');
   });
 
-  it('is served at once where its answer was there before', async () => {
+  it('is owed also where its answer was there before', async () => {
     const { id } = await owed({ answer });
-    expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'served', isAnswered: true });
+    expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'owed', isAnswered: true });
     expect(await use.ledger.obligations.answerOf(id)).toEqual(answer);
   });
 
@@ -105,7 +105,7 @@ describe('an obligation', () => {
     const { obligations } = use.ledger;
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toBeNull();
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toEqual({ request, again: false });
-    await obligations.giveBack(id, 'me', { asked: true });
+    await obligations.giveBack(id, 'me');
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toMatchObject({ again: true });
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toBeNull();
   });

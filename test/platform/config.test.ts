@@ -92,7 +92,9 @@ describe('readConfig', () => {
   test('the worker role defaults to all', () => {
     expect(readConfig({}, 'tool').workerRole).toBe('all');
     expect(readConfig({ SLUICE_WORKER_ROLE: 'signer' }, 'tool').workerRole).toBe('signer');
-    expect(() => readConfig({ SLUICE_WORKER_ROLE: 'boss' }, 'tool')).toThrow(/must be chain, signer, x402 or all/);
+    expect(() => readConfig({ SLUICE_WORKER_ROLE: 'boss' }, 'tool')).toThrow(
+      /must be chain, signer, x402 or all/,
+    );
   });
 
   test('who signs has one key, from wherever it comes', () => {

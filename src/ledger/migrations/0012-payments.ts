@@ -20,6 +20,7 @@ export const payments = inOrder([
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     terms jsonb not null,
     wire text not null,
+    signature text,
     accepted_slot bigint not null,
     received numeric(20, 0),
     route text not null,
@@ -39,6 +40,7 @@ export const payments = inOrder([
   )`,
   // A buyer who has lost the answer must not pay twice for the same request.
   sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
+  sql`create index payment_by_signature on payment (signature) where signature is not null`,
   sql`create index payment_by_state on payment (state, position) where state in ('owed', 'refundable', 'unmatched')`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,

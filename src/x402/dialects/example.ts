@@ -1,6 +1,7 @@
 import type { Terms } from '../terms.ts';
+import { jsonInteger } from './exact-json.ts';
 
-/** Names of networks in X-PAYMENT, by cluster: the neutral one of the interface, and that of the example in the wild. */
+/** Names of networks in X-PAYMENT, by cluster: the neutral ones of the interface, then those of the real-world example. */
 export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], readonly string[]>> = {
   devnet: ['chain-devnet', 'solana-devnet'],
   mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
@@ -34,8 +35,8 @@ export function paidResponse(
   return { data, paymentDetails: { signature, ...amounts(amount), recipient, explorerUrl } };
 }
 
-/** The amount, and the same of a stablecoin of 6 decimals under both names that are in use. JSON integers: routes sell for less than 2^53. */
+/** The amount, and the amount divided by 1,000,000 under both names that clients read. */
 function amounts(amount: bigint) {
   const stable = Number(amount) / 1_000_000;
-  return { amount: Number(amount), amountStable: stable, amountUSDC: stable };
+  return { amount: jsonInteger(amount), amountStable: stable, amountUSDC: stable };
 }

@@ -1,4 +1,5 @@
 import { base64 } from '@scure/base';
+import { parse } from 'lossless-json';
 
 /** A JSON object out of a header or a body, with values nobody has checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -6,14 +7,21 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 const MAX_HEADER_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 32;
 
-/** The object in a header: standard base64 with padding, of UTF-8 JSON. Null for anything else. Source: x402 1.1. */
+/**
+ * The object in a header: standard base64 with padding, of UTF-8 JSON without a byte order mark. Null for anything else, also for an
+ * object in which a key has two values: parsers differ over which value counts. Source: x402 1.1.
+ */
 export function readHeaderJson(header: string): JsonObject | null {
   if (header.length > MAX_HEADER_CHARACTERS) return null;
   const bytes = readBase64(header);
   if (bytes === null) return null;
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return isObject(value) && isShallow(value, MAX_DEPTH) ? value : null;
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value) || !isShallow(value, MAX_DEPTH)) return null;
+    // Throws for a key with two values.
+    parse(text);
+    return value;
   } catch {
     return null;
   }
@@ -24,7 +32,7 @@ export function writeHeaderJson(value: object): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64');
 }
 
-/** Bytes of standard base64 with padding and no spare bits; null for any other text, base64url among them. */
+/** Bytes of standard base64 with padding and zero trailing bits; null for any other text, also for base64url. */
 export function readBase64(text: unknown): Uint8Array | null {
   if (typeof text !== 'string' || text === '') return null;
   try {

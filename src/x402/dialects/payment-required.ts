@@ -1,14 +1,16 @@
 import type { Resource, Terms } from '../terms.ts';
 import { quoteOf } from './example.ts';
 import { requirementsV1 } from './v1.ts';
-import { type BlockhashHint, paymentRequiredV2 } from './v2.ts';
+import { type BlockhashHint, type IdentifierUse, paymentRequiredV2 } from './v2.ts';
 
 /** Headers that a script of another origin may read. */
 export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
 
 /** A 402. */
 export interface PaymentRequired {
+  /** PAYMENT-REQUIRED, shorter than 8 KB. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Write it with `exactJson`: JSON.stringify rounds an amount above 2^53. */
   readonly body: object;
 }
 
@@ -23,7 +25,7 @@ export function paymentRequired(
   more: {
     readonly quoteToken: string;
     readonly hint: BlockhashHint | null;
-    readonly identifier: 'off' | 'optional' | 'required';
+    readonly identifier: IdentifierUse;
     readonly fields?: object;
   },
 ): PaymentRequired {

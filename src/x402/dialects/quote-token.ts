@@ -30,16 +30,17 @@ const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
 export function issueQuoteToken(secret: string, quoted: QuoteClaims): string {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
   const body = Buffer.from(JSON.stringify({ ...quoted, nonce }), 'utf8').toString('base64url');
-  return `${body}.${tagOf(secret, body).toString('base64url')}`;
+  return `${body}.${tagOf(secret, body)}`;
 }
 
 /** The claims of a token that one of `secrets` has made and whose time is not over; null for every other text. */
 export function readQuoteToken(secrets: readonly string[], token: string, now: number): QuoteClaims | null {
   const [, body, tag] = TOKEN.exec(token) ?? [];
   if (body === undefined || tag === undefined) return null;
-  const given = Buffer.from(tag, 'base64url');
-  if (!secrets.some((secret) => timingSafeEqual(tagOf(secret, body), given))) return null;
-  const { data } = claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
+  // Compared as text: base64url of 32 bytes has unused bits, so several texts decode to the same tag.
+  const given = Buffer.from(tag);
+  if (!secrets.some((secret) => timingSafeEqual(Buffer.from(tagOf(secret, body)), given))) return null;
+  const { data } = claims.safeParse(parsed(Buffer.from(body, 'base64url').toString('utf8')));
   if (data === undefined || data.expiresAt < now) return null;
   const { nonce: _nonce, ...quoted } = data;
   return quoted;
@@ -50,6 +51,14 @@ export function memoOf(quoteToken: string): string {
   return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
 }
 
-function tagOf(secret: string, body: string): Buffer {
-  return createHmac('sha256', secret).update(body).digest();
+function tagOf(secret: string, body: string): string {
+  return createHmac('sha256', secret).update(body).digest('base64url');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -14,18 +14,25 @@ export type ShownPayment =
     };
 
 const SIGNATURE_BYTES = 64;
+/** base58 of 64 bytes. The bound on the length keeps the decoder, which takes quadratic time, from long texts. */
+const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
-/** Reads the payment of a request. PAYMENT-SIGNATURE wins where there are both. */
+/** Reads the payment of a request; header names are in lower case. PAYMENT-SIGNATURE wins where there are both. */
 export function readPayment(headers: Readonly<Record<string, unknown>>): ShownPayment {
-  const signature = textAt(headers, 'payment-signature');
-  if (signature !== null) return shown('PAYMENT-SIGNATURE', readPaymentSignature(signature));
-  const payment = textAt(headers, 'x-payment');
-  return payment === null ? { kind: 'none' } : shown('X-PAYMENT', readXPayment(payment));
+  const signature = at(headers, 'payment-signature');
+  if (signature !== undefined) return shown('PAYMENT-SIGNATURE', readOnce(signature, readPaymentSignature));
+  const payment = at(headers, 'x-payment');
+  return payment === undefined ? { kind: 'none' } : shown('X-PAYMENT', readOnce(payment, readXPayment));
 }
 
 function shown(header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT', read: Proof | string): ShownPayment {
   if (typeof read === 'string') return { kind: 'undecodable', header, why: read };
   return { kind: 'proof', proof: read };
+}
+
+/** Node joins a header that was sent twice with a comma, which is not base64; other servers give an array. */
+function readOnce(value: unknown, read: (header: string) => Proof | string): Proof | string {
+  return typeof value === 'string' ? read(value) : 'the header must be sent once';
 }
 
 /** Version 1, or one of the two forms of the interface; they differ by what `payload` holds. */
@@ -56,9 +63,5 @@ function readSubmitted(payload: unknown, network: string): Proof | string {
 }
 
 function isSignature(text: string): boolean {
-  try {
-    return base58.decode(text).length === SIGNATURE_BYTES;
-  } catch {
-    return false;
-  }
+  return SIGNATURE_TEXT.test(text) && base58.decode(text).length === SIGNATURE_BYTES;
 }

@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Proof, Resource, Terms } from '../terms.ts';
-import {
-  at,
-  isObject,
-  type JsonObject,
-  readBase64,
-  readHeaderJson,
-  textAt,
-  writeHeaderJson,
-} from './header-json.ts';
+import { at, isObject, type JsonObject, readBase64, readHeaderJson, writeHeaderJson } from './header-json.ts';
+import { clipped, shortResource } from './header-size.ts';
 
 /** A blockhash that spares buyers the question for one. Never matched: it is another one in the next quote. */
 export interface BlockhashHint {
@@ -28,7 +21,10 @@ export interface SettleResult {
   readonly amount?: string;
 }
 
-const HINTS: ReadonlySet<string> = new Set(['recentBlockhash', 'lastValidBlockHeight']);
+/** Whether a route takes the extension payment-identifier. */
+export type IdentifierUse = 'off' | 'optional' | 'required';
+
+const MAX_ERROR_BYTES = 512;
 const IDENTIFIER = 'payment-identifier';
 const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
 
@@ -60,22 +56,26 @@ export function paymentRequiredV2(
   terms: Terms,
   resource: Resource,
   error: string,
-  options: { readonly hint: BlockhashHint | null; readonly identifier: 'off' | 'optional' | 'required' },
+  { hint, identifier }: { readonly hint: BlockhashHint | null; readonly identifier: IdentifierUse },
 ): string {
+  const info = identifierInfo(identifier);
   return writeHeaderJson({
     x402Version: 2,
-    error,
-    resource,
-    accepts: [requirementsV2(terms, options.hint)],
-    ...(options.identifier === 'off'
-      ? {}
-      : { extensions: { [IDENTIFIER]: identifierExtension(options.identifier === 'required') } }),
+    error: clipped(error, MAX_ERROR_BYTES),
+    resource: shortResource(resource),
+    accepts: [requirementsV2(terms, hint)],
+    ...(info === null ? {} : { extensions: { [IDENTIFIER]: identifierExtension(info) } }),
   });
 }
 
-function identifierExtension(required: boolean): JsonObject {
+/** Null where the route does not advertise the extension. */
+function identifierInfo(identifier: IdentifierUse): JsonObject | null {
+  return identifier === 'off' ? null : { required: identifier === 'required' };
+}
+
+function identifierExtension(info: JsonObject): JsonObject {
   return {
-    info: { required },
+    info,
     schema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -88,7 +88,7 @@ function identifierExtension(required: boolean): JsonObject {
   };
 }
 
-/** The payment in a PAYMENT-SIGNATURE; why it is none else. */
+/** The payment in a PAYMENT-SIGNATURE; the reason if it is none. */
 export function readPaymentSignature(header: string): Extract<Proof, { dialect: 'v2' }> | string {
   const payload = readHeaderJson(header);
   if (payload === null) return 'it is not base64 of a JSON object';
@@ -97,8 +97,25 @@ export function readPaymentSignature(header: string): Extract<Proof, { dialect: 
   if (!isObject(accepted)) return 'accepted must be the payment requirements that were chosen';
   const wire = readBase64(at(at(payload, 'payload'), 'transaction'));
   if (wire === null) return 'payload.transaction must be base64 of a transaction';
-  const info = at(at(at(payload, 'extensions'), IDENTIFIER), 'info');
-  return { dialect: 'v2', wire, accepted, paymentIdentifier: textAt(info, 'id') };
+  const extensions = at(payload, 'extensions') ?? {};
+  if (!isObject(extensions)) return 'extensions must be an object';
+  const id = at(infoOf(extensions), 'id') ?? null;
+  if (id !== null && typeof id !== 'string') return `extensions["${IDENTIFIER}"].info.id must be a text`;
+  return { dialect: 'v2', wire, accepted, paymentIdentifier: id, extensions };
+}
+
+function infoOf(extensions: JsonObject): unknown {
+  return at(at(extensions, IDENTIFIER), 'info');
+}
+
+/**
+ * True where the extensions of a payment keep the `info` that this server advertised; the buyer may add keys to it, and may send no
+ * extension at all. Where it is false, the reason is `extension_echo_mismatch`. Source: x402 1.2, 1.7.
+ */
+export function echoesExtensions(extensions: JsonObject, identifier: IdentifierUse): boolean {
+  const advertised = identifierInfo(identifier);
+  if (advertised === null || !Object.hasOwn(extensions, IDENTIFIER)) return true;
+  return contains(infoOf(extensions), advertised);
 }
 
 /** True where the identifier has the form that the extension demands. */
@@ -108,12 +125,14 @@ export function isPaymentIdentifier(text: string): boolean {
 
 /** True where the buyer accepted these terms: all is equal, and `extra` may hold more. Source: x402 1.2. */
 export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
+  // Without the hints: those in `accepted` come from an earlier quote, and count as more in `extra`.
   const { extra: wantedExtra, ...wanted } = requirementsV2(terms);
   const { extra, ...rest } = accepted;
-  if (!isDeepStrictEqual({ ...rest }, wanted) || !isObject(wantedExtra)) return false;
-  return Object.entries(wantedExtra).every(
-    ([key, value]) => HINTS.has(key) || isDeepStrictEqual(at(extra, key), value),
-  );
+  return isDeepStrictEqual({ ...rest }, wanted) && isObject(wantedExtra) && contains(extra, wantedExtra);
+}
+
+function contains(given: unknown, wanted: JsonObject): boolean {
+  return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(at(given, key), value));
 }
 
 /** The header PAYMENT-RESPONSE. */

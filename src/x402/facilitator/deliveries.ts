@@ -38,7 +38,7 @@ export class Deliveries {
     if (!isDelivered && key !== null) return;
     const record = isDelivered
       ? () => obligations.served(id, 200, null)
-      : () => obligations.giveBack(id, holder, { asked: true });
+      : () => obligations.giveBack(id, holder);
     for (let attempt = 1; ; attempt += 1)
       try {
         await record();

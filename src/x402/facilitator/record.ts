@@ -34,6 +34,7 @@ export function rowOf(order: Order, acceptedSlot: bigint): Omit<NewPayment, 'req
     computeUnitPriceMicroLamports,
     terms: { ...rest, network: network.caip2, amount: amount.toString() },
     wire: base64.encode(wire),
+    signature: payment.signature,
     acceptedSlot,
     route: routeOf(terms),
     requestHash: payment.messageHash,

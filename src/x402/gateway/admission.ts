@@ -1,36 +1,26 @@
-import type { StoredAnswer } from '../../ledger/payments.ts';
+import { isDomainError } from '../../domain/errors.ts';
+import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
+import { paymentHeaders } from '../routes/headers.ts';
 import { tryPayment } from '../trial.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What a payment needs before it goes on record; or what the buyer hears in place of that. */
-export type Admission =
-  | {
-      readonly kind: 'admitted';
-      readonly slot: bigint;
-      /** Where it is there before the payment. */
-      readonly answer: StoredAnswer | null;
-    }
-  | Outcome;
+/** What a payment needs before it goes on record; or the outcome in place of that. */
+export type Admission = { readonly kind: 'admitted'; readonly slot: bigint } | Outcome;
 
-/** One simulation, the budgets, and the answer of a route that is asked first. Settles nothing. */
+/** The budgets and one simulation. Settles nothing. */
 export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission> {
-  const over = await deps.budgets.refusal(order.payment, order.route.id);
+  const over =
+    order.dialect === 'submitted' ? null : await deps.budgets.refusal(order.payment, order.route.id);
   if (over !== null) return { kind: 'unavailable', why: over };
-  const slot = order.shownIn ?? (await acceptedIn(deps, order));
-  if (typeof slot !== 'bigint') return slot;
-  const answer = await answeredBefore(deps, order);
-  return answer !== null && 'kind' in answer ? answer : { kind: 'admitted', slot, answer };
-}
-
-async function acceptedIn({ chain, ledger }: PurchaseDeps, order: Order): Promise<bigint | Outcome> {
-  const trial = await tryPayment(chain, order.wire);
+  if (order.shownIn !== null) return { kind: 'admitted', slot: order.shownIn };
+  const trial = await tryPayment(deps.chain, order.wire);
   const { payer } = order.payment;
   switch (trial.kind) {
     case 'accepted':
-      return trial.slot;
+      return (await isSent(deps, order)) ? landedBefore(deps, order) : { kind: 'admitted', slot: trial.slot };
     case 'unanswered':
-      return { kind: 'unavailable', why: `no node can try the payment now: ${trial.why}` };
+      return { kind: 'untried', why: trial.why };
     case 'expired': {
       const message = 'the blockhash of the transaction is expired, or no node knows it yet';
       return { kind: 'refused', reason: 'payment_expired', message, payer };
@@ -39,36 +29,72 @@ async function acceptedIn({ chain, ledger }: PurchaseDeps, order: Order): Promis
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer, logs: trial.logs };
     }
-    case 'landed': {
-      // Anybody can copy it from the chain: nothing says that it was made for this request.
-      const { request: _request, ...row } = rowOf(order, 0n);
-      const reason = 'it was on the chain before it was shown to this server';
-      await ledger.payments.listUnmatched({ ...row, reason });
-      return {
-        kind: 'refused',
-        reason: 'duplicate_settlement',
-        message: `the transaction: ${reason}`,
-        payer,
-      };
-    }
+    case 'landed':
+      return landedBefore(deps, order);
   }
 }
 
-/** An answer that is there before the payment: that of the route itself, or of an upstream that is asked first. */
-async function answeredBefore(
-  { upstream }: PurchaseDeps,
+/** True where a node has already seen what its buyer has signed whole, in whatever block: it may be a copy, and is not final for the trial. */
+async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order): Promise<boolean> {
+  if (signature === null) return false;
+  const answers = await chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
+  return answers.some(
+    ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
+  );
+}
+
+/** Another gateway may have settled it meanwhile. Else it may be a copy from the chain: nothing says that it was made for this request. */
+async function landedBefore(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+  return list(deps, order, 'it was on the chain before it was shown to this server');
+}
+
+/** The buyer has paid a quote twice: the second is on record for people. */
+export function listSecond(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+  return list(deps, order, 'its quote has bought the request by another transaction');
+}
+
+/** The buyer has paid a quote after it had expired: that is on record for people, and buys nothing. */
+export function listLate(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+  return list(deps, order, 'it was shown after its quote had expired');
+}
+
+async function list({ ledger }: PurchaseDeps, order: Order, reason: string): Promise<Outcome> {
+  const { request: _request, caller, ...row } = rowOf(order, order.shownIn ?? 0n);
+  await ledger.payments.listUnmatched({ ...row, caller: { ...caller, identifier: null }, reason });
+  const payment = await ledger.payments.get(row.id);
+  return { kind: 'duplicate', payment, signature: order.payment.signature };
+}
+
+/** Asks the upstream before the payment is settled, and holds its answer back. The outcome where there is nothing to pay for; else null. */
+export async function askFirst(
+  { upstream, ledger }: PurchaseDeps,
   { route, request }: Order,
-): Promise<StoredAnswer | Outcome | null> {
-  if (route.answer !== null) return route.answer;
-  if (route.flow !== 'serve-first' || request === null) return null;
+  id: string,
+): Promise<Outcome | null> {
+  if (request === null) return null;
   const { method, url, headers, body } = request;
-  const asked = { method, url, headers, body: Buffer.from(body, 'base64') };
+  const asked = {
+    method,
+    url,
+    headers: { ...headers, ...paymentHeaders(id) },
+    body: Buffer.from(body, 'base64'),
+  };
   const answer = await upstream(asked, boundsOf(route));
-  if (answer.kind === 'none') return { kind: 'unsettled', why: answer.why, answer: null };
-  if (answer.kind === 'large') {
-    const why = 'the answer of the upstream is too large to be held back until it is paid';
-    return { kind: 'unsettled', why, answer: null };
+  if (answer.kind === 'whole' && answer.answer.status < 400) {
+    await ledger.obligations.hold(id, answer.answer);
+    return null;
   }
-  if (answer.answer.status < 400) return answer.answer;
-  return { kind: 'unsettled', why: `the upstream answered ${answer.answer.status}`, answer };
+  if (answer.kind === 'large') answer.discard();
+  const why =
+    answer.kind === 'large'
+      ? 'its answer is too large to be held back'
+      : 'the upstream has no answer to sell';
+  try {
+    await ledger.settlements.cancel(id, { code: 'not_served', message: why });
+  } catch (error) {
+    // It is being settled already: the buyer is served as on any other route.
+    if (isDomainError(error, 'NotCancellable')) return null;
+    throw error;
+  }
+  return { kind: 'unsettled', why, answer: answer.kind === 'whole' ? answer : null };
 }

@@ -1,3 +1,4 @@
+import type { PaymentRow } from '../../ledger/payments.ts';
 import { paidResponse } from '../dialects/example.ts';
 import { paymentResponseV1 } from '../dialects/v1.ts';
 import { paymentResponseV2, type SettleResult } from '../dialects/v2.ts';
@@ -11,8 +12,7 @@ import type { Delivered, Outcome } from './outcome.ts';
 /** In what words a buyer is answered. */
 export interface Asked {
   readonly dialect: Proof['dialect'];
-  /** What is asked for now. */
-  readonly terms: Terms;
+  readonly network: Terms['network'];
   /** A 402 with fresh terms. */
   readonly ask: (error: string, fields?: object) => Promise<GatewayAnswer>;
   readonly explorerUrl: (signature: string) => string;
@@ -20,7 +20,6 @@ export interface Asked {
 
 /** For the next try of a payment that is undecided, in seconds. */
 const RETRY_AFTER = '2';
-const NOT_FETCHED = 'Could not fetch confirmed transaction';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
@@ -42,13 +41,19 @@ export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<Gat
       return refusal(asked, 'duplicate_settlement', outcome.signature, payerOf(outcome.payment.payer));
     case 'owed':
       return owed(outcome, asked);
+    case 'unread':
+      return unread(outcome, asked);
+    case 'short':
+      return short(outcome, asked);
     case 'unservable':
       return unservable(outcome, asked);
     case 'conflict':
       return json(409, { error: outcome.message });
     case 'unsettled':
-      if (outcome.answer !== null) return passedOn(outcome.answer);
+      if (outcome.answer !== null) return privately(passedOn(outcome.answer));
       return json(502, { error: `nothing was paid: ${outcome.why}` });
+    case 'untried':
+      return untried(outcome, asked);
     case 'unavailable':
       return json(503, { error: outcome.why }, { 'retry-after': RETRY_AFTER });
   }
@@ -75,11 +80,30 @@ async function voided(
 }
 
 function owed({ why, signature, payment }: Of<'owed'>, asked: Asked): GatewayAnswer {
-  const headers = response(asked, settled(signature, payment.payer, asked.terms));
-  const isUnfetched = why === NOT_FETCHED;
-  const error = isUnfetched ? why : 'it is paid, and not served yet: show the same payment again';
+  const headers = response(asked, settled(signature, payment));
+  const error = 'it is paid, and not served yet: show the same payment again';
   const body = { error, details: why, transaction: signature };
-  return json(isUnfetched ? 402 : 502, body, { 'retry-after': RETRY_AFTER, ...headers });
+  return json(502, body, { 'retry-after': RETRY_AFTER, ...headers });
+}
+
+/** Source: exchange-interface: Errors, for its dialect. */
+function untried({ why }: Of<'untried'>, asked: Asked): GatewayAnswer {
+  const body = { error: 'Failed to simulate transaction', details: why };
+  return json(wordsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
+}
+
+/** Source: exchange-interface: Errors. */
+function unread({ signature, payment }: Of<'unread'>, asked: Asked): GatewayAnswer {
+  const headers = response(asked, settled(signature, payment));
+  const body = { error: 'Could not fetch confirmed transaction', transaction: signature };
+  return json(402, body, { 'retry-after': RETRY_AFTER, ...headers });
+}
+
+/** Source: exchange-interface: Errors. */
+function short({ signature, payment, received }: Of<'short'>, asked: Asked): GatewayAnswer {
+  const error = `Received ${received}, expected ${payment.terms.amount}`;
+  const body = { error, details: 'the payment is on record as unmatched', transaction: signature };
+  return json(402, body, response(asked, settled(signature, payment)));
 }
 
 function wordsOf({ dialect }: Asked) {
@@ -98,7 +122,7 @@ function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
 
 /** The answer of the upstream, with what was paid for it. */
 function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
-  const headers = response(asked, settled(signature, payment.payer, asked.terms));
+  const headers = response(asked, settled(signature, payment));
   const isWrapped = wordsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
   if (!isWrapped) return withHeaders(privately(passedOn(answer)), headers);
   const body = paidResponse(Buffer.from(answer.answer.body, 'base64').toString('utf8'), {
@@ -111,12 +135,11 @@ function served({ answer, signature, payment }: Of<'served'>, asked: Asked): Gat
 }
 
 function unservable({ answer, signature, payment, why }: Of<'unservable'>, asked: Asked): GatewayAnswer {
-  const headers = signature === null ? {} : response(asked, settled(signature, payment.payer, asked.terms));
+  const headers = signature === null ? {} : response(asked, settled(signature, payment));
   if (answer !== null) return withHeaders(privately(passedOn(answer)), headers);
-  const isShort = payment.state === 'unmatched' || why.startsWith('Received ');
-  const details = `the payment is on record as ${isShort ? 'unmatched' : 'refundable'}`;
+  const details = 'the payment is on record as refundable';
   const body = { error: why, details, ...(signature === null ? {} : { transaction: signature }) };
-  return json(isShort ? 402 : 502, body, headers);
+  return json(502, body, headers);
 }
 
 /** A 402 without terms: the buyer has paid, or may have, and must not pay again. */
@@ -133,15 +156,15 @@ function refusal(
   return json(402, body, { ...headers, ...response(asked, result) });
 }
 
-function settled(transaction: string, payer: string, { amount }: Terms): SettleResult {
-  return { success: true, payer, transaction, amount: amount.toString() };
+function settled(transaction: string, { payer, terms: { amount } }: PaymentRow): SettleResult {
+  return { success: true, payer, transaction, amount };
 }
 
 /** The header of the dialect that says how the settlement ended. */
-function response({ dialect, terms }: Asked, result: SettleResult): Record<string, string> {
+function response({ dialect, network }: Asked, result: SettleResult): Record<string, string> {
   return dialect === 'v2'
-    ? { 'payment-response': paymentResponseV2(result, terms.network) }
-    : { 'x-payment-response': paymentResponseV1(withReasonOfVersion1(result), terms.network) };
+    ? { 'payment-response': paymentResponseV2(result, network) }
+    : { 'x-payment-response': paymentResponseV1(withReasonOfVersion1(result), network) };
 }
 
 function withReasonOfVersion1(result: SettleResult): SettleResult {
@@ -154,7 +177,10 @@ function payerOf(payer: string | null): { readonly payer?: string } {
 }
 
 function passedOn(answer: Delivered): GatewayAnswer {
-  if (answer.kind === 'large') return { status: answer.status, headers: answer.headers, body: answer.body };
+  if (answer.kind === 'large') {
+    const { status, headers, body, discard } = answer;
+    return { status, headers, body, discard };
+  }
   const { status, headers, body } = answer.answer;
   return { status, headers, body: Buffer.from(body, 'base64') };
 }

@@ -6,7 +6,9 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { type GatewayAnswer, json } from './answer.ts';
+import { isDomainError } from '../../domain/errors.ts';
+import { databaseFault } from '../../ledger/connection.ts';
+import { ANY_ORIGIN, type GatewayAnswer, json } from './answer.ts';
 
 /** A request as it came, with its body whole. */
 export interface RawRequest {
@@ -44,7 +46,8 @@ export async function gatewayApp(
     requestTimeout: REQUEST_TIMEOUT_MS,
     exposeHeadRoutes: false,
     // Targets that no router reads: `handle` reads them itself.
-    frameworkErrors: (_error, request, reply) => void answerBy(handle, request, reply),
+    frameworkErrors: (_error, request, reply) =>
+      void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
   await app.register(replyFrom, { disableRequestLogging: true });
   await routes(app);
@@ -53,8 +56,19 @@ export async function gatewayApp(
     sold.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     sold.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
       const status = error.statusCode ?? 500;
+      const away = databaseFault(error) ?? (isDomainError(error, 'Unavailable') ? error : null);
+      if (away !== null) {
+        request.log.warn({ err: error }, 'the gateway cannot answer now');
+        return send(
+          reply,
+          json(503, { error: 'the gateway cannot answer now' }, { ...ANY_ORIGIN, 'retry-after': '2' }),
+        );
+      }
       if (status >= 500) request.log.error({ err: error }, 'unexpected failure of the gateway');
-      return send(reply, json(status, { error: status >= 500 ? 'Internal server error' : error.message }));
+      return send(
+        reply,
+        json(status, { error: status >= 500 ? 'Internal server error' : error.message }, ANY_ORIGIN),
+      );
     });
     sold.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
     sold.all('/*', (request, reply) => answerBy(handle, request, reply));
@@ -70,13 +84,22 @@ async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyR
   const answer = await handle({ method, target, headers: request.headers, body, peer });
   if (!('kind' in answer)) return send(reply, answer);
   return reply.from(answer.url, {
-    ...(body.length === 0 ? {} : { body: Buffer.from(body) }),
+    // Without a type the library would write the bytes as JSON.
+    ...(body.length === 0
+      ? {}
+      : {
+          body: Buffer.from(body),
+          contentType: request.headers['content-type'] ?? 'application/octet-stream',
+        }),
+    // The library would ask a busy upstream ten times.
+    retryDelay: () => null,
     rewriteRequestHeaders: () => ({ ...answer.requestHeaders }),
     rewriteHeaders: (headers) => answer.responseHeaders(headers),
   });
 }
 
-function send(reply: FastifyReply, { status, headers, body }: GatewayAnswer): FastifyReply {
+function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAnswer): FastifyReply {
+  if (discard !== undefined) reply.raw.once('close', discard);
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);
   return reply.send(typeof body === 'string' || body instanceof Uint8Array ? body : Readable.from(body));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Caller, PaymentRow } from '../../ledger/payments.ts';
 
-/** How long after the payment the same address alone makes the same caller. */
+/** How long after it was served the same address alone makes the same caller. */
 const SAME_ADDRESS_MS = 120_000;
 
 /** What a caller shows that the chain does not. `identifier`: of the extension payment-identifier, or that of a quote token. */
@@ -18,11 +18,11 @@ export function callerOf(
 }
 
 /** True where the caller may have the answer again: after landing, the bytes of a payment are public, and prove nothing. */
-export function isSameCaller({ caller, paidAt }: PaymentRow, now: Caller, time: number): boolean {
+export function isSameCaller({ caller, servedAt }: PaymentRow, now: Caller, time: number): boolean {
   const same = (name: 'identifier' | 'authorization' | 'cookie' | 'address') =>
     caller[name] !== null && caller[name] === now[name];
   if (same('identifier') || same('authorization') || same('cookie')) return true;
-  return same('address') && (paidAt === null || time - paidAt.getTime() <= SAME_ADDRESS_MS);
+  return same('address') && (servedAt === null || time - servedAt.getTime() <= SAME_ADDRESS_MS);
 }
 
 function hashOf(text: string): string {

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { base64 } from '@scure/base';
+import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/adopted.ts';
 import { EXAMPLE_NETWORKS } from '../dialects/example.ts';
 import { memoOf, readQuoteToken } from '../dialects/quote-token.ts';
@@ -8,6 +7,7 @@ import { checkExact } from '../rules/exact.ts';
 import { checkExample } from '../rules/example.ts';
 import { checkSubmitted } from '../rules/submitted.ts';
 import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
+import { identifierOf } from './known.ts';
 import type { Outcome } from './outcome.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
@@ -18,6 +18,8 @@ export interface CheckedProof {
   readonly terms: Terms;
   readonly wire: Uint8Array;
   readonly shownIn: bigint | null;
+  /** The quote had expired when it was shown. */
+  readonly isLate: boolean;
   /** What only the buyer can show, beside the request. */
   readonly identifier: string | null;
 }
@@ -35,7 +37,7 @@ export async function checkProof(
       const accepted = valid.filter((terms) => acceptsTerms(proof.accepted, terms));
       if (accepted.length === 0) return refused('No matching payment requirements');
       const check = (terms: Terms) => checkExact(proof.wire, terms, { managed, limits });
-      return firstOf(accepted, check, proof.wire, { shownIn: null, identifier: proof.paymentIdentifier });
+      return firstOf(accepted, check, proof.wire, { ...NOTHING_MORE, identifier: proof.paymentIdentifier });
     }
     case 'v1': {
       const named = valid.filter(({ network }) => network.v1 === proof.network);
@@ -54,37 +56,37 @@ export async function checkProof(
   }
 }
 
-const NOTHING_MORE = { shownIn: null, identifier: null };
+const NOTHING_MORE = { shownIn: null, isLate: false, identifier: null };
+/** A quote that expired no longer ago is still known: what was paid for it goes on record. */
+const LATE_MS = 86_400_000;
 
 function isNamed(name: string): (terms: Terms) => boolean {
   return ({ network }) => EXAMPLE_NETWORKS[network.cluster].includes(name);
 }
 
+/** The transaction that its buyer has sent pays a quote of this server for this very request. */
 async function checkSent(
-  { chain, quoteSecrets, ledger }: SaleDeps,
+  { chain, quoteSecrets }: SaleDeps,
   { route, requestHash }: Sale,
   valid: readonly Terms[],
   { signature, quoteToken }: Extract<Proof, { dialect: 'submitted' }>,
 ): Promise<CheckedProof | Outcome> {
-  const quoted = readQuoteToken(quoteSecrets, quoteToken, Date.now());
+  const now = Date.now();
+  const quoted = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
   if (quoted === null)
     return refused('invalid_payment', 'the quoteToken is not one of this server, or expired');
   if (quoted.route !== route.id || quoted.request !== requestHash)
     return refused('invalid_payment', 'the quoteToken is that of another request');
-  const asked = valid.filter(
-    ({ amount, asset, payTo }) =>
-      amount.toString() === quoted.amount && asset === quoted.asset && payTo === quoted.payTo,
-  );
-  if (asked.length === 0) return refused('invalid_payment_requirements', 'the quote is not valid any more');
-  const known = await ledger.payments.findNamed(signature);
-  const sent =
-    known === undefined
-      ? await sentTransaction(chain.pool, signature).catch(() => null)
-      : { wire: base64.decode(known.wire), slot: known.acceptedSlot };
+  const { amount, asset, payTo } = quoted;
+  const [asked] = valid.filter((terms) => terms.asset === asset && terms.payTo === payTo);
+  if (asked === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
+  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
+  if (typeof sent === 'string') return { kind: 'unavailable', why: `no node can be asked now: ${sent}` };
   if (sent === null) return { kind: 'pending', signature, payer: null };
-  const check = (terms: Terms) => checkSubmitted(sent.wire, terms, memoOf(quoteToken));
-  const identifier = `quote:${createHash('sha256').update(quoteToken).digest('hex')}`;
-  return firstOf(asked, check, sent.wire, { shownIn: sent.slot, identifier });
+  const terms = { ...asked, amount: BigInt(amount) };
+  const check = () => checkSubmitted(sent.wire, terms, memoOf(quoteToken));
+  const more = { shownIn: sent.slot, isLate: quoted.expiresAt < now, identifier: identifierOf(quoteToken) };
+  return firstOf([terms], check, sent.wire, more);
 }
 
 /** By the first terms that it keeps; else the refusal by the newest. */
@@ -92,7 +94,7 @@ function firstOf(
   valid: readonly Terms[],
   check: (terms: Terms) => Checked,
   wire: Uint8Array,
-  more: { readonly shownIn: bigint | null; readonly identifier: string | null },
+  more: Pick<CheckedProof, 'shownIn' | 'isLate' | 'identifier'>,
 ): CheckedProof | Outcome {
   let refusal: Outcome | null = null;
   for (const terms of valid) {

@@ -3,7 +3,7 @@ import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../ro
 import { answerHeaders, askedHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
-import { type GatewayAnswer, json, withHeaders } from './answer.ts';
+import { ANY_ORIGIN, type GatewayAnswer, json, withHeaders } from './answer.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
 import type { Sale, SaleDeps } from './sale.ts';
@@ -17,7 +17,6 @@ export interface GatewayDeps extends SaleDeps {
 }
 
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
-const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED_HEADERS };
 const PREFLIGHT_SECONDS = '600';
 const MOST_TOLD = 1_000;
 

@@ -2,16 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/payments.ts';
 import { serveOwed } from '../obligation.ts';
 import { paymentHeaders } from '../routes/headers.ts';
-import { boundsOf, type Order, type PurchaseDeps } from './order.ts';
+import { voided } from './ends.ts';
+import { type Ask, boundsOf, type PurchaseDeps } from './order.ts';
 import { type Outcome, whole } from './outcome.ts';
 import { receivedOf } from './received.ts';
 
 const LOOK_MS = 100;
+/** So long after it was served the upstream is asked again for an answer that was too large to keep. */
+const ASKED_AGAIN_MS = 600_000;
 
 /** What a settled payment gets: its answer, once from the upstream and then from the record. `holder`: who has the lease of it. */
 export async function give(
   deps: PurchaseDeps,
-  order: Order,
+  order: Ask,
   payment: PaymentRow,
   signature: string,
   holder: string,
@@ -28,8 +31,9 @@ export async function give(
     case 'unmatched':
       return unservable(payment, signature);
     case 'settling':
-    case 'void':
       return { kind: 'pending', signature, payer: payment.payer };
+    case 'void':
+      return voided(deps, payment);
   }
 }
 
@@ -40,7 +44,7 @@ function unservable(payment: PaymentRow, signature: string) {
 
 async function serve(
   deps: PurchaseDeps,
-  order: Order,
+  order: Ask,
   payment: PaymentRow,
   signature: string,
   holder: string,
@@ -48,6 +52,10 @@ async function serve(
   const { obligations } = deps.ledger;
   const short = isOfBuyer(payment) ? await shortfall(deps, payment, signature) : null;
   if (short !== null) return short;
+  if (payment.isAnswered) {
+    await obligations.served(payment.id, payment.answerStatus ?? 200, null);
+    return giveAgain(deps, order, payment, signature);
+  }
   const served = await serveOwed(
     { obligations, upstream: deps.upstream, holder, bounds: boundsOf(order.route) },
     payment.id,
@@ -69,7 +77,7 @@ async function serve(
 /** Waits for the one who has it: of equal requests at once one asks the upstream. */
 async function servedByAnother(
   deps: PurchaseDeps,
-  order: Order,
+  order: Ask,
   { id }: PaymentRow,
   signature: string,
 ): Promise<Outcome> {
@@ -86,18 +94,21 @@ async function servedByAnother(
 /** The stored answer, or that of the upstream asked once more under the same payment, where it was too large to keep. */
 async function giveAgain(
   { ledger, upstream }: PurchaseDeps,
-  { request, route }: Order,
+  { request, route }: Ask,
   payment: PaymentRow,
   signature: string,
 ): Promise<Outcome> {
   const stored = await ledger.obligations.answerOf(payment.id);
   if (stored !== null) return { kind: 'served', payment, signature, answer: whole(stored) };
-  if (request === null || !request.isRepeatable) return { kind: 'duplicate', payment, signature };
+  const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > ASKED_AGAIN_MS;
+  if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
   const { method, url, body } = request;
   const headers = { ...request.headers, ...paymentHeaders(payment.id) };
   const asked = { method, url, headers, body: Buffer.from(body, 'base64') };
   const answer = await upstream(asked, boundsOf(route));
   if (answer.kind === 'none') return { kind: 'owed', payment, signature, why: answer.why };
+  const { status } = answer.kind === 'whole' ? answer.answer : answer;
+  if (status >= 500) return { kind: 'owed', payment, signature, why: `the upstream answered ${status}` };
   return { kind: 'served', payment, signature, answer };
 }
 
@@ -113,10 +124,12 @@ async function shortfall(
   signature: string,
 ): Promise<Outcome | null> {
   const received = await receivedOf(chain.pool, signature, payment);
-  if (received === null)
-    return { kind: 'owed', payment, signature, why: 'Could not fetch confirmed transaction' };
+  if (received === null) return { kind: 'unread', payment, signature };
   if (received >= BigInt(payment.terms.amount)) return null;
-  const why = `Received ${received}, expected ${payment.terms.amount}`;
-  await ledger.obligations.short(payment.id, received, why);
-  return { ...unservable(payment, signature), why };
+  await ledger.obligations.short(
+    payment.id,
+    received,
+    `Received ${received}, expected ${payment.terms.amount}`,
+  );
+  return { kind: 'short', payment, signature, received };
 }

@@ -55,6 +55,12 @@ export class RouteOffers {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
 
+  /** The same for the routes that cannot be sold now. */
+  async lookAtClosed(): Promise<void> {
+    for (const route of this.#routes)
+      if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));
+  }
+
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs } = this.#deps;
     const feePayer = this.#feePayerOf(route.id);

@@ -23,7 +23,10 @@ export interface PurchaseDeps {
   readonly warn: (error: unknown, what: string) => void;
 }
 
-/** A payment that keeps the rules, and what it is to buy. */
+/** What a caller asks for with a payment. */
+export type Ask = Pick<Order, 'route' | 'requestHash' | 'request' | 'caller'>;
+
+/** A payment that keeps the rules, and the request that it pays for. */
 export interface Order {
   readonly route: PricedRoute;
   readonly requestHash: string;
@@ -74,6 +77,7 @@ export function rowOf(order: Order, acceptedSlot: bigint): Omit<NewPayment, 'ans
       memo,
     },
     wire: base64.encode(wire),
+    signature: payment.signature,
     acceptedSlot,
     route: route.id,
     requestHash,

@@ -32,6 +32,15 @@ export type Outcome =
       readonly signature: string;
       readonly why: string;
     }
+  /** It is paid, and no node shows yet what arrived. The obligation goes on. */
+  | { readonly kind: 'unread'; readonly payment: PaymentRow; readonly signature: string }
+  /** Less arrived than was asked for: it buys nothing. */
+  | {
+      readonly kind: 'short';
+      readonly payment: PaymentRow;
+      readonly signature: string;
+      readonly received: bigint;
+    }
   /** It is paid, and cannot be served. `answer`: what the upstream said. */
   | {
       readonly kind: 'unservable';
@@ -52,6 +61,8 @@ export type Outcome =
   | { readonly kind: 'conflict'; readonly message: string }
   /** The upstream was asked first, and its answer is not sold: the payment is not settled. */
   | { readonly kind: 'unsettled'; readonly why: string; readonly answer: Delivered | null }
+  /** No node could simulate it. Nothing was done with it: it may be shown again. */
+  | { readonly kind: 'untried'; readonly why: string }
   /** Nothing was done with it: it may be shown again. */
   | { readonly kind: 'unavailable'; readonly why: string };
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BoughtRequest, Caller } from '../../ledger/payments.ts';
+import type { Network } from '../networks.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Limits, Resource } from '../terms.ts';
 import type { SharedBlockhash } from './hints.ts';
@@ -8,6 +9,7 @@ import type { PurchaseDeps } from './order.ts';
 
 /** What the gateway sells with. */
 export interface SaleDeps extends PurchaseDeps {
+  readonly network: Network;
   readonly offers: RouteOffers;
   readonly hints: SharedBlockhash;
   /** Addresses of all keys that pay fees, those included that new quotes do not name any more. */

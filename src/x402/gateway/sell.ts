@@ -1,13 +1,15 @@
 import { paymentRequired } from '../dialects/payment-required.ts';
 import { issueQuoteToken } from '../dialects/quote-token.ts';
 import { readPayment } from '../dialects/read-payment.ts';
-import { isPaymentIdentifier } from '../dialects/v2.ts';
+import { echoesExtensions, isPaymentIdentifier } from '../dialects/v2.ts';
 import type { Proof, Terms } from '../terms.ts';
+import { listLate } from './admission.ts';
 import { type GatewayAnswer, json } from './answer.ts';
 import { answerOutcome } from './answers.ts';
 import { checkProof } from './check-proof.ts';
+import { knownPayment } from './known.ts';
 import type { Outcome } from './outcome.ts';
-import { buy } from './purchase.ts';
+import { buy, buyAgain } from './purchase.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
 /** For the next try, in seconds, where a route cannot be sold now. */
@@ -15,26 +17,32 @@ const RETRY_AFTER = '10';
 
 /** Answers a request for a route that is sold: with its terms, or with what the payment that it shows has bought. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
-  const offer = deps.offers.of(sale.route.id);
-  if (offer.kind === 'closed')
-    return json(503, { error: `nothing is sold here now: ${offer.why}` }, { 'retry-after': RETRY_AFTER });
-  const { current } = offer;
-  const ask = (error: string, fields: object = {}) => asked(deps, sale, current, error, fields);
   const shown = readPayment(sale.headers);
+  const offer = deps.offers.of(sale.route.id);
+  const ask = (error: string, fields: object = {}) =>
+    offer.kind === 'open' ? asked(deps, sale, offer.current, error, fields) : closed(offer.why);
   if (shown.kind === 'none') return ask('X-PAYMENT header is required');
   if (shown.kind === 'undecodable')
     return shown.header === 'X-PAYMENT'
       ? ask('Payment verification failed', { details: shown.why })
       : ask(`PAYMENT-SIGNATURE cannot be read: ${shown.why}`);
-  const fault = identifierFault(sale, shown.proof);
+  const { proof } = shown;
+  const { network, explorerUrl } = deps;
+  const words = { dialect: proof.dialect, network, ask, explorerUrl };
+  const known = await knownPayment(deps, sale, proof);
+  if (known !== null) {
+    const caller = { ...sale.caller, identifier: known.identifier };
+    return answerOutcome(await buyAgain(deps, { ...sale, caller }, known.payment), words);
+  }
+  if (offer.kind === 'closed') return closed(offer.why);
+  const fault = identifierFault(sale, proof);
   if (fault !== null) return json(400, { error: fault });
-  const outcome = await outcomeOf(deps, sale, offer.valid, shown.proof);
-  return answerOutcome(outcome, {
-    dialect: shown.proof.dialect,
-    terms: current,
-    ask,
-    explorerUrl: deps.explorerUrl,
-  });
+  if (!echoes(sale, proof)) return ask('extension_echo_mismatch');
+  return answerOutcome(await outcomeOf(deps, sale, offer.valid, proof), words);
+}
+
+async function closed(why: string): Promise<GatewayAnswer> {
+  return json(503, { error: `nothing is sold here now: ${why}` }, { 'retry-after': RETRY_AFTER });
 }
 
 async function outcomeOf(
@@ -46,8 +54,8 @@ async function outcomeOf(
   const checked = await checkProof(deps, sale, valid, proof);
   if (checked.kind !== 'checked') return checked;
   const { route, requestHash, request, caller } = sale;
-  const { payment, terms, wire, shownIn, identifier } = checked;
-  return buy(deps, {
+  const { payment, terms, wire, shownIn, isLate, identifier } = checked;
+  const order = {
     route,
     requestHash,
     request,
@@ -57,7 +65,13 @@ async function outcomeOf(
     shownIn,
     payment,
     terms,
-  });
+  };
+  return isLate ? listLate(deps, order) : buy(deps, order);
+}
+
+/** Extensions of version 2 that a buyer sends keep what the route has said of them. */
+function echoes({ route }: Sale, proof: Proof): boolean {
+  return proof.dialect !== 'v2' || echoesExtensions(proof.extensions, route.paymentIdentifier);
 }
 
 /** The extension payment-identifier: 400 where it is demanded and missing, or has another form. */
@@ -94,5 +108,5 @@ async function asked(
   return json(402, body, headers);
 }
 
-/** A buyer may send his transaction so long after he was asked, and show it after that. */
+/** A buyer may send and show his transaction so long after he was asked. */
 const QUOTE_MS = 30 * 60_000;

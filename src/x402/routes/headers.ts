@@ -63,11 +63,7 @@ const NEVER_ANSWERED: ReadonlySet<string> = new Set([
   'alt-svc',
 ]);
 /** Shared caches obey these before Cache-Control. */
-const OF_SHARED_CACHES: ReadonlySet<string> = new Set([
-  'cdn-cache-control',
-  'cloudflare-cdn-cache-control',
-  'surrogate-control',
-]);
+const OF_SHARED_CACHES = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
 
 /** The headers that the upstream gets of those that the client has sent. */
 export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
@@ -103,12 +99,12 @@ export function answerHeaders(headers: Headers): Record<string, string | string[
 export function paidHeaders<Value extends string | readonly string[]>(
   headers: Readonly<Record<string, Value>>,
 ): Record<string, Value | string> {
-  const kept = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.has(name));
+  const kept = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.test(name));
   const control = String(headers['cache-control'] ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '' && !/^(public|private|s-maxage)\s*(=|$)/i.test(one));
-  return { ...Object.fromEntries(kept), 'cache-control': [...control, 'private'].join(', ') };
+  return { ...Object.fromEntries(kept), 'cache-control': ['private', ...control].join(', ') };
 }
 
 function passing(headers: Headers): readonly (readonly [string, unknown])[] {

@@ -1,5 +1,6 @@
 import type { DecodedMessage } from '../../solana/message.ts';
 import { MAX_COMPUTE_UNITS } from '../../solana/priority-fee.ts';
+import { MEMO_PROGRAM } from '../../solana/programs.ts';
 import type { Checked, ExactPayment, Refused, Terms } from '../terms.ts';
 import { type Fees, feesOf } from './exact-fees.ts';
 import { paymentOf } from './payments.ts';
@@ -30,6 +31,7 @@ export function checkExample(
 ): Checked {
   return checkWire(wire, (read) => {
     checkUnmanaged(read.message, managed);
+    checkUnquoted(read.message);
     return checkBuyersTransaction(read, terms);
   });
 }
@@ -78,4 +80,17 @@ function checkUnmanaged({ accounts }: DecodedMessage, managed: readonly string[]
   const named = accounts.find((address) => managed.includes(address));
   if (named !== undefined)
     refuse(REASONS.feePayerIncluded, `the transaction names ${named}, a fee payer of this server`);
+}
+
+/** A transaction that is bound to a quote is only its buyer's to show, by the token of the quote. */
+function checkUnquoted({ instructions }: DecodedMessage): void {
+  const isQuoted = instructions.some(
+    ({ program, data }) =>
+      program === MEMO_PROGRAM && Buffer.from(data).toString('latin1').startsWith('x402:'),
+  );
+  if (isQuoted)
+    refuse(
+      REASONS.memo,
+      'the transaction is bound to a quote by its memo: show its signature and the quoteToken',
+    );
 }

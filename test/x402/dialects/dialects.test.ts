@@ -1,69 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { paidResponse, quoteOf } from '../../../src/x402/dialects/example.ts';
 import { readHeaderJson, writeHeaderJson } from '../../../src/x402/dialects/header-json.ts';
-import { paymentRequired } from '../../../src/x402/dialects/payment-required.ts';
-import { issueQuoteToken, memoOf, readQuoteToken } from '../../../src/x402/dialects/quote-token.ts';
 import { readPayment } from '../../../src/x402/dialects/read-payment.ts';
 import { paymentResponseV1 } from '../../../src/x402/dialects/v1.ts';
 import {
   acceptsTerms,
+  echoesExtensions,
   isPaymentIdentifier,
   paymentResponseV2,
   requirementsV2,
 } from '../../../src/x402/dialects/v2.ts';
 import { TERMS } from '../rules/buyer.ts';
 
-const RESOURCE = { url: 'http://shop/weather', description: 'The weather', mimeType: 'application/json' };
 const HINT = { blockhash: 'a hash', lastValidBlockHeight: 150n };
-const NOW = 1_000_000;
-const CLAIMS = {
-  route: 'GET /weather',
-  request: 'ab',
-  amount: '2500',
-  asset: TERMS.asset,
-  payTo: TERMS.payTo,
-  expiresAt: NOW + 1,
-};
 const wire = Buffer.from('a transaction').toString('base64');
 
 function header(value: object): string {
   return writeHeaderJson(value);
 }
 
-describe('JSON in a header', () => {
-  it.each([
-    ['base64url', Buffer.from('{"a":"??>"}').toString('base64url')],
-    ['without padding', header({ a: 1 }).replace(/=+$/, '')],
-    ['with a space', ` ${header({ a: 1 })}`],
-    ['an array', Buffer.from('[1]').toString('base64')],
-    ['a number', Buffer.from('1').toString('base64')],
-    ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]).toString('base64')],
-    ['too long', header({ a: 'x'.repeat(70_000) })],
-    ['too deep', Buffer.from(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`).toString('base64')],
-  ])('is not read as %s', (_what, text) => {
-    expect(readHeaderJson(text)).toBeNull();
-  });
-
-  it('reads what it wrote', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.boolean())), (value) => {
-        expect(readHeaderJson(header(value))).toEqual(JSON.parse(JSON.stringify(value)));
-      }),
-    );
-  });
-
-  it('never throws for any text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void readPayment({ 'x-payment': text })));
-    fc.assert(
-      fc.property(fc.json(), (json) => {
-        const text = Buffer.from(json).toString('base64');
-        readPayment({ 'x-payment': text });
-        readPayment({ 'payment-signature': text });
-      }),
-    );
-  });
-});
+function identified(id: unknown): Record<string, unknown> {
+  return { 'payment-identifier': { info: { required: true, id } } };
+}
 
 describe('the payment of a request', () => {
   const v2 = { x402Version: 2, accepted: requirementsV2(TERMS), payload: { transaction: wire } };
@@ -96,6 +54,17 @@ describe('the payment of a request', () => {
       { ...v1, payload: { signature: 'abc', quoteToken: 'x' } },
       'must be base58 of 64 bytes',
     ],
+    ['a long signature', { ...v1, payload: { signature: '1'.repeat(89), quoteToken: 'x' } }, 'base58'],
+    [
+      'a signature not in base58',
+      { ...v1, payload: { signature: '0'.repeat(64), quoteToken: 'x' } },
+      'base58',
+    ],
+    [
+      '47 bytes as signature',
+      { ...v1, payload: { signature: 'z'.repeat(64), quoteToken: 'x' } },
+      'of 64 bytes',
+    ],
     ['no token', { ...v1, payload: { signature } }, 'quoteToken must be the one'],
   ])('with %s is undecodable', (_what, payment, why) => {
     expect(readPayment({ 'x-payment': header(payment) })).toMatchObject({
@@ -105,15 +74,79 @@ describe('the payment of a request', () => {
     });
   });
 
-  it('names the header that cannot be read', () => {
-    expect(readPayment({ 'payment-signature': '?' })).toMatchObject({ header: 'PAYMENT-SIGNATURE' });
+  it.each([
+    ['another version', { ...v2, x402Version: 1 }, 'x402Version must be 2'],
+    ['no accepted requirements', { ...v2, accepted: [] }, 'accepted must be'],
+    ['base64url', { ...v2, payload: { transaction: '-_-_' } }, 'must be base64'],
+    ['a list of extensions', { ...v2, extensions: [] }, 'extensions must be an object'],
+    ['a number as identifier', { ...v2, extensions: identified(7) }, 'info.id must be a text'],
+  ])('of version 2 with %s is undecodable', (_what, payment, why) => {
+    expect(readPayment({ 'payment-signature': header(payment) })).toMatchObject({
+      kind: 'undecodable',
+      header: 'PAYMENT-SIGNATURE',
+      why: expect.stringContaining(why),
+    });
+  });
+
+  it('is not taken from X-PAYMENT where PAYMENT-SIGNATURE cannot be read', () => {
+    const headers = { 'payment-signature': '?', 'x-payment': header(v1) };
+    expect(readPayment(headers)).toMatchObject({ kind: 'undecodable', header: 'PAYMENT-SIGNATURE' });
+  });
+
+  it.each([
+    ['payment-signature', 'PAYMENT-SIGNATURE', header(v2)],
+    ['x-payment', 'X-PAYMENT', header(v1)],
+  ])('is undecodable where %s was sent twice', (name, title, text) => {
+    for (const twice of [[text, text], `${text}, ${text}`])
+      expect(readPayment({ [name]: twice })).toMatchObject({ kind: 'undecodable', header: title });
+  });
+
+  it('is read from no prototype', () => {
+    expect(readPayment(Object.create({ 'x-payment': header(v1) }))).toEqual({ kind: 'none' });
+    const payload = JSON.parse(`{"__proto__":{"transaction":"${wire}"}}`);
+    expect(readPayment({ 'x-payment': header({ ...v1, payload }) })).toMatchObject({ kind: 'undecodable' });
+  });
+
+  it('is never an exception, whatever the payment holds', () => {
+    const any = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom(1, 2, 'exact', wire, signature, [], null),
+    );
+    const fields = fc.record(
+      {
+        x402Version: fc.constantFrom(1, 2),
+        scheme: fc.constant('exact'),
+        network: any,
+        accepted: any,
+        extensions: any,
+      },
+      { requiredKeys: ['x402Version', 'scheme'] },
+    );
+    const names = fc.constantFrom(
+      'transaction',
+      'serializedTransaction',
+      'signature',
+      'quoteToken',
+      '__proto__',
+    );
+    fc.assert(
+      fc.property(fields, fc.dictionary(names, any), (payment, payload) => {
+        const text = header({ ...payment, payload });
+        for (const name of ['x-payment', 'payment-signature'])
+          expect(readPayment({ [name]: text }).kind).toMatch(/^(proof|undecodable)$/);
+      }),
+    );
   });
 
   it('has its identifier', () => {
-    const extensions = { 'payment-identifier': { info: { required: true, id: 'pay_0123456789abcd' } } };
+    const extensions = identified('pay_0123456789abcd');
     expect(readPayment({ 'payment-signature': header({ ...v2, extensions }) })).toMatchObject({
-      proof: { paymentIdentifier: 'pay_0123456789abcd' },
+      proof: { paymentIdentifier: 'pay_0123456789abcd', extensions },
     });
+    for (const none of [{ ...v2 }, { ...v2, extensions: null }, { ...v2, extensions: identified(null) }])
+      expect(readPayment({ 'payment-signature': header(none) })).toMatchObject({
+        proof: { paymentIdentifier: null },
+      });
     expect(
       ['pay_0123456789abcd', 'short', 'with space in the text', 'x'.repeat(129)].map(isPaymentIdentifier),
     ).toEqual([true, false, false, false]);
@@ -154,117 +187,42 @@ describe('terms that a buyer accepts', () => {
   });
 });
 
-describe('the one 402', () => {
-  const more = { quoteToken: 'a token', hint: HINT, identifier: 'optional' } as const;
-  const { headers, body } = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', more);
-
-  it('speaks three dialects', () => {
-    const required = readHeaderJson(headers['payment-required'] ?? '');
-    expect(required).toMatchObject({
-      x402Version: 2,
-      resource: RESOURCE,
-      accepts: [{ amount: '2500', extra: { recentBlockhash: 'a hash', lastValidBlockHeight: '150' } }],
-      extensions: { 'payment-identifier': { info: { required: false } } },
-    });
-    expect(body).toMatchObject({
-      x402Version: 1,
-      error: 'X-PAYMENT header is required',
-      accepts: [{ network: 'solana-devnet', maxAmountRequired: '2500', resource: RESOURCE.url }],
-      payment: {
-        amount: 2500,
-        amountStable: 0.0025,
-        amountUSDC: 0.0025,
-        cluster: 'devnet',
-        quoteToken: 'a token',
-      },
-    });
+describe('extensions that a buyer sends back', () => {
+  it.each([
+    ['none', {}],
+    ['the advertised info', { 'payment-identifier': { info: { required: true } } }],
+    ['more in the info', identified('pay_0123456789abcd')],
+    ['an extension that was not advertised', { bazaar: { info: 7 } }],
+  ])('are an echo with %s', (_what, extensions) => {
+    expect(echoesExtensions(extensions, 'required')).toBe(true);
   });
 
-  it('has the same terms each time, but for hint and token', () => {
-    const other = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', {
-      ...more,
-      quoteToken: 'b',
-    });
-    expect(other.headers).toEqual(headers);
-    expect(other.body).toMatchObject({ accepts: (body as { accepts: unknown }).accepts });
+  it.each([
+    ['another value', { 'payment-identifier': { info: { required: false } } }],
+    ['a key left out', { 'payment-identifier': { info: { id: 'pay_0123456789abcd' } } }],
+    ['no info', { 'payment-identifier': {} }],
+    ['no object', { 'payment-identifier': null }],
+    ['the info in a prototype', { 'payment-identifier': { info: Object.create({ required: true }) } }],
+  ])('are no echo with %s', (_what, extensions) => {
+    expect(echoesExtensions(extensions, 'required')).toBe(false);
+    expect(echoesExtensions(extensions, 'off')).toBe(true);
   });
 
-  it('stays far below what servers take in a header', () => {
-    const long = { ...RESOURCE, description: 'x'.repeat(500) };
-    const { headers: large } = paymentRequired(TERMS, long, 'error', more);
-    expect(large['payment-required']?.length).toBeLessThan(4_096);
-  });
-});
-
-describe('the answers of the interface', () => {
-  it('have the fields of its tables', () => {
-    expect(quoteOf(TERMS, 'Pay', 'token')).toEqual({
-      recipientWallet: TERMS.payTo,
-      tokenAccount: TERMS.tokenAccount,
-      mint: TERMS.asset,
-      amount: 2500,
-      amountStable: 0.0025,
-      amountUSDC: 0.0025,
-      cluster: 'devnet',
-      message: 'Pay',
-      quoteToken: 'token',
-    });
-    const paid = { signature: 'sig', amount: 2500n, tokenAccount: TERMS.tokenAccount, explorerUrl: 'url' };
-    expect(paidResponse('data', paid)).toEqual({
-      data: 'data',
-      paymentDetails: {
-        signature: 'sig',
-        amount: 2500,
-        amountStable: 0.0025,
-        amountUSDC: 0.0025,
-        recipient: TERMS.tokenAccount,
-        explorerUrl: 'url',
-      },
-    });
+  it('keep whether the identifier is required', () => {
+    expect(echoesExtensions(identified('pay_0123456789abcd'), 'optional')).toBe(false);
   });
 });
 
 describe('payment responses', () => {
   it('name the network as their version does', () => {
-    const result = { success: true, transaction: 'sig', payer: 'me' };
-    expect(readHeaderJson(paymentResponseV2(result, TERMS.network))).toMatchObject({
+    const result = { success: true, transaction: 'sig', payer: 'me', amount: '2500' };
+    expect(readHeaderJson(paymentResponseV2(result, TERMS.network))).toEqual({
+      ...result,
       network: TERMS.network.caip2,
     });
-    expect(readHeaderJson(paymentResponseV1(result, TERMS.network))).toMatchObject({
+    expect(readHeaderJson(paymentResponseV1(result, TERMS.network))).toEqual({
+      ...result,
       network: 'solana-devnet',
     });
-  });
-});
-
-describe('a quote token', () => {
-  const SECRET = 'a secret of at least 32 characters';
-
-  it('says what it was made for, to its own secrets, until it expires', () => {
-    const token = issueQuoteToken(SECRET, CLAIMS);
-    expect(readQuoteToken([SECRET], token, NOW)).toEqual(CLAIMS);
-    expect(readQuoteToken(['the next secret', SECRET], token, NOW)).toEqual(CLAIMS);
-    expect(readQuoteToken(['another secret'], token, NOW)).toBeNull();
-    expect(readQuoteToken([SECRET], token, NOW + 2)).toBeNull();
-  });
-
-  it('is another one each time, and so is its memo', () => {
-    const [one, two] = [issueQuoteToken(SECRET, CLAIMS), issueQuoteToken(SECRET, CLAIMS)];
-    expect(one).not.toBe(two);
-    expect(memoOf(one)).toMatch(/^x402:[A-Za-z0-9_-]{43}$/);
-    expect(memoOf(one)).not.toBe(memoOf(two));
-  });
-
-  it('is worth nothing once any character of it is changed', () => {
-    const token = issueQuoteToken(SECRET, CLAIMS);
-    fc.assert(
-      fc.property(fc.nat(token.length - 1), fc.constantFrom('A', 'b', '0', '.'), (at, character) => {
-        const changed = token.slice(0, at) + character + token.slice(at + 1);
-        fc.pre(changed !== token);
-        const read = readQuoteToken([SECRET], changed, NOW);
-        // The last character of base64url may have spare bits, which say nothing.
-        if (at < token.length - 1) expect(read).toBeNull();
-      }),
-    );
-    fc.assert(fc.property(fc.string(), (text) => readQuoteToken([SECRET], text, NOW) === null));
   });
 });

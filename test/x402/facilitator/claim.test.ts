@@ -45,9 +45,9 @@ describe('the claim of a success', () => {
   it('is free again when it is given back, or its lease has ended', async () => {
     const id = await owed();
     await claim(id, 'a');
-    await use.ledger.obligations.giveBack(id, 'b', { asked: true });
+    await use.ledger.obligations.giveBack(id, 'b');
     expect(await claim(id, 'b')).toBe('wait');
-    await use.ledger.obligations.giveBack(id, 'a', { asked: true });
+    await use.ledger.obligations.giveBack(id, 'a');
     expect(await claim(id, 'b')).toBe('yours');
     await endLease(id);
     expect(await claim(id, 'c')).toBe('yours');

@@ -17,6 +17,7 @@ import { createLanding } from '../../../src/settlement/land.ts';
 import { loadKeypair, type Signer } from '../../../src/signing/signer.ts';
 import { SharedLives } from '../../../src/solana/adopted.ts';
 import { deriveAta } from '../../../src/solana/ata.ts';
+import { latestBlockhash } from '../../../src/solana/blockhash.ts';
 import { LandingWatcher } from '../../../src/solana/landing.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
@@ -130,7 +131,8 @@ export class SellingRoom {
       transferChecked({ keys, amount, decimals, program }),
       memo(parts.memo ?? `nonce ${this.#nonce}`),
     ];
-    const { blockhash: recentBlockhash } = await this.room.chain.latestBlockhash();
+    // Not the shared one of the chain: blocks made at once may have ended it.
+    const { blockhash: recentBlockhash } = await latestBlockhash(this.room.pool);
     const payerKey = new PublicKey(feePayer);
     const message = MessageV0.compile({ payerKey, recentBlockhash, instructions });
     const transaction = new VersionedTransaction(message);

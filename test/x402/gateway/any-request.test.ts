@@ -9,6 +9,7 @@ beforeAll(async () => {
   shop = await Shop.open((upstream) => [
     { path: '/weather', price: '0.001', upstream },
     { path: '/about', free: true, upstream },
+    { path: '/note', method: 'POST', free: true, upstream },
     { path: '/files/*', free: true, upstream },
     { path: '/files/secret', price: '0.001', upstream },
   ]);
@@ -108,6 +109,19 @@ describe('what the upstream gets of a free route', () => {
     );
     expect(asked?.headers.accept).toBe('text/html');
   });
+});
+
+describe('the body of a free request', () => {
+  it.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain'])(
+    'passes as it is: %s',
+    async (type) => {
+      shop.asked.length = 0;
+      const body = type === 'application/json' ? '{"a": 1}' : 'a=b';
+      expect(await raw({ method: 'POST', path: '/note', headers: { 'content-type': type }, body })).toBe(200);
+      expect(shop.asked).toMatchObject([{ method: 'POST', body }]);
+      expect(shop.asked[0]?.headers['content-type']).toContain(type);
+    },
+  );
 });
 
 describe('any request', () => {

@@ -35,6 +35,14 @@ export function requirementsOf(response: Response): Requirements {
   return JSON.parse(Buffer.from(header, 'base64').toString()).accepts[0];
 }
 
+/** Whether the extension payment-identifier of a 402 demands one. */
+function requiresIdentifier(response: Response): boolean {
+  const required = JSON.parse(
+    Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString(),
+  );
+  return required.extensions?.['payment-identifier']?.info.required === true;
+}
+
 /** What a header of a payment response says. */
 export function settlementOf(response: Response): Record<string, unknown> {
   const header = response.headers.get('payment-response') ?? response.headers.get('x-payment-response');
@@ -79,12 +87,18 @@ export class Customer {
 
   /** The header PAYMENT-SIGNATURE of a new payment for this URL. */
   async pays(url: string, init: RequestInit = {}, identifier?: string): Promise<Record<string, string>> {
-    const accepted = requirementsOf(await fetch(url, init));
-    return this.shows(accepted, this.transaction(accepted), identifier);
+    const response = await fetch(url, init);
+    const accepted = requirementsOf(response);
+    return this.shows(accepted, this.transaction(accepted), identifier, requiresIdentifier(response));
   }
 
-  shows(accepted: Requirements, transaction: string, identifier?: string): Record<string, string> {
-    const extensions = { 'payment-identifier': { info: { required: false, id: identifier } } };
+  shows(
+    accepted: Requirements,
+    transaction: string,
+    identifier?: string,
+    required = false,
+  ): Record<string, string> {
+    const extensions = { 'payment-identifier': { info: { required, id: identifier } } };
     const payment = {
       x402Version: 2,
       accepted,

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rpc } from '../../../src/localstack/rpc.ts';
+import { fetchQuote, showPayment, signTransfer, submitTransfer } from '../../peers/example-client.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
@@ -153,6 +155,25 @@ describe('what is paid', () => {
     }, 30_000);
   });
 
+  it('is given to the same address as long as it is owed, and for two minutes after it was served', async () => {
+    const headers = await (await customer()).pays(url);
+    const { transaction } = settlementOf(await fetch(url, { headers }));
+    const { id = '' } = (await shop.ledger.payments.findNamed(String(transaction))) ?? {};
+    const ago = (seconds: number) => sql<Date>`now() - ${seconds} * interval '1 second'`;
+    const age = async (servedAt: number) =>
+      shop.ledger.db
+        .updateTable('payment')
+        .set({ paidAt: ago(9_000), servedAt: ago(servedAt) })
+        .where('id', '=', id)
+        .execute();
+    await age(100);
+    expect((await fetch(url, { headers })).status).toBe(200);
+    await age(130);
+    expect(settlementOf(await fetch(url, { headers }))).toMatchObject({
+      errorReason: 'duplicate_settlement',
+    });
+  });
+
   it('has a state that its buyer can ask for without a key', async () => {
     const headers = await (await customer()).pays(url);
     const { transaction } = settlementOf(await fetch(url, { headers }));
@@ -171,6 +192,15 @@ describe('a route', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
+  it('that is served first asks the upstream once, however many show the payment at once', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    const headers = await (await customer()).pays(first);
+    const responses = await Promise.all(Array.from({ length: 12 }, () => fetch(first, { headers })));
+    const bodies = await Promise.all(responses.map((response) => response.text()));
+    expect(new Set(bodies)).toEqual(new Set(['answer 1']));
+    expect(shop.asked).toHaveLength(1);
+  });
+
   it('that is served first costs nothing where the upstream fails', async () => {
     shop.upstream = () => ({ status: 500, body: 'broken' });
     const first = `${shop.url}/first?n=${serial}`;
@@ -179,7 +209,7 @@ describe('a route', () => {
     const response = await fetch(first, { headers });
     expect([response.status, await response.text()]).toEqual([500, 'broken']);
     const { rows } = await shop.ledger.payments.list({ limit: 200 });
-    expect(rows.map(({ payer }) => payer)).not.toContain(buyer.address);
+    expect(rows.find(({ payer }) => payer === buyer.address)).toMatchObject({ state: 'void' });
   });
 
   it('with an answer of its own needs no upstream', async () => {
@@ -200,6 +230,51 @@ describe('a route', () => {
     const other = await fetch(named, { headers: await buyer.pays(named, {}, id) });
     expect(other.status).toBe(409);
     expect(shop.asked).toHaveLength(1);
+  });
+});
+
+describe('a payment that its buyer has sent', () => {
+  it('is his by the token of its quote, whoever shows its bytes before', async () => {
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    const { signature, quoteToken } = await submitTransfer(quote, buyer);
+    const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 0 };
+    const shown = await rpc<{ transaction: [string, string] }>(shop.rpcUrl, 'getTransaction', [
+      signature,
+      options,
+    ]);
+    const [serializedTransaction] = shown.transaction;
+    const thief = await showPayment(`${url}&thief`, buyer, quote, { serializedTransaction });
+    expect([thief.status, shop.asked.length]).toEqual([402, 0]);
+    const response = await showPayment(url, buyer, quote, { signature, quoteToken });
+    expect([response.status, shop.asked.length]).toEqual([200, 1]);
+    const again = await showPayment(url, buyer, quote, { signature, quoteToken });
+    expect([again.status, shop.asked.length]).toEqual([200, 1]);
+  });
+
+  it('twice for one quote buys once, and the second is on record', async () => {
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    const one = await submitTransfer(quote, buyer, { version: 'legacy' });
+    const two = await submitTransfer(quote, buyer, { version: 0 });
+    expect((await showPayment(url, buyer, quote, one)).status).toBe(200);
+    expect((await showPayment(url, buyer, quote, two)).status).toBe(402);
+    expect(await shop.ledger.payments.findNamed(two.signature)).toMatchObject({ state: 'unmatched' });
+  });
+
+  it('and that is shown as his own by a copy from the chain buys nothing', async () => {
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    const wire = Buffer.from(await signTransfer(quote, buyer)).toString('base64');
+    const options = { encoding: 'base64', skipPreflight: true };
+    const signature = await rpc<string>(shop.rpcUrl, 'sendTransaction', [wire, options]);
+    await vi.waitFor(async () => {
+      const statuses = await rpc<{ value: unknown[] }>(shop.rpcUrl, 'getSignatureStatuses', [[signature]]);
+      expect(statuses.value[0]).not.toBeNull();
+    }, 20_000);
+    const copy = await showPayment(url, buyer, quote, { serializedTransaction: wire });
+    expect([copy.status, shop.asked.length]).toEqual([402, 0]);
+    expect(await shop.ledger.payments.findNamed(signature)).toMatchObject({ state: 'unmatched' });
   });
 });
 

@@ -116,9 +116,9 @@ describe('the buyer gets', () => {
 describe('Cache-Control of a paid answer', () => {
   it.each([
     [undefined, 'private'],
-    ['no-store', 'no-store, private'],
-    ['max-age=60', 'max-age=60, private'],
-    ['public, max-age=60, s-maxage=600', 'max-age=60, private'],
+    ['no-store', 'private, no-store'],
+    ['max-age=60', 'private, max-age=60'],
+    ['public, max-age=60, s-maxage=600', 'private, max-age=60'],
     ['Private', 'private'],
     ['PUBLIC', 'private'],
   ])('of %s is %s', (value, expected) => {

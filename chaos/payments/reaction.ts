@@ -1,0 +1,47 @@
+import { contentOf } from './upstream.ts';
+
+/** What a conforming buyer does after an answer. */
+export type Reaction =
+  /** The item. */
+  | { readonly kind: 'answered' }
+  /** The buyer shows the same payment again. */
+  | { readonly kind: 'undecided' }
+  /** The payment never lands: the buyer may sign another one. */
+  | { readonly kind: 'pay-again' }
+  /** The gateway does not serve this payment, and says why. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** An answer that no buyer may get. */
+  | { readonly kind: 'wrong'; readonly why: string };
+
+interface Refusal {
+  readonly error?: string;
+  readonly details?: string;
+  readonly accepts?: unknown;
+}
+
+/** Reads an answer to a payment as a buyer does. */
+export function reactionTo(status: number, body: string, item: number): Reaction {
+  if (status === 200)
+    return body.includes(contentOf(item))
+      ? { kind: 'answered' }
+      : { kind: 'wrong', why: 'the content is not that of the item' };
+  const { error = '', details = '', accepts } = refusalOf(body);
+  if (details.startsWith('the payment is on record as'))
+    return { kind: 'refused', why: `${error}: ${details}` };
+  if (status === 402) return reactionTo402(error, accepts !== undefined);
+  if (status >= 500) return { kind: 'undecided' };
+  return { kind: 'wrong', why: `status ${status}: ${error}` };
+}
+
+function reactionTo402(error: string, hasTerms: boolean): Reaction {
+  if (error.includes('duplicate_settlement')) return { kind: 'refused', why: error };
+  return hasTerms ? { kind: 'pay-again' } : { kind: 'undecided' };
+}
+
+function refusalOf(body: string): Refusal {
+  try {
+    return JSON.parse(body) as Refusal;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SluiceClient } from '../../src/client/client.ts';
+import type { Payment } from '../../src/client/payments.ts';
+import type { Books } from '../../src/localstack/books.ts';
+import { arrivalsIn, finalizedBlocks } from '../../src/localstack/chain-truth.ts';
+import type { SalesOptions } from '../../src/localstack/sales.ts';
+import type { Stack } from '../../src/localstack/stack.ts';
+import { healthy } from '../deposits/payer.ts';
+import { retryWhileUnavailable } from '../unavailable.ts';
+import { auditPayments, type LandedPayment, type PaymentVerdict } from './audit.ts';
+import { type Bought, buyItem } from './buyer.ts';
+import { drawPurchases, type Purchase, type PurchasePlan } from './plan.ts';
+import { Upstream } from './upstream.ts';
+
+const PRICE_UNITS = 1_000n;
+const LOOK_MS = 500;
+
+/** Sales that run along with everything else: an upstream, and buyers of one item each. */
+export class PaymentRun {
+  readonly #purchases: readonly Purchase[];
+  readonly #upstream: Upstream;
+  readonly #bought: Bought[] = [];
+
+  private constructor(purchases: readonly Purchase[], upstream: Upstream) {
+    this.#purchases = purchases;
+    this.#upstream = upstream;
+  }
+
+  /** Before the stack starts: the routes file names the upstream. */
+  static async open(plan: PurchasePlan): Promise<PaymentRun> {
+    const purchases = drawPurchases(plan);
+    return new PaymentRun(purchases, await Upstream.open(purchases));
+  }
+
+  get sales(): SalesOptions {
+    const price = { amount: PRICE_UNITS.toString() };
+    return {
+      routesOf: ({ seller, asset }) => ({
+        payTo: seller,
+        routes: [{ path: '/item', price: { ...price, asset }, upstream: this.#upstream.url }],
+      }),
+    };
+  }
+
+  /** Every buyer comes at its moment. Resolves when all have an answer and no payment is open, or at `end`. */
+  async run(stack: Stack, startMs: number, end: AbortSignal): Promise<void> {
+    const { gatewayUrl, buyer } = salesOf(stack);
+    const key = Uint8Array.from(JSON.parse(readFileSync(buyer.path, 'utf8')) as number[]);
+    const deps = { gatewayUrl, key, rpcUrls: stack.rpcUrls, end };
+    await Promise.all(
+      this.#purchases.map(async (purchase) => {
+        await sleep(Math.max(0, startMs + purchase.atMs - performance.now()));
+        this.#bought.push(await buyItem(deps, purchase));
+      }),
+    );
+    while (!end.aborted && (await hasOpen(stack))) await sleep(LOOK_MS);
+  }
+
+  /** What the buyers did, for people. */
+  get summary(): string {
+    const sum = (of: (one: Bought) => number) => this.#bought.reduce((all, one) => all + of(one), 0);
+    const [signed, shown] = [sum(({ signatures }) => signatures.length), sum((one) => one.shown)];
+    return `${this.#bought.length} buyers signed ${signed} payments and showed them ${shown} times; the upstream had ${this.#upstream.requests.length} requests`;
+  }
+
+  /** Holds the blocks against the record, once nothing can land any more. */
+  async judge(stack: Stack): Promise<PaymentVerdict> {
+    const [url = ''] = stack.rpcUrls;
+    const tip = await healthy<number>(url, 'getSlot', { commitment: 'processed' });
+    while ((await healthy<number>(url, 'getSlot', { commitment: 'finalized' })) < tip) await sleep(LOOK_MS);
+    const [landed, record] = await Promise.all([landedPayments(stack, url), readRecord(stack)]);
+    return auditPayments({ landed, record, bought: this.#bought, requests: this.#upstream.requests });
+  }
+
+  async close(): Promise<void> {
+    await this.#upstream.close();
+  }
+}
+
+/** The books of the hot wallet: other keys pay for payments. */
+export async function withoutPayments(stack: Stack, books: Books): Promise<Books> {
+  const payments = new Set((await readRecord(stack)).map(({ signature }) => signature));
+  const record = Object.entries(books.record).filter(([signature]) => !payments.has(signature));
+  return { ...books, record: Object.fromEntries(record) };
+}
+
+async function landedPayments(stack: Stack, url: string): Promise<readonly LandedPayment[]> {
+  const { seller, asset: mint } = salesOf(stack);
+  const landed: LandedPayment[] = [];
+  for await (const block of finalizedBlocks(url)) {
+    for (const { signature, asset, amount } of arrivalsIn(block, new Set([seller]))) {
+      if (asset !== mint || amount !== PRICE_UNITS) continue;
+      const found = block.transactions.find(({ transaction }) => transaction.signatures[0] === signature);
+      landed.push({ signatures: found?.transaction.signatures ?? [signature] });
+    }
+  }
+  return landed;
+}
+
+async function hasOpen(stack: Stack): Promise<boolean> {
+  try {
+    return (await readRecord(stack)).some(({ state }) => state === 'settling' || state === 'owed');
+  } catch {
+    return true;
+  }
+}
+
+async function readRecord({ apiUrl: baseUrl, apiKey }: Stack): Promise<readonly Payment[]> {
+  const sluice = new SluiceClient({ baseUrl, apiKey });
+  return retryWhileUnavailable(async () => {
+    const record: Payment[] = [];
+    for await (const payment of sluice.payments.list()) record.push(payment);
+    return record;
+  });
+}
+
+function salesOf({ sales }: Stack) {
+  if (sales === null) throw new Error('chaos sells on its own chain: unset SLUICE_RPC_URLS');
+  return sales;
+}

@@ -1,0 +1,14 @@
+import { base64 } from '@scure/base';
+import type { PaymentRow } from '../ledger/payments.ts';
+import { readSigned } from '../solana/signed-transaction.ts';
+import type { Spending } from '../solana/spending.ts';
+
+/** Base units that the seller's token account gained, by the outcome of the landed transaction; null where that does not say. */
+export function receivedBy(
+  { wire, terms }: Pick<PaymentRow, 'wire' | 'terms'>,
+  { tokenChanges }: Pick<Spending, 'tokenChanges'>,
+): bigint | null {
+  const place = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
+  if (tokenChanges === null || place < 0) return null;
+  return tokenChanges.get(place) ?? 0n;
+}

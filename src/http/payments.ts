@@ -16,19 +16,25 @@ const PaymentBody = z
     state: z.enum(PAYMENT_STATES).describe('What it has bought so far'),
     reason: z.string().nullable().describe('Why it is refundable or unmatched'),
     signature: z.string().nullable().describe('base58; null until it is signed'),
-    seller: z.enum(['gateway', 'facilitator']),
-    dialect: z.enum(['v2', 'v1', 'example', 'submitted']),
+    seller: z.enum(['gateway', 'facilitator']).describe('Which of the two has settled it'),
+    dialect: z
+      .enum(['v2', 'v1', 'example', 'submitted'])
+      .describe('How the buyer has paid: x402 version 2 or 1, or one of the two forms of the interface'),
     payer: z.string().describe('Owner of the money'),
     network: z.string().describe('CAIP-2'),
     asset: z.string().describe('Mint'),
-    amount: units,
+    amount: units.describe('What was asked for, in base units'),
     received: units.nullable().describe('What arrived, by the landed transaction'),
-    payTo: z.string(),
-    route: z.string(),
+    payTo: z.string().describe('Wallet that is paid'),
+    route: z
+      .string()
+      .describe(
+        'Id of the route, as `GET /reports/:id`; `facilitator/<payTo>` where the facilitator has settled it',
+      ),
     answerStatus: z.number().nullable().describe("Status of the upstream's answer"),
-    paidAt: time.nullable(),
-    servedAt: time.nullable(),
-    createdAt: time,
+    paidAt: time.nullable().describe('When a node first showed it confirmed'),
+    servedAt: time.nullable().describe('When its answer was stored, or its success delivered'),
+    createdAt: time.describe('When it was shown here first'),
   })
   .meta({ id: 'Payment' }) satisfies z.ZodType<Payment>;
 

@@ -82,7 +82,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
-/** Keeps looking for what nobody reports by himself. */
+/** Looks every minute for what no process reports: few free addresses, late webhooks, a silent scan. */
 function keepLooking(
   { addressLowWater, cluster }: Config<'api'>,
   ledger: Ledger,

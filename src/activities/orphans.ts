@@ -66,7 +66,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 
   return {
     /**
-     * Starts a run for each unfinished settlement, each payment that nobody serves and each rescan that has none; answers how many. Harmless for
+     * Starts a run for each unfinished settlement, each final payment that is still owed and each rescan that has none; answers how many. Harmless for
      * those that have one after all.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {

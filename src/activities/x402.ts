@@ -6,7 +6,7 @@ import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
 
 const LOOK_MS = 2_000;
 const GIVEN_UP_MS = 86_400_000;
-/** Nobody reads the answer now: what is not stored is lost. */
+/** No buyer is connected: an answer that is not stored is lost. */
 const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
 export interface X402Deps {

@@ -9,7 +9,7 @@ export const X402 = 'x402';
  * | state | the money | the resource |
  * |---|---|---|
  * | settling | is not seen at `confirmed` | not served |
- * | owed | moved | not served: somebody must |
+ * | owed | moved | not served: the gateway or the workflow must serve it |
  * | served | moved | served once; a stored answer may be given again to the same caller |
  * | refundable | moved | the upstream refused, or may not be asked again |
  * | unmatched | may have moved | nothing: it was on the chain before any request was bound to it, or too little arrived |

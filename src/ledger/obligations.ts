@@ -12,7 +12,7 @@ export interface BoughtRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** base64. */
   readonly body: string;
-  /** Whether it may be asked again where nobody knows what became of the first time. */
+  /** Whether the upstream may get it twice, as after a crash during the first question. */
   readonly isRepeatable: boolean;
 }
 
@@ -53,7 +53,7 @@ export class Obligations {
   }
 
   /**
-   * Takes the obligation for so long, where it is owed and nobody else has it; the request that is to be served. `again`: the upstream may
+   * Takes the obligation for so long, where it is owed and no other holder has its lease; the request that is to be served. `again`: the upstream may
    * have been asked before. Null where it is not to be served now.
    */
   async take(

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TOKEN_PROGRAM_ID } from '../packages/spl-token.ts';
 import { type LocalChain, mintsOf } from './chain.ts';
 import { keptFile } from './kept-file.ts';
 import { type KeypairFile, keypairFile } from './keypair.ts';
@@ -85,7 +86,7 @@ function assetOf({ info }: LocalChain): { readonly mint: string; readonly progra
   const { plantedMint, mint } = mintsOf(info);
   const address = plantedMint ?? mint;
   if (address === undefined) throw new Error('the chain was started without a mint');
-  return { mint: address, program: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA' };
+  return { mint: address, program: TOKEN_PROGRAM_ID.toBase58() };
 }
 
 async function fund(

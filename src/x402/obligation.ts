@@ -1,6 +1,6 @@
 import type { BoughtRequest, Obligations } from '../ledger/obligations.ts';
 import { paymentHeaders } from './routes/headers.ts';
-import type { UpstreamAnswer, UpstreamAsker, UpstreamOptions } from './upstream.ts';
+import type { UpstreamAnswer, UpstreamAsker, UpstreamOptions, UpstreamRequest } from './upstream.ts';
 
 export type { UpstreamAsker } from './upstream.ts';
 
@@ -58,7 +58,7 @@ export async function serveOwed(deps: ObligationDeps, id: string): Promise<Serve
 }
 
 /** The question of a bought request: the upstream may know by the Idempotency-Key that it was asked before. */
-function askedOf({ method, url, headers, body }: BoughtRequest, id: string) {
+export function askedOf({ method, url, headers, body }: BoughtRequest, id: string): UpstreamRequest {
   const named = { ...headers, ...paymentHeaders(id) };
   return { method, url, headers: named, body: Buffer.from(body, 'base64') };
 }

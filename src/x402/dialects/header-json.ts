@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { parse } from 'lossless-json';
 
-/** A JSON object out of a header or a body, with values nobody has checked yet. */
+/** A JSON object out of a header or a body, whose values are not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_HEADER_CHARACTERS = 64 * 1024;

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** What a buyer was asked for, sealed by us: nobody keeps it, and only its holder can show it. */
+/** What a buyer was asked for, signed by this server. No process stores it, and only its holder can show it. */
 export interface QuoteClaims {
   /** Id of the route, and hash of the request. */
   readonly route: string;

@@ -1,5 +1,6 @@
+import type { CheckedPayment } from '../record.ts';
 import type { Refused } from '../terms.ts';
-import { type Order, UNAVAILABLE } from './examiner.ts';
+import { UNAVAILABLE } from './examiner.ts';
 import type { Facilitator } from './facilitator.ts';
 import { routeOf } from './record.ts';
 
@@ -12,7 +13,7 @@ export type Admission =
 /** The budgets and one simulation, for a payment that is not on record. Settles nothing. */
 export async function admit(
   { budgets, simulations }: Pick<Facilitator, 'budgets' | 'simulations'>,
-  { payment, wire, terms }: Order,
+  { payment, wire, terms }: CheckedPayment,
 ): Promise<Admission> {
   const { payer, messageHash } = payment;
   const over = await budgets.refusal(payment, routeOf(terms));

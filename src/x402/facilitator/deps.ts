@@ -4,15 +4,14 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import type { BudgetDeps } from '../budgets.ts';
 import type { Network } from '../networks.ts';
+import type { SettlementRuns } from '../record.ts';
 import type { Limits } from '../terms.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 export interface FacilitatorDeps {
   readonly ledger: Pick<Ledger, 'payments' | 'obligations' | 'attempts' | 'settlements'>;
   readonly chain: Chain;
-  readonly runs: {
-    reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<void>;
-  };
+  readonly runs: SettlementRuns;
   readonly network: Network;
   /** Addresses of the keys that pay the fees. `/supported` publishes the first. */
   readonly feePayers: readonly string[];

@@ -4,23 +4,18 @@ import { type MintInfo, readMint } from '../../solana/mint.ts';
 import { TOKEN_PROGRAM } from '../../solana/programs.ts';
 import { readSigned } from '../../solana/signed-transaction.ts';
 import { TtlCache } from '../../solana/ttl-cache.ts';
+import type { CheckedPayment } from '../record.ts';
 import { checkExact } from '../rules/exact.ts';
 import { mintRefusal } from '../rules/mint-policy.ts';
 import { REASONS } from '../rules/reasons.ts';
-import type { ExactPayment, Refused, Terms } from '../terms.ts';
+import type { Refused } from '../terms.ts';
 import type { FacilitatorDeps } from './deps.ts';
 import type { FacilitatorRequest } from './request.ts';
 import { readRequirements, refused, withMint } from './requirements.ts';
 
-/** A payment that keeps every rule that needs no simulation. */
-export interface Order {
-  readonly dialect: FacilitatorRequest['dialect'];
-  readonly wire: Uint8Array;
-  readonly terms: Terms;
-  readonly payment: ExactPayment;
-}
-
-export type Examined = { readonly ok: true; readonly order: Order } | ({ readonly ok: false } & Refused);
+export type Examined =
+  | { readonly ok: true; readonly order: CheckedPayment }
+  | ({ readonly ok: false } & Refused);
 
 /** Stands for `unexpected_verify_error` and `unexpected_settle_error`: nothing was done, and the caller may repeat the request. */
 export const UNAVAILABLE = 'unavailable';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/payments.ts';
+import { signatureOf } from '../record.ts';
 import type { FacilitatorDeps } from './deps.ts';
-import { refusalOf, signatureOf } from './record.ts';
+import { refusalOf } from './record.ts';
 import type { Settled } from './settle.ts';
 
 /** A server that asks for a settlement. */
@@ -22,10 +23,11 @@ const FIRST_MS = 1_000;
 /** Waits until the payment is confirmed and its success is claimed by this caller or delivered to another; until `end` at most. */
 export async function follow(
   deps: FacilitatorDeps,
-  { id, payer }: PaymentRow,
+  opened: PaymentRow,
   caller: Caller,
   end: number,
 ): Promise<Settled> {
+  const { id, payer } = opened;
   const holder = randomUUID();
   let failure: unknown = null;
   for (let look = 0; ; look += 1) {
@@ -38,7 +40,7 @@ export async function follow(
     if (payment.state === 'settling') failure = await reach(deps, id, leftMs);
   }
   if (failure !== null) deps.warn(failure, `payment ${id} is not seen to settle yet`);
-  return { kind: 'pending', payer, signature: await signatureOf(deps, id) };
+  return { kind: 'pending', payer, signature: await signatureOf(deps.ledger, opened) };
 }
 
 /** Null where the caller must wait, as another caller holds the lease; or where its connection is closed. */
@@ -49,7 +51,7 @@ async function outcome(
   holder: string,
 ): Promise<Settled | null> {
   const { id } = payment;
-  const signature = await signatureOf(deps, id);
+  const signature = await signatureOf(deps.ledger, payment);
   const refusal = await refusalOf(deps, payment, key);
   if (refusal !== null) return { ...refusal, kind: 'failed', signature };
   if (signature === null || isGone()) return null;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { PaymentRow } from '../../ledger/payments.ts';
+import { type CheckedPayment, idOf, signatureOf } from '../record.ts';
 import type { Refused } from '../terms.ts';
 import { admit } from './admission.ts';
-import type { Order } from './examiner.ts';
 import type { Facilitator } from './facilitator.ts';
 import { type Caller, follow } from './follow.ts';
-import { idOf, refusalOf, rowOf, signatureOf } from './record.ts';
+import { refusalOf, rowOf } from './record.ts';
 import type { FacilitatorRequest } from './request.ts';
 
 /** What became of a payment. `signature` is base58, null where the fee payer has not signed. */
@@ -41,7 +41,12 @@ export async function settle(
     : again(facilitator, known, caller, end);
 }
 
-async function first(facilitator: Facilitator, order: Order, caller: Caller, end: number): Promise<Settled> {
+async function first(
+  facilitator: Facilitator,
+  order: CheckedPayment,
+  caller: Caller,
+  end: number,
+): Promise<Settled> {
   const { payments } = facilitator.deps.ledger;
   const admission = await admit(facilitator, order);
   if (admission.kind === 'refused') return { ...admission, kind: 'failed', signature: null };
@@ -61,13 +66,13 @@ async function again(
 ): Promise<Settled> {
   const refusal = await refusalOf(deps, known, caller.key);
   if (refusal === null) return follow(deps, known, caller, end);
-  return { ...refusal, kind: 'failed', signature: await signatureOf(deps, known.id) };
+  return { ...refusal, kind: 'failed', signature: await signatureOf(deps.ledger, known) };
 }
 
 /** Another call may have settled the payment meanwhile. Else the bytes may be a copy from the chain: the payment is listed as unmatched. */
 async function landedBefore(
   facilitator: Facilitator,
-  order: Order,
+  order: CheckedPayment,
   caller: Caller,
   end: number,
 ): Promise<Settled> {

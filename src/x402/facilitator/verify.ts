@@ -1,7 +1,8 @@
+import { idOf } from '../record.ts';
 import type { Refused } from '../terms.ts';
 import { admit } from './admission.ts';
 import type { Facilitator } from './facilitator.ts';
-import { idOf, refusalOf } from './record.ts';
+import { refusalOf } from './record.ts';
 import type { FacilitatorRequest } from './request.ts';
 
 export type Verified = { readonly ok: true; readonly payer: string } | ({ readonly ok: false } & Refused);

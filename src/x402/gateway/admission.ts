@@ -1,6 +1,6 @@
 import { isDomainError } from '../../domain/errors.ts';
 import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
-import { paymentHeaders } from '../routes/headers.ts';
+import { askedOf } from '../obligation.ts';
 import { tryPayment } from '../trial.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
@@ -72,14 +72,7 @@ export async function askFirst(
   id: string,
 ): Promise<Outcome | null> {
   if (request === null) return null;
-  const { method, url, headers, body } = request;
-  const asked = {
-    method,
-    url,
-    headers: { ...headers, ...paymentHeaders(id) },
-    body: Buffer.from(body, 'base64'),
-  };
-  const answer = await upstream(asked, boundsOf(route));
+  const answer = await upstream(askedOf(request, id), boundsOf(route));
   if (answer.kind === 'whole' && answer.answer.status < 400) {
     await ledger.obligations.hold(id, answer.answer);
     return null;

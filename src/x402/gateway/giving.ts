@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/payments.ts';
-import { serveOwed } from '../obligation.ts';
-import { paymentHeaders } from '../routes/headers.ts';
+import { askedOf, serveOwed } from '../obligation.ts';
 import { voided } from './ends.ts';
 import { type Ask, boundsOf, type PurchaseDeps } from './order.ts';
 import { type Outcome, whole } from './outcome.ts';
@@ -102,10 +101,7 @@ async function giveAgain(
   if (stored !== null) return { kind: 'served', payment, signature, answer: whole(stored) };
   const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > ASKED_AGAIN_MS;
   if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
-  const { method, url, body } = request;
-  const headers = { ...request.headers, ...paymentHeaders(payment.id) };
-  const asked = { method, url, headers, body: Buffer.from(body, 'base64') };
-  const answer = await upstream(asked, boundsOf(route));
+  const answer = await upstream(askedOf(request, payment.id), boundsOf(route));
   if (answer.kind === 'none') return { kind: 'owed', payment, signature, why: answer.why };
   const { status } = answer.kind === 'whole' ? answer.answer : answer;
   if (status >= 500) return { kind: 'owed', payment, signature, why: `the upstream answered ${status}` };

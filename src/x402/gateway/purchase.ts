@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/payments.ts';
+import { signatureOf } from '../record.ts';
 import { admit, askFirst, listSecond } from './admission.ts';
 import { isSameCaller } from './callers.ts';
-import { pending, signatureOf, voided } from './ends.ts';
+import { pending, voided } from './ends.ts';
 import { give } from './giving.ts';
 import { type Ask, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
@@ -37,7 +38,7 @@ export async function buy(deps: PurchaseDeps, order: Order): Promise<Outcome> {
 export async function buyAgain(deps: PurchaseDeps, ask: Ask, known: PaymentRow): Promise<Outcome> {
   const isForThis = known.seller === 'gateway' && known.requestHash === ask.requestHash;
   if (!isForThis || !isSameCaller(known, ask.caller, Date.now()))
-    return { kind: 'duplicate', payment: known, signature: await signatureOf(deps, known) };
+    return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
   if (ask.route.flow === 'serve-first' && !(await isAskedFirst(deps, known))) return pending(deps, known);
   return settled(deps, ask, known, randomUUID());
 }
@@ -50,7 +51,7 @@ async function first(
 ): Promise<Outcome> {
   const failed = order.route.flow === 'serve-first' ? await askFirst(deps, order, payment.id) : null;
   const outcome = failed ?? (await settled(deps, order, payment, holder));
-  // Whoever shows it next may serve it at once.
+  // The next request with this payment may serve it at once.
   if (outcome.kind === 'pending' || outcome.kind === 'unread')
     await deps.ledger.obligations.giveBack(payment.id, holder);
   return outcome;
@@ -80,7 +81,7 @@ async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder:
       .catch((error: unknown) => warn(error, `payment ${id} is not seen to settle yet`));
   const payment = await ledger.payments.get(id);
   if (payment.state === 'void') return voided(deps, payment);
-  const signature = await signatureOf(deps, payment);
+  const signature = await signatureOf(ledger, payment);
   if (signature === null || payment.state === 'settling') return pending(deps, payment);
   if (isLarge && !(await isFinal())) return pending(deps, payment);
   return give(deps, ask, payment, signature, holder);

@@ -1,22 +1,8 @@
 import * as fc from 'fast-check';
-import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { useLedger } from '../../ledger/support.ts';
-import { SellingRoom } from './selling-room.ts';
-import { post, server } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { post, useFacilitator } from './support.ts';
 
-const use = useLedger();
-let selling: SellingRoom;
-let app: FastifyInstance;
-
-beforeAll(async () => {
-  selling = await SellingRoom.open(use.ledger);
-  app = await server(selling.deps());
-});
-afterAll(async () => {
-  await app?.close();
-  await selling?.close();
-});
+const use = useFacilitator();
 
 const nested = (levels: number, open = '[', close = ']') => open.repeat(levels) + close.repeat(levels);
 
@@ -39,14 +25,14 @@ describe('a request that cannot be read', () => {
     ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /nested deeper/],
   ])('as it is %s answers 400 with the field', async (_what, text, error) => {
     for (const step of ['verify', 'settle'] as const)
-      expect(await post(app, step, text)).toMatchObject({
+      expect(await post(use.app, step, text)).toMatchObject({
         status: 400,
         body: { error: expect.stringMatching(error) },
       });
   });
 
   it('as one field has another type answers 400 with the field', async () => {
-    const body = selling.version2('AA==');
+    const body = use.selling.version2('AA==');
     for (const [field, value] of Object.entries({
       amount: 7,
       payTo: null,
@@ -54,7 +40,7 @@ describe('a request that cannot be read', () => {
       extra: [],
     })) {
       const changed = { ...body, paymentRequirements: { ...body.paymentRequirements, [field]: value } };
-      const { status, body: answer } = await post(app, 'verify', changed);
+      const { status, body: answer } = await post(use.app, 'verify', changed);
       expect(status).toBe(400);
       expect(answer['error']).toMatch(new RegExp(`^paymentRequirements.${field}: `));
     }
@@ -62,15 +48,15 @@ describe('a request that cannot be read', () => {
 
   it('as it is too long, or no JSON by its type, has a status below 500', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_024 * 1_024) });
-    expect((await post(app, 'settle', long)).status).toBe(413);
-    expect((await post(app, 'settle', 'a=1', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await post(use.app, 'settle', long)).status).toBe(413);
+    expect((await post(use.app, 'settle', 'a=1', { 'content-type': 'text/plain' })).status).toBe(415);
     const key = { 'idempotency-key': 'k'.repeat(300) };
-    expect((await post(app, 'settle', selling.version2('AA=='), key)).status).toBe(400);
+    expect((await post(use.app, 'settle', use.selling.version2('AA=='), key)).status).toBe(400);
   });
 
   it('as braces in a text are not nesting is read', async () => {
-    const body = selling.version2('AA==', { description: `"\\${nested(100)}` });
-    expect((await post(app, 'verify', body)).status).toBe(200);
+    const body = use.selling.version2('AA==', { description: `"\\${nested(100)}` });
+    expect((await post(use.app, 'verify', body)).status).toBe(200);
   });
 });
 
@@ -112,7 +98,7 @@ function put(body: object, path: string, value: unknown): object {
 describe('whatever is sent', () => {
   const run = async (payload: string | object): Promise<void> => {
     for (const step of ['verify', 'settle'] as const) {
-      const { status, body } = await post(app, step, payload);
+      const { status, body } = await post(use.app, step, payload);
       expect(status).toBeLessThan(500);
       if (status === 200) expect(body).toHaveProperty(step === 'verify' ? 'isValid' : 'success', false);
       else expect(body).toHaveProperty('error');
@@ -121,10 +107,12 @@ describe('whatever is sent', () => {
 
   it('in place of parts of a sound request is never a failure of the server, nor a success', async () => {
     const changes = fc.array(fc.tuple(place, odd), { minLength: 1, maxLength: 3 });
-    const transaction = await selling.transaction();
+    const transaction = await use.selling.transaction();
     await fc.assert(
       fc.asyncProperty(fc.boolean(), changes, async (isFirst, changed) => {
-        const sound = isFirst ? selling.version1('AA==') : selling.version2(transaction, { amount: '1' });
+        const sound = isFirst
+          ? use.selling.version1('AA==')
+          : use.selling.version2(transaction, { amount: '1' });
         await run(changed.reduce((body, [at, value]) => put(body, at, value), sound as object));
       }),
       { numRuns: 200 },

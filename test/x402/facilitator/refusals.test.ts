@@ -1,25 +1,12 @@
 import { Keypair } from '@solana/web3.js';
-import type { FastifyInstance } from 'fastify';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { TOKEN_2022_PROGRAM } from '../../../src/solana/programs.ts';
-import { useLedger } from '../../ledger/support.ts';
-import { NETWORK, PRICE, SellingRoom } from './selling-room.ts';
-import { post, server } from './support.ts';
+import { NETWORK, PRICE } from './selling-room.ts';
+import { post, server, useFacilitator } from './support.ts';
 
-const use = useLedger();
-let selling: SellingRoom;
-let app: FastifyInstance;
-
-beforeAll(async () => {
-  selling = await SellingRoom.open(use.ledger);
-  app = await server(selling.deps());
-});
+const use = useFacilitator();
 afterEach(() => vi.restoreAllMocks());
-afterAll(async () => {
-  await app?.close();
-  await selling?.close();
-});
 
 const stranger = Keypair.generate().publicKey.toBase58();
 const UNMANAGED = 'fee_payer_not_managed_by_facilitator';
@@ -44,22 +31,22 @@ describe('a request for another facilitator', () => {
       'invalid_payment_requirements',
     ],
   ])('with %s is refused in both versions and by both steps', async (_what, given, version2, version1) => {
-    const transaction = await selling.transaction();
+    const transaction = await use.selling.transaction();
     const memo = 'extra' in given && given.extra !== null && 'memo' in given.extra;
-    const change = memo ? { extra: { ...given.extra, feePayer: selling.feePayer } } : given;
+    const change = memo ? { extra: { ...given.extra, feePayer: use.selling.feePayer } } : given;
     const swapped = 'network' in given && given.network === 'swapped';
-    const two = selling.version2(transaction, swapped ? { network: NETWORK.v1 } : change);
-    const one = selling.version1(transaction, swapped ? { network: NETWORK.caip2 } : change);
+    const two = use.selling.version2(transaction, swapped ? { network: NETWORK.v1 } : change);
+    const one = use.selling.version1(transaction, swapped ? { network: NETWORK.caip2 } : change);
     const network = 'network' in change ? { network: two.paymentRequirements.network } : {};
     for (const [body, reason] of [
       [two, version2],
       [one, version1],
     ] as const) {
-      expect(await post(app, 'verify', body)).toMatchObject({
+      expect(await post(use.app, 'verify', body)).toMatchObject({
         status: 200,
         body: { isValid: false, invalidReason: reason, invalidMessage: expect.any(String) },
       });
-      expect(await post(app, 'settle', body)).toMatchObject({
+      expect(await post(use.app, 'settle', body)).toMatchObject({
         status: 200,
         body: { success: false, errorReason: reason, transaction: '', ...(body === two ? network : {}) },
       });
@@ -67,13 +54,13 @@ describe('a request for another facilitator', () => {
   });
 
   it('of another version of x402 is refused', async () => {
-    const body = selling.version2('AA==');
+    const body = use.selling.version2('AA==');
     const other = { ...body, paymentPayload: { ...body.paymentPayload, x402Version: 3 } };
-    expect(await post(app, 'verify', other)).toMatchObject({
+    expect(await post(use.app, 'verify', other)).toMatchObject({
       status: 200,
       body: { isValid: false, invalidReason: 'invalid_x402_version' },
     });
-    expect((await post(app, 'settle', other)).body).toMatchObject({
+    expect((await post(use.app, 'settle', other)).body).toMatchObject({
       success: false,
       errorReason: 'invalid_x402_version',
       transaction: '',
@@ -90,19 +77,19 @@ describe('a payment that accepts other requirements', () => {
     ['amount', '2501', 'invalid_payment_requirements'],
     ['payTo', stranger, 'invalid_payment_requirements'],
   ])('of the field %s is refused', async (field, value, reason) => {
-    const body = selling.version2(await selling.transaction());
+    const body = use.selling.version2(await use.selling.transaction());
     const accepted = { ...body.paymentRequirements, [field]: value };
     const changed = { ...body, paymentPayload: { ...body.paymentPayload, accepted } };
-    expect((await post(app, 'verify', changed)).body).toMatchObject({
+    expect((await post(use.app, 'verify', changed)).body).toMatchObject({
       isValid: false,
       invalidReason: reason,
     });
   });
 
   it('of the network is refused in version 1 by its own code', async () => {
-    const body = selling.version1(await selling.transaction());
+    const body = use.selling.version1(await use.selling.transaction());
     const paymentPayload = { ...body.paymentPayload, network: 'solana' };
-    expect((await post(app, 'verify', { ...body, paymentPayload })).body['invalidReason']).toBe(
+    expect((await post(use.app, 'verify', { ...body, paymentPayload })).body['invalidReason']).toBe(
       'network_mismatch',
     );
   });
@@ -110,13 +97,16 @@ describe('a payment that accepts other requirements', () => {
 
 describe('a transaction that breaks a rule', () => {
   it('costs no call to a node, and names its payer', async () => {
-    const body = selling.version2(await selling.transaction({ amount: PRICE + 1n }));
-    await post(app, 'verify', body);
-    const calls = [vi.spyOn(selling.room.chain, 'accounts'), vi.spyOn(selling.room.chain, 'simulateAsIs')];
-    expect((await post(app, 'verify', body)).body).toMatchObject({
+    const body = use.selling.version2(await use.selling.transaction({ amount: PRICE + 1n }));
+    await post(use.app, 'verify', body);
+    const calls = [
+      vi.spyOn(use.selling.room.chain, 'accounts'),
+      vi.spyOn(use.selling.room.chain, 'simulateAsIs'),
+    ];
+    expect((await post(use.app, 'verify', body)).body).toMatchObject({
       isValid: false,
       invalidReason: 'invalid_exact_svm_payload_amount_mismatch',
-      payer: selling.buyer.publicKey.toBase58(),
+      payer: use.selling.buyer.publicKey.toBase58(),
     });
     for (const call of calls) expect(call).not.toHaveBeenCalled();
   });
@@ -128,51 +118,58 @@ describe('a transaction that breaks a rule', () => {
     ['is no transaction', 'AAAA', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
     ['is too long', 'A'.repeat(4_000), 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
   ])('that %s is refused', async (_what, transaction, reason) => {
-    const { status, body } = await post(app, 'verify', selling.version2(transaction));
+    const { status, body } = await post(use.app, 'verify', use.selling.version2(transaction));
     expect({ status, reason: body['invalidReason'] }).toEqual({ status: 200, reason });
   });
 
   it('by its memo is refused', async () => {
-    const extra = { feePayer: selling.feePayer, memo: 'order 7' };
-    const other = selling.version2(await selling.transaction({ memo: 'order 8' }), { extra });
-    expect((await post(app, 'verify', other)).body['invalidReason']).toBe(
+    const extra = { feePayer: use.selling.feePayer, memo: 'order 7' };
+    const other = use.selling.version2(await use.selling.transaction({ memo: 'order 8' }), { extra });
+    expect((await post(use.app, 'verify', other)).body['invalidReason']).toBe(
       'invalid_exact_svm_payload_memo_mismatch',
     );
-    const asked = selling.version2(await selling.transaction({ memo: 'order 7' }), { extra });
-    expect((await post(app, 'verify', asked)).body['isValid']).toBe(true);
+    const asked = use.selling.version2(await use.selling.transaction({ memo: 'order 7' }), { extra });
+    expect((await post(use.app, 'verify', asked)).body['isValid']).toBe(true);
   });
 });
 
 describe('a payment that a node refuses', () => {
   it('for its funds fails the simulation, by the code of its version', async () => {
     const buyer = Keypair.generate();
-    const transaction = await selling.transaction({ buyer });
+    const transaction = await use.selling.transaction({ buyer });
     for (const [body, reason] of [
-      [selling.version2(transaction), 'invalid_exact_svm_transaction_simulation_failed'],
-      [selling.version1(transaction), 'transaction_simulation_failed'],
+      [use.selling.version2(transaction), 'invalid_exact_svm_transaction_simulation_failed'],
+      [use.selling.version1(transaction), 'transaction_simulation_failed'],
     ] as const) {
       const invalid = { isValid: false, invalidReason: reason, payer: buyer.publicKey.toBase58() };
-      expect((await post(app, 'verify', body)).body).toMatchObject(invalid);
-      expect((await post(app, 'settle', body)).body).toMatchObject({ success: false, errorReason: reason });
+      expect((await post(use.app, 'verify', body)).body).toMatchObject(invalid);
+      expect((await post(use.app, 'settle', body)).body).toMatchObject({
+        success: false,
+        errorReason: reason,
+      });
     }
   });
 
   it('for its blockhash is expired', async () => {
-    const body = selling.version2(await selling.transaction());
-    selling.room.localnet.controls.produceSlots(200);
-    expect((await post(app, 'settle', body)).body['errorReason']).toBe('payment_expired');
+    const body = use.selling.version2(await use.selling.transaction());
+    use.selling.room.localnet.controls.produceSlots(200);
+    expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('payment_expired');
   });
 
   it('is not refused for ever where no node can simulate it now', async () => {
-    const { controls, rpcUrls } = selling.room.localnet;
-    const body = selling.version2(await selling.transaction());
+    const { controls, rpcUrls } = use.selling.room.localnet;
+    const body = use.selling.version2(await use.selling.transaction());
     for (const node of rpcUrls.keys())
       controls.setFault(node, 'simulateTransaction', { kind: 'error', code: -32603, message: 'no' });
-    expect((await post(app, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
-    expect((await post(app, 'settle', body)).body['errorReason']).toBe('unexpected_settle_error');
+    expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
+    expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('unexpected_settle_error');
     controls.clearFaults();
     const isValid = async (): Promise<unknown> => {
-      const { body: answer } = await post(app, 'verify', selling.version2(await selling.transaction()));
+      const { body: answer } = await post(
+        use.app,
+        'verify',
+        use.selling.version2(await use.selling.transaction()),
+      );
       return answer['isValid'];
     };
     await expect.poll(isValid).toBe(true);
@@ -181,36 +178,36 @@ describe('a payment that a node refuses', () => {
 
 describe('what may not be sold', () => {
   it('is a mint with a transfer fee', async () => {
-    const asset = selling.room.localnet.feeMint.address;
-    const transaction = await selling.transaction({ mint: asset, program: TOKEN_2022_PROGRAM });
-    expect((await post(app, 'verify', selling.version2(transaction, { asset }))).body).toMatchObject({
+    const asset = use.selling.room.localnet.feeMint.address;
+    const transaction = await use.selling.transaction({ mint: asset, program: TOKEN_2022_PROGRAM });
+    expect((await post(use.app, 'verify', use.selling.version2(transaction, { asset }))).body).toMatchObject({
       invalidReason: 'invalid_payment_requirements',
       invalidMessage: expect.stringContaining('fee'),
     });
   });
 
   it('is no mint', async () => {
-    const asset = selling.buyer.publicKey.toBase58();
-    const body = selling.version2(await selling.transaction(), { asset });
-    expect((await post(app, 'verify', body)).body['invalidReason']).toBe('invalid_payment_requirements');
+    const asset = use.selling.buyer.publicKey.toBase58();
+    const body = use.selling.version2(await use.selling.transaction(), { asset });
+    expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('invalid_payment_requirements');
   });
 
   it('is a mint that no node shows now; it is read again', async () => {
-    const fresh = await server(selling.deps());
-    const body = selling.version2(await selling.transaction());
-    vi.spyOn(selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
+    const fresh = await server(use.selling.deps());
+    const body = use.selling.version2(await use.selling.transaction());
+    vi.spyOn(use.selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
     expect((await post(fresh, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
     expect((await post(fresh, 'verify', body)).body['isValid']).toBe(true);
     await fresh.close();
   });
 
   it('is what costs more than the budget of the fee payer or the buyer', async () => {
-    const body = selling.version2(await selling.transaction());
+    const body = use.selling.version2(await use.selling.transaction());
     for (const budgets of [
       { feePayer: 0n, buyer: 1n },
       { feePayer: 1_000_000n, buyer: 0n },
     ]) {
-      const poor = await server(selling.deps({ budgets }));
+      const poor = await server(use.selling.deps({ budgets }));
       expect((await post(poor, 'settle', body)).body).toMatchObject({
         errorReason: 'unexpected_settle_error',
         errorMessage: expect.stringContaining('budget'),
@@ -223,8 +220,8 @@ describe('what may not be sold', () => {
 describe('a database that does not answer', () => {
   it('is no outcome of a payment: 503, with a warning', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
-    const alone = await server(selling.deps({ warn }));
-    const body = selling.version2(await selling.transaction());
+    const alone = await server(use.selling.deps({ warn }));
+    const body = use.selling.version2(await use.selling.transaction());
     vi.spyOn(use.ledger.payments, 'find').mockRejectedValueOnce(new DomainError('Unavailable', 'away'));
     const { status, body: answer } = await post(alone, 'settle', body);
     expect(status).toBe(503);
@@ -236,16 +233,16 @@ describe('a database that does not answer', () => {
 
 describe('what everybody may read', () => {
   it('is what is supported', async () => {
-    const guarded = await server(selling.deps({ apiKeys: use.ledger.apiKeys }));
+    const guarded = await server(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const response = await guarded.inject('/facilitator/supported');
-    const extra = { feePayer: selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
+    const extra = { feePayer: use.selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
     expect(response.json()).toEqual({
       kinds: [
         { x402Version: 2, scheme: 'exact', network: NETWORK.caip2, extra },
         { x402Version: 1, scheme: 'exact', network: 'solana-devnet', extra },
       ],
       extensions: [],
-      signers: { 'solana:*': [selling.feePayer] },
+      signers: { 'solana:*': [use.selling.feePayer] },
     });
     expect((await post(guarded, 'verify', {})).status).toBe(401);
     expect((await post(guarded, 'verify', {}, { authorization: 'Bearer guessed' })).status).toBe(401);
@@ -253,7 +250,7 @@ describe('what everybody may read', () => {
   });
 
   it('has a rate for each caller', async () => {
-    const slow = await server(selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
+    const slow = await server(use.selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
     const codes = [];
     for (const _ of [1, 2, 3]) codes.push((await post(slow, 'verify', {})).status);
     expect(codes).toEqual([400, 400, 429]);

@@ -1,31 +1,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Keypair } from '@solana/web3.js';
-import type { FastifyInstance } from 'fastify';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../../src/domain/payment.ts';
 import { messageHashOf } from '../../../src/solana/message.ts';
 import { readSigned } from '../../../src/solana/signed-transaction.ts';
-import { useLedger } from '../../ledger/support.ts';
-import { NETWORK, PRICE, SellingRoom } from './selling-room.ts';
-import { type Answer, post, server } from './support.ts';
+import { NETWORK, PRICE } from './selling-room.ts';
+import { type Answer, post, server, useFacilitator } from './support.ts';
 
-const use = useLedger();
-let selling: SellingRoom;
-let app: FastifyInstance;
-
-beforeAll(async () => {
-  selling = await SellingRoom.open(use.ledger);
-  app = await server(selling.deps());
-});
+const use = useFacilitator();
 afterEach(() => vi.restoreAllMocks());
-afterAll(async () => {
-  await app?.close();
-  await selling?.close();
-});
 
-const settle = (body: object, headers = {}): Promise<Answer> => post(app, 'settle', body, headers);
+const settle = (body: object, headers = {}): Promise<Answer> => post(use.app, 'settle', body, headers);
 const isSuccess = ({ body }: Answer): boolean => body['success'] === true;
 
 function idOf(transaction: string): string {
@@ -35,13 +22,13 @@ function idOf(transaction: string): string {
 }
 
 const stateOf = async (transaction: string) => (await use.ledger.payments.find(idOf(transaction)))?.state;
-const payer = () => selling.buyer.publicKey.toBase58();
+const payer = () => use.selling.buyer.publicKey.toBase58();
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{86,88}$/;
 
 describe('a payment that is settled', () => {
   it('answers version 2 with the signature, and is recorded as served', async () => {
-    const transaction = await selling.transaction();
-    const { status, body } = await settle(selling.version2(transaction));
+    const transaction = await use.selling.transaction();
+    const { status, body } = await settle(use.selling.version2(transaction));
     expect(status).toBe(200);
     expect(body).toEqual({
       success: true,
@@ -54,20 +41,20 @@ describe('a payment that is settled', () => {
   });
 
   it('answers version 1 with the name of the network in version 1', async () => {
-    const { body } = await settle(selling.version1(await selling.transaction()));
+    const { body } = await settle(use.selling.version1(await use.selling.transaction()));
     expect(body).toMatchObject({ success: true, payer: payer(), network: 'solana-devnet' });
   });
 
   it('may name a retired fee payer', async () => {
-    const feePayer = selling.feePayers[1]?.address ?? '';
-    const body = selling.version2(await selling.transaction({ feePayer }), { extra: { feePayer } });
+    const feePayer = use.selling.feePayers[1]?.address ?? '';
+    const body = use.selling.version2(await use.selling.transaction({ feePayer }), { extra: { feePayer } });
     expect(await settle(body)).toMatchObject({ body: { success: true } });
   });
 
   it('is a duplicate later, in both versions, with the signature', async () => {
-    const transaction = await selling.transaction();
-    const { body } = await settle(selling.version2(transaction));
-    for (const repeated of [selling.version2(transaction), selling.version1(transaction)])
+    const transaction = await use.selling.transaction();
+    const { body } = await settle(use.selling.version2(transaction));
+    for (const repeated of [use.selling.version2(transaction), use.selling.version1(transaction)])
       expect((await settle(repeated)).body).toMatchObject({
         success: false,
         errorReason: 'duplicate_settlement',
@@ -77,9 +64,9 @@ describe('a payment that is settled', () => {
   });
 
   it('costs one simulation together with its verification', async () => {
-    const simulate = vi.spyOn(selling.room.chain, 'simulateAsIs');
-    const body = selling.version2(await selling.transaction());
-    expect((await post(app, 'verify', body)).body).toEqual({ isValid: true, payer: payer() });
+    const simulate = vi.spyOn(use.selling.room.chain, 'simulateAsIs');
+    const body = use.selling.version2(await use.selling.transaction());
+    expect((await post(use.app, 'verify', body)).body).toEqual({ isValid: true, payer: payer() });
     expect(isSuccess(await settle(body))).toBe(true);
     expect(simulate).toHaveBeenCalledOnce();
   });
@@ -87,7 +74,7 @@ describe('a payment that is settled', () => {
 
 describe('the success of a payment', () => {
   it('is given to one of ten callers at once', async () => {
-    const body = selling.version2(await selling.transaction());
+    const body = use.selling.version2(await use.selling.transaction());
     const answers = await Promise.all(Array.from({ length: 10 }, () => settle(body)));
     expect(answers.filter(isSuccess)).toHaveLength(1);
     const others = answers.filter((answer) => !isSuccess(answer));
@@ -98,11 +85,11 @@ describe('the success of a payment', () => {
   });
 
   it('is given to the same Idempotency-Key again, by any replica, and to no other key', async () => {
-    const body = selling.version2(await selling.transaction());
+    const body = use.selling.version2(await use.selling.transaction());
     const mine = { 'idempotency-key': 'order-7' };
     const first = await settle(body, mine);
     expect(isSuccess(first)).toBe(true);
-    const replica = await server(selling.deps());
+    const replica = await server(use.selling.deps());
     expect(await post(replica, 'settle', body, mine)).toEqual(first);
     expect(await post(replica, 'verify', body, mine)).toMatchObject({ body: { isValid: true } });
     expect(await post(replica, 'verify', body)).toMatchObject({
@@ -114,7 +101,7 @@ describe('the success of a payment', () => {
   });
 
   it('is given to all callers at once that have the same Idempotency-Key', async () => {
-    const body = selling.version2(await selling.transaction());
+    const body = use.selling.version2(await use.selling.transaction());
     const mine = { 'idempotency-key': 'order-9' };
     const answers = await Promise.all([mine, mine, mine, {}].map((headers) => settle(body, headers)));
     const [first, second, third] = answers.map(isSuccess);
@@ -126,8 +113,8 @@ describe('the success of a payment', () => {
   it('is scoped by API key', async () => {
     await use.ledger.apiKeys.add('one', 'secret-1');
     await use.ledger.apiKeys.add('two', 'secret-2');
-    const guarded = await server(selling.deps({ apiKeys: use.ledger.apiKeys }));
-    const body = selling.version2(await selling.transaction());
+    const guarded = await server(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
+    const body = use.selling.version2(await use.selling.transaction());
     const as = (secret: string) => ({ authorization: `Bearer ${secret}`, 'idempotency-key': 'same' });
     expect(isSuccess(await post(guarded, 'settle', body, as('secret-1')))).toBe(true);
     expect(isSuccess(await post(guarded, 'settle', body, as('secret-2')))).toBe(false);
@@ -137,10 +124,10 @@ describe('the success of a payment', () => {
   });
 
   it('is given again where its caller was cut off before the answer', async () => {
-    const listening = await server(selling.deps());
+    const listening = await server(use.selling.deps());
     const port = Number(new URL(await listening.listen({ host: '127.0.0.1', port: 0 })).port);
-    const transaction = await selling.transaction();
-    const text = JSON.stringify(selling.version2(transaction));
+    const transaction = await use.selling.transaction();
+    const text = JSON.stringify(use.selling.version2(transaction));
     const claim = vi.spyOn(use.ledger.obligations, 'claim').mockImplementationOnce(async (id, asked) => {
       const claimed = await use.ledger.obligations.claim(id, asked);
       socket.destroy();
@@ -160,51 +147,51 @@ describe('the success of a payment', () => {
         leaseHolder: null,
       }),
     );
-    expect((await post(app, 'verify', text)).body).toMatchObject({ isValid: true });
-    expect(isSuccess(await settle(selling.version2(transaction)))).toBe(true);
-    expect(isSuccess(await settle(selling.version2(transaction)))).toBe(false);
+    expect((await post(use.app, 'verify', text)).body).toMatchObject({ isValid: true });
+    expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
+    expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(false);
     await listening.close();
   });
 
   it('can be claimed again when the process has stopped between claim and delivery', async () => {
-    const transaction = await selling.transaction();
+    const transaction = await use.selling.transaction();
     const id = idOf(transaction);
     vi.spyOn(use.ledger.obligations, 'served').mockResolvedValue(null);
-    expect(isSuccess(await settle(selling.version2(transaction)))).toBe(true);
+    expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
     vi.restoreAllMocks();
-    const brief = await server(selling.deps({ settleWithinMs: 300 }));
-    expect((await post(brief, 'settle', selling.version2(transaction))).body).toMatchObject({
+    const brief = await server(use.selling.deps({ settleWithinMs: 300 }));
+    expect((await post(brief, 'settle', use.selling.version2(transaction))).body).toMatchObject({
       errorReason: 'settlement_pending',
       transaction: expect.stringMatching(SIGNATURE),
     });
     await brief.close();
     const past = sql<Date>`now() - interval '1 second'`;
     await use.ledger.db.updateTable('payment').set({ leaseUntil: past }).where('id', '=', id).execute();
-    expect(isSuccess(await settle(selling.version2(transaction)))).toBe(true);
+    expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
   });
 });
 
 describe('a payment that is not settled in time', () => {
   it('is pending with its signature, bounded by the requirements, and a success later', async () => {
-    selling.room.swallow();
-    const transaction = await selling.transaction();
-    const pending = await settle(selling.version2(transaction, { maxTimeoutSeconds: 1 }));
+    use.selling.room.swallow();
+    const transaction = await use.selling.transaction();
+    const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
     expect(pending.body).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
       transaction: expect.stringMatching(SIGNATURE),
       network: NETWORK.caip2,
     });
-    selling.room.localnet.controls.clearFaults();
-    const { body } = await settle(selling.version2(transaction));
+    use.selling.room.localnet.controls.clearFaults();
+    const { body } = await settle(use.selling.version2(transaction));
     expect(body).toMatchObject({ success: true, transaction: pending.body['transaction'] });
   });
 
   it('warns where its run does not answer', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
     const reach = () => Promise.reject(new Error('no Temporal'));
-    const alone = await server(selling.deps({ runs: { reach }, warn, settleWithinMs: 300 }));
-    const { body } = await post(alone, 'settle', selling.version2(await selling.transaction()));
+    const alone = await server(use.selling.deps({ runs: { reach }, warn, settleWithinMs: 300 }));
+    const { body } = await post(alone, 'settle', use.selling.version2(await use.selling.transaction()));
     expect(body).toMatchObject({ errorReason: 'settlement_pending', transaction: '' });
     expect(warn).toHaveBeenCalledOnce();
     await alone.close();
@@ -214,13 +201,16 @@ describe('a payment that is not settled in time', () => {
 describe('a payment without success', () => {
   it('that fails on chain has the signature', async () => {
     const poor = Keypair.generate();
-    await selling.room.localnet.controls.mintTo(selling.mint, poor.publicKey.toBase58(), PRICE);
-    const made = [await selling.transaction({ buyer: poor }), await selling.transaction({ buyer: poor })];
+    await use.selling.room.localnet.controls.mintTo(use.selling.mint, poor.publicKey.toBase58(), PRICE);
+    const made = [
+      await use.selling.transaction({ buyer: poor }),
+      await use.selling.transaction({ buyer: poor }),
+    ];
     for (const transaction of made)
-      expect((await post(app, 'verify', selling.version2(transaction))).body['isValid']).toBe(true);
+      expect((await post(use.app, 'verify', use.selling.version2(transaction))).body['isValid']).toBe(true);
     const [first, second] = await Promise.all([
-      settle(selling.version2(made[0])),
-      settle(selling.version1(made[1])),
+      settle(use.selling.version2(made[0])),
+      settle(use.selling.version1(made[1])),
     ]);
     const failed = isSuccess(first) ? second : first;
     expect([first, second].filter(isSuccess)).toHaveLength(1);
@@ -229,21 +219,21 @@ describe('a payment without success', () => {
   });
 
   it('that is proved dead has expired', async () => {
-    selling.room.swallow();
-    const transaction = await selling.transaction();
-    const pending = await settle(selling.version2(transaction, { maxTimeoutSeconds: 1 }));
-    selling.room.localnet.controls.produceSlots(200);
-    const again = async () => (await settle(selling.version2(transaction))).body;
+    use.selling.room.swallow();
+    const transaction = await use.selling.transaction();
+    const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
+    use.selling.room.localnet.controls.produceSlots(200);
+    const again = async () => (await settle(use.selling.version2(transaction))).body;
     await expect
       .poll(again)
       .toMatchObject({ errorReason: 'payment_expired', transaction: pending.body['transaction'] });
-    selling.room.localnet.controls.clearFaults();
+    use.selling.room.localnet.controls.clearFaults();
     expect(await stateOf(transaction)).toBe('void');
   });
 
   it('that the gateway has settled is a duplicate here', async () => {
-    const transaction = await selling.transaction();
-    await settle(selling.version2(transaction));
+    const transaction = await use.selling.transaction();
+    await settle(use.selling.version2(transaction));
     const id = idOf(transaction);
     await vi.waitFor(async () => expect(await stateOf(transaction)).toBe('served'));
     await use.ledger.db
@@ -251,16 +241,16 @@ describe('a payment without success', () => {
       .set({ seller: 'gateway', state: 'owed' })
       .where('id', '=', id)
       .execute();
-    const { body } = await settle(selling.version2(transaction));
+    const { body } = await settle(use.selling.version2(transaction));
     expect(body).toMatchObject({ errorReason: 'duplicate_settlement' });
     expect(await use.ledger.obligations.claim(id, { holder: 'x', key: null, ms: 1 })).toBe('taken');
   });
 
   it('that was on the chain before is a duplicate, and listed as unmatched', async () => {
-    const transaction = await selling.transaction();
-    await selling.sendElsewhere(transaction);
+    const transaction = await use.selling.transaction();
+    await use.selling.sendElsewhere(transaction);
     for (const _ of [1, 2])
-      expect((await settle(selling.version2(transaction))).body).toMatchObject({
+      expect((await settle(use.selling.version2(transaction))).body).toMatchObject({
         success: false,
         errorReason: 'duplicate_settlement',
         transaction: '',

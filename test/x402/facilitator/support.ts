@@ -1,6 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, beforeAll } from 'vitest';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
 import { facilitatorRoutes } from '../../../src/x402/facilitator/routes.ts';
+import { useLedger } from '../../ledger/support.ts';
+import { SellingRoom } from './selling-room.ts';
 
 /** A server with the facilitator under `/facilitator`. Close it before the ledger. */
 export async function server(deps: FacilitatorDeps): Promise<FastifyInstance> {
@@ -28,4 +31,35 @@ export async function post(
     payload,
   });
   return { status: response.statusCode, body: response.json<Answer['body']>() };
+}
+
+/** A facilitator on a chain and a ledger of its own, for the tests of one file. */
+export function useFacilitator() {
+  const use = useLedger();
+  let selling: SellingRoom | undefined;
+  let app: FastifyInstance | undefined;
+  beforeAll(async () => {
+    selling = await SellingRoom.open(use.ledger);
+    app = await server(selling.deps());
+  });
+  afterAll(async () => {
+    await app?.close();
+    await selling?.close();
+  });
+  return {
+    get ledger() {
+      return use.ledger;
+    },
+    get selling() {
+      return open(selling);
+    },
+    get app() {
+      return open(app);
+    },
+  };
+}
+
+function open<T>(part: T | undefined): T {
+  if (part === undefined) throw new Error('the facilitator opens before the first test');
+  return part;
 }

@@ -32,8 +32,11 @@ cpSync(join(ROOT, 'src'), SRC, {
 if (timeouts !== undefined) cpSync(join(DIST, timeouts), join(SRC, 'domain', 'timeouts.js'));
 
 const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+const workflowsPath = join(SRC, 'workflows', 'index.js');
 const { code } = await bundleWorkflowCode({
-  workflowsPath: join(SRC, 'workflows', 'index.js'),
+  workflowsPath,
+  // As src/workers/workflow-source.ts says.
+  preloadModules: [workflowsPath],
   logger: new DefaultLogger('WARN'),
 });
 writeFileSync(join(SRC, 'workflow-bundle.js'), code);

@@ -6,13 +6,13 @@ import { prepareNext } from '../settlement/prepare.ts';
 import { readmitted } from '../withdrawals/readmission.ts';
 
 /** From a withdrawal on record to the next attempt on record. */
-export function createPreparation({ ledger, kind }: { readonly ledger: Ledger; readonly kind: Kind }) {
+export function createPreparation(preparing: { readonly ledger: Ledger; readonly kind: Kind }) {
   return {
     async prepareAttempt(input: {
       readonly terms: WithdrawalTerms;
       readonly shown: Shown;
     }): Promise<Preparation> {
-      return prepareNext(ledger, kind, await readmitted(ledger, input.terms), input.shown);
+      return prepareNext(preparing, await readmitted(preparing.ledger, input.terms), input.shown);
     },
   };
 }

@@ -7,6 +7,7 @@ import { notYet } from '../settlement/not-yet.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { signerOf } from '../settlement/signer-of.ts';
 import { setAside, standingOf } from '../settlement/standing.ts';
+import type { SignerActivities } from './signing.ts';
 
 /** Time between two looks for signatures from outside. */
 const LOOK_MS = 5_000;
@@ -14,11 +15,13 @@ const LOOK_MS = 5_000;
 export interface SettlementsDeps {
   readonly ledger: Ledger;
   readonly kinds: Kinds;
+  /** A signer of this process, for kinds whose callers wait for no other one. Default: the run asks the signer's workers. */
+  readonly signer?: SignerActivities | undefined;
 }
 
 /** The steps of settlements of whichever kind, beside signing and landing. Each may be repeated at will. */
 export function createSettlementActivities(deps: SettlementsDeps) {
-  const { ledger, kinds } = deps;
+  const { ledger, kinds, signer } = deps;
 
   return {
     /** Where an earlier run left it. @throws NotFound */
@@ -34,7 +37,8 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       readonly shown: Shown;
     }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
-      return prepareNext(ledger, kindOf(kinds, settlement), settlement, shown);
+      const kind = kindOf(kinds, settlement);
+      return prepareNext({ ledger, kind, sign: signer?.signTransaction }, settlement, shown);
     },
 
     /** Stores a signature of another signer than the fee payer. @throws SigningRefused for one that is not over the message */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Landing } from '../domain/steps.ts';
+import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { notYet } from '../settlement/not-yet.ts';
 import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
 
@@ -9,17 +10,29 @@ const GIVEN_UP_MS = 86_400_000;
 /** No buyer is connected: an answer that is not stored is lost. */
 const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
-export interface X402Deps {
-  readonly ledger: Pick<Ledger, 'payments' | 'obligations'>;
+export interface X402Deps extends LandingDeps {
   readonly upstream: UpstreamAsker;
 }
 
 /** What a payment of x402 has beside its settlement. Each step may be repeated at will. */
-export function createX402Activities({ ledger, upstream }: X402Deps) {
+export function createX402Activities(deps: X402Deps) {
+  const { ledger, upstream } = deps;
+  const { landAttempt } = createLanding(deps);
+
+  /** False for the facilitator, whose caller serves. */
+  async function isOwed({ id }: { readonly id: string }): Promise<boolean> {
+    const payment = await ledger.payments.find(id);
+    return payment?.state === 'owed' && payment.seller === 'gateway';
+  }
+
   return {
-    async isOwed({ id }: { readonly id: string }): Promise<boolean> {
-      const payment = await ledger.payments.find(id);
-      return payment?.state === 'owed' && payment.seller === 'gateway';
+    isOwed,
+
+    /** As `landAttempt`, and whether the buyer is still to be served. */
+    async landPayment(
+      attempt: Parameters<typeof landAttempt>[0],
+    ): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
+      return { landing: await landAttempt(attempt), isOwed: await isOwed(attempt) };
     },
 
     /**
@@ -33,8 +46,8 @@ export function createX402Activities({ ledger, upstream }: X402Deps) {
         return;
       }
       const holder = `worker/${randomUUID()}`;
-      const deps = { obligations: ledger.obligations, upstream, holder, bounds: BOUNDS };
-      const outcome = await serveOwed(deps, id);
+      const serving = { obligations: ledger.obligations, upstream, holder, bounds: BOUNDS };
+      const outcome = await serveOwed(serving, id);
       if (outcome.kind === 'taken')
         throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
       if (outcome.kind === 'answered' && outcome.answer.kind === 'large') outcome.answer.discard();

@@ -53,6 +53,16 @@ export function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentS
   }
 }
 
+/** The states that an event changes, and the one state that each of them becomes. */
+export function paymentMove(event: PaymentEvent): {
+  readonly from: readonly PaymentState[];
+  readonly to: PaymentState;
+} {
+  const from = PAYMENT_STATES.filter((state) => paymentAfter(state, event) !== state);
+  const [first = 'void'] = from;
+  return { from, to: paymentAfter(first, event) };
+}
+
 /** Undecided, or paid and not served: the buyer must not pay for the same request again. */
 function isOpen(state: PaymentState): boolean {
   return state === 'settling' || state === 'owed';

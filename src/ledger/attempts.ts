@@ -36,6 +36,8 @@ export type NewAttempt = Omit<
 > & {
   /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
   readonly signatures?: readonly (string | null)[];
+  /** A key of this process is among those that have signed it: nothing of it may be sent unless it goes on record. */
+  readonly isSignedHere?: true;
 };
 
 /** `stopped`: no attempt may be prepared now, for this or for any settlement. `nonce_taken`: compose with another nonce account. */
@@ -58,8 +60,8 @@ export class Attempts {
   /**
    * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
    * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
-   * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that all have signed is only sent and watched: no
-   * key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt has these very
+   * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that others have signed is only sent and
+   * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt has these very
    * bytes.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
@@ -190,7 +192,7 @@ async function prepareIn(
   reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
   const { settlementId, n, signers, nonceAccount, bareAdvance } = input;
-  const { signatures = signers.map(() => null) } = input;
+  const { signatures = signers.map(() => null), isSignedHere = false, ...values } = input;
   const isSigned = !signatures.includes(null);
   const settlement = await lockSettlement(trx, settlementId);
   if (isPaidByDead(settlement)) return { kind: 'stopped', reason: settlement.reason };
@@ -198,7 +200,7 @@ async function prepareIn(
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
   refuseAnother(settlement, input, earlier);
-  const stop = isSigned ? null : await stopOf(trx, settlement.kind, input);
+  const stop = isSigned && !isSignedHere ? null : await stopOf(trx, settlement.kind, input);
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
@@ -208,7 +210,7 @@ async function prepareIn(
   const attempt = await trx
     .insertInto('attempt')
     .values({
-      ...input,
+      ...values,
       kind: settlement.kind,
       signatures,
       state: isSigned ? 'signed' : 'prepared',

@@ -133,7 +133,8 @@ export async function disown(trx: Transaction<Tables>): Promise<void> {
 const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
 
-const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
+/** True where the record goes on from what was written last. */
+export const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
   and continuity.seen_at > now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})`;
 
 /** The gap as the record shows it now; null where it is unbroken, or no process with a chain has ever used it. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PaymentEvent } from '../domain/payment.ts';
 import type { Seal } from '../domain/webhook.ts';
 import type { Database } from './database.ts';
-import { enterPayment, type PaymentRow, toPaymentRow } from './payment-row.ts';
+import { enterPayment } from './payment-row.ts';
 
 /** A request that is bought, as the upstream gets it. */
 export interface BoughtRequest {
@@ -60,30 +60,27 @@ export class Obligations {
     id: string,
     { holder, ms }: Lease,
   ): Promise<{ readonly request: BoughtRequest; readonly again: boolean } | null> {
-    return this.#db.transaction().execute(async (trx) => {
-      const stored = await trx
-        .selectFrom('payment')
-        .select(['request', 'askedAt'])
-        .where('id', '=', id)
-        .where('state', '=', 'owed')
-        .where((row) =>
-          row.or([
-            row('leaseHolder', 'is', null),
-            row('leaseHolder', '=', holder),
-            row('leaseUntil', '<', NOW),
-          ]),
-        )
-        .forUpdate()
-        .executeTakeFirst();
-      if (stored === undefined || stored.request === null) return null;
-      const leased = {
+    const taken = await this.#db
+      .updateTable('payment')
+      .set({
         leaseHolder: holder,
         leaseUntil: inMs(ms),
         askedAt: sql<Date>`coalesce(asked_at, now())`,
-      };
-      await trx.updateTable('payment').set(leased).where('id', '=', id).execute();
-      return { request: this.#opened<BoughtRequest>(stored.request, id), again: stored.askedAt !== null };
-    });
+      })
+      .where('id', '=', id)
+      .where('state', '=', 'owed')
+      .where('request', 'is not', null)
+      .where((row) =>
+        row.or([
+          row('leaseHolder', 'is', null),
+          row('leaseHolder', '=', holder),
+          row('leaseUntil', '<', NOW),
+        ]),
+      )
+      .returning(['request', sql<boolean>`asked_at <> now()`.as('again')])
+      .executeTakeFirst();
+    if (taken === undefined || taken.request === null) return null;
+    return { request: this.#opened<BoughtRequest>(taken.request, id), again: taken.again };
   }
 
   /** Gives an obligation back that was taken and not served, so that somebody else may try at once. */
@@ -97,7 +94,7 @@ export class Obligations {
   }
 
   /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null where it is too large to keep. */
-  served(id: string, status: number, answer: StoredAnswer | null): Promise<PaymentRow | null> {
+  served(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
     return this.#end(
       id,
       { kind: 'served' },
@@ -106,13 +103,13 @@ export class Obligations {
   }
 
   /** Ends the obligation without a served resource: the upstream has answered 4xx, or may not be asked again. */
-  refused(id: string, reason: string, answer: StoredAnswer | null): Promise<PaymentRow | null> {
+  refused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
     const status = answer?.status ?? null;
     return this.#end(id, { kind: 'refused' }, { reason, answerStatus: status, ...this.#kept(id, answer) });
   }
 
   /** Less arrived than was asked for. */
-  short(id: string, received: bigint, reason: string): Promise<PaymentRow | null> {
+  short(id: string, received: bigint, reason: string): Promise<void> {
     return this.#end(id, { kind: 'short' }, { reason, received });
   }
 
@@ -167,14 +164,13 @@ export class Obligations {
     return sealed === null ? null : this.#opened<StoredAnswer>(sealed, id);
   }
 
-  async #end(
-    id: string,
-    event: PaymentEvent,
-    changes: Parameters<typeof enterPayment>[3],
-  ): Promise<PaymentRow | null> {
-    const ended = { ...changes, request: null, leaseHolder: null, leaseUntil: null };
-    const stored = await this.#db.transaction().execute((trx) => enterPayment(trx, id, event, ended));
-    return stored === null ? null : toPaymentRow(stored);
+  #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
+    return enterPayment(this.#db, id, event, {
+      ...changes,
+      request: null,
+      leaseHolder: null,
+      leaseUntil: null,
+    });
   }
 
   #kept(id: string, answer: StoredAnswer | null) {

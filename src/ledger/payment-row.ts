@@ -1,6 +1,6 @@
-import { type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
-import { type PaymentEvent, paymentAfter } from '../domain/payment.ts';
-import type { Tables } from './database.ts';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { type PaymentEvent, paymentMove } from '../domain/payment.ts';
+import type { Database, Tables } from './database.ts';
 
 /** A payment as the database has it, what is sealed included. */
 export type StoredPayment = Selectable<Tables['payment']>;
@@ -18,25 +18,19 @@ export function toPaymentRow({ request: _request, answer, ...row }: StoredPaymen
 
 type Changes = UpdateObject<Tables, 'payment'>;
 
-/**
- * Moves a payment along the table of its states, under a lock of its row; `changes` are written where the event changes the state. Null
- * where there is no such payment.
- */
+/** Moves a payment along the table of its states; `changes` are written where the event changes the state. One statement. */
 export async function enterPayment(
-  trx: Transaction<Tables>,
+  db: Database,
   id: string,
   event: PaymentEvent,
   changes: Changes = {},
-): Promise<StoredPayment | null> {
-  const stored = await trx
-    .selectFrom('payment')
-    .selectAll()
+): Promise<void> {
+  const { from, to } = paymentMove(event);
+  const paidAt = to === 'owed' ? { paidAt: sql<Date>`now()` } : {};
+  await db
+    .updateTable('payment')
+    .set({ ...changes, ...paidAt, state: to })
     .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
-  if (stored === undefined) return null;
-  const state = paymentAfter(stored.state, event);
-  if (state === stored.state) return stored;
-  const moved = { ...changes, state, ...(state === 'owed' ? { paidAt: sql<Date>`now()` } : {}) };
-  return trx.updateTable('payment').set(moved).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+    .where('state', 'in', from)
+    .execute();
 }

@@ -8,7 +8,6 @@ import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './oblig
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 import type { Caller, PaymentTerms } from './payment-tables.ts';
-import { requestSettlements } from './settlement-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
 export type { PaymentRow } from './payment-row.ts';
@@ -62,7 +61,7 @@ export class Payments {
     this.#seal = seal;
   }
 
-  /** Puts the payment and its settlement on record, in one transaction: from then on it may be settled, and the buyer is served. */
+  /** Puts the payment and its settlement on record, in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     const { lease, request, answer, ...row } = input;
     // Only its buyer has the token of its memo; anybody may have shown the bytes before, from the chain.
@@ -81,20 +80,33 @@ export class Payments {
       leaseUntil: inMs(lease.ms),
     };
     try {
-      const opened = await this.#db.transaction().execute(async (trx) => {
-        const stored = await trx
-          .insertInto('payment')
-          .values(values)
-          .onConflict((conflict) =>
-            claims
-              ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
-              : conflict.column('id').doNothing(),
-          )
-          .returningAll()
-          .executeTakeFirst();
-        if (stored !== undefined) await requestSettlements(trx, X402, [subjectOf(input.id)]);
-        return stored;
-      });
+      const opened = await this.#db
+        .with('opened', (db) =>
+          db
+            .insertInto('payment')
+            .values(values)
+            .onConflict((conflict) =>
+              claims
+                ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
+                : conflict.column('id').doNothing(),
+            )
+            .returningAll(),
+        )
+        .with('requested', (db) =>
+          db
+            .insertInto('settlement')
+            .columns(['id', 'kind', 'subjectId', 'status'])
+            .expression(
+              db
+                .selectFrom('opened')
+                .select(({ val }) => ['id', val(X402).as('kind'), val(subjectOf(input.id)).as('subjectId')])
+                .select(sql<'requested'>`'requested'`.as('status')),
+            )
+            .onConflict((conflict) => conflict.column('id').doNothing()),
+        )
+        .selectFrom('opened')
+        .selectAll()
+        .executeTakeFirst();
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };

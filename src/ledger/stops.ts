@@ -3,7 +3,7 @@ import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import { PAUSED_SCOPE } from './alerts.ts';
 import type { NewAttempt } from './attempts.ts';
-import { gapOf } from './continuity.ts';
+import { gapOf, UNBROKEN } from './continuity.ts';
 import type { Tables } from './database.ts';
 import { lockPreparations, openPauses } from './pauses.ts';
 
@@ -16,6 +16,7 @@ export async function stopOf(
   attempt: NewAttempt,
 ): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
+  if (await isQuiet(trx, attempt.settlementId)) return null;
   const suspicion = await suspicionOf(trx, attempt.settlementId);
   if (suspicion !== null) return suspicion;
   const scopes: readonly string[] = scopesOf(kind, attempt.signers);
@@ -42,6 +43,17 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
     .orderBy('kind')
     .executeTakeFirst();
   return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
+}
+
+/** True where nothing at all is paused, missing or said of this settlement: the rule, for which one statement is enough. */
+async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
+  const { quiet } = await sql<{ readonly quiet: boolean }>`select
+    not exists (select from alert where subject = ${settlementId})
+    and not exists (select from pause where ended_at is null)
+    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`
+    .execute(trx)
+    .then(({ rows: [row] }) => row ?? { quiet: false });
+  return quiet;
 }
 
 /** True for the advance of a nonce that a lost attempt may carry: the gap does not end before it. */

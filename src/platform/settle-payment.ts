@@ -1,21 +1,21 @@
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import { QUICK_TASK_QUEUE } from '../domain/ids.ts';
-import { settlementReached } from '../workflows/messages.ts';
+import { type SettlementView, settlementReached } from '../workflows/messages.ts';
 
 /** Runs of payments. Callers of this process share one wait for each: a workflow takes ten updates at a time. */
 export class PaymentRuns {
   readonly #client: Client;
-  readonly #waits = new Map<string, Promise<void>>();
+  readonly #waits = new Map<string, Promise<SettlementView>>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
   /**
-   * Starts the run of a payment, or joins the one that goes on, and waits until it has reached this commitment or has ended. Where it is
-   * then is for Postgres to say. Rejects where Temporal does not answer within `withinMs`; the run may go on all the same.
+   * Starts the run of a payment, or joins the one that goes on, and waits until it has reached this commitment or has ended. Answers
+   * where the run says that it is; only Postgres says what it has bought. Rejects where Temporal does not answer within `withinMs`; the run may go on all the same.
    */
-  reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<void> {
+  reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<SettlementView> {
     const key = `${commitment}/${id}`;
     const going = this.#waits.get(key);
     if (going !== undefined) return going;
@@ -24,7 +24,7 @@ export class PaymentRuns {
     return wait;
   }
 
-  async #reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<void> {
+  async #reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<SettlementView> {
     const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
       workflowId: id,
       taskQueue: QUICK_TASK_QUEUE,
@@ -32,7 +32,7 @@ export class PaymentRuns {
       workflowIdConflictPolicy: 'USE_EXISTING',
       staticSummary: id,
     });
-    await this.#client.withDeadline(Date.now() + withinMs, () =>
+    return this.#client.withDeadline(Date.now() + withinMs, () =>
       this.#client.workflow.executeUpdateWithStart(settlementReached, {
         args: [commitment],
         startWorkflowOperation,

@@ -29,6 +29,12 @@ export interface Place {
   readonly lastPrice: bigint | null;
 }
 
+/** What a kind asks signatures for. */
+export type Signable = Pick<
+  AttemptRow,
+  'message' | 'feeLamports' | 'rentLamports' | 'signers' | 'signatures' | 'signature'
+>;
+
 /** What a landed attempt brought about. */
 export interface Landed {
   /** Lamports that left the fee payer beside its fee and the rent of accounts that it made. */
@@ -52,7 +58,7 @@ export interface Kind {
    * What keys of ours are asked for: a task for each signature of theirs that is missing, the fee payer's last. Other signatures are
    * waited for: they come by the update `giveSignature`. Default: its own workflow asks, by what it was started with.
    */
-  tasks?(settlement: SettlementRow, attempt: AttemptRow): Promise<readonly SigningTask[]>;
+  tasks?(settlement: SettlementRow, attempt: Signable): Promise<readonly SigningTask[]>;
   /** Default: nothing but the fee and the planned rent. */
   landed?(attempt: AttemptRow, spending: Spending): Promise<Landed>;
   /** Runs after an attempt has ended on record, and may be lost by a crash: what must happen does in the core's transaction. */

@@ -10,6 +10,7 @@ import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Composition, Kind, Refusal } from './kind.ts';
 import { notYet } from './not-yet.ts';
 import { preparationOf } from './prepared-attempt.ts';
+import { type SignHere, signedHere } from './sign-here.ts';
 
 const RETRY_MS = 5_000;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
@@ -20,39 +21,48 @@ const TAKEN: StatusReason = {
   message: 'another settlement already has this transaction',
 };
 
+/** What a settlement is prepared with. */
+export interface Preparing {
+  readonly ledger: Ledger;
+  readonly kind: Kind;
+  /** Signs with keys of this process before the attempt goes on record. Default: its run asks for signatures afterwards. */
+  readonly sign?: SignHere | undefined;
+}
+
 /**
  * From a settlement on record to its next attempt on record: composes, reserves the money, writes the row.
  * A shortage, a stop or a fault that people see already (`shown`) is a retry, so that a long wait adds nothing to the history;
  * one that they do not see is answered.
  */
 export async function prepareNext(
-  ledger: Ledger,
-  kind: Kind,
+  preparing: Preparing,
   settlement: SettlementRow,
   shown: Shown,
 ): Promise<Preparation> {
   const { id, status, reason } = settlement;
   if (isTerminal(status)) return { kind: 'ended', status, reason };
-  const preparing = new Preparing(ledger, kind, settlement);
+  const turn = new Turn(preparing, settlement);
   try {
-    const preparation = await preparing.next().catch((error: unknown) => preparing.whatIsThere(error));
+    const preparation = await turn.next().catch((error: unknown) => turn.whatIsThere(error));
     if (!isSeen(preparation, shown)) return preparation;
   } catch (error) {
-    const preparation = await stuck(ledger, id, error);
+    const preparation = await stuck(preparing.ledger, id, error);
     if (isSeen(preparation, shown)) throw error;
     return preparation;
   }
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
 }
 
-class Preparing {
+class Turn {
   readonly #ledger: Ledger;
   readonly #kind: Kind;
+  readonly #sign: SignHere | undefined;
   readonly #settlement: SettlementRow;
 
-  constructor(ledger: Ledger, kind: Kind, settlement: SettlementRow) {
+  constructor({ ledger, kind, sign }: Preparing, settlement: SettlementRow) {
     this.#ledger = ledger;
     this.#kind = kind;
+    this.#sign = sign;
     this.#settlement = settlement;
   }
 
@@ -99,11 +109,14 @@ class Preparing {
 
   /** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */
   async #write({
-    attempt,
+    attempt: composed,
     reservations,
   }: Extract<Composition, { kind: 'composed' }>): Promise<
     Exclude<PrepareResult, { kind: 'nonce_taken' }> | 'taken'
   > {
+    const sign = this.#sign;
+    const attempt =
+      sign === undefined ? composed : await signedHere(this.#kind, this.#settlement, composed, sign);
     try {
       const result = await this.#ledger.attempts.prepare(attempt, reservations);
       return result.kind === 'nonce_taken' ? 'taken' : result;

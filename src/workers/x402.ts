@@ -10,7 +10,6 @@ import { openLedger } from '../ledger/ledger.ts';
 import type { Config } from '../platform/config.ts';
 import { sealOf } from '../platform/seal.ts';
 import type { Closers } from '../platform/shutdown.ts';
-import { createLanding } from '../settlement/land.ts';
 import { loadKeypair, type Signer } from '../signing/signer.ts';
 import { SharedLives } from '../solana/adopted.ts';
 import { Chain } from '../solana/chain.ts';
@@ -74,7 +73,6 @@ function x402Activities(config: Config<'x402'>, { ledger, chain }: ChainRooms, s
   return {
     ...createSettlementActivities(deps),
     ...createQuickActivities({ ...deps, signer }),
-    ...createLanding(deps),
-    ...createX402Activities({ ledger, upstream: askUpstream }),
+    ...createX402Activities({ ...deps, upstream: askUpstream }),
   };
 }

@@ -23,7 +23,7 @@ export const { awaitSignatures } = proxyActivities<Activities>({
 });
 export const { signTransaction } = proxyActivities<SignerActivities>(SIGN);
 export const { landAttempt } = proxyActivities<Activities>(LAND);
-export const { landAttempt: landQuickAttempt } = proxyActivities<Activities>(LAND_QUICK);
+export const { landPayment } = proxyActivities<X402Activities>(LAND_QUICK);
 export const { isOwed } = proxyLocalActivities<X402Activities>({
   ...RECORD,
   summary: 'see whether the buyer was served',

@@ -7,8 +7,8 @@ import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
 
 /**
- * Settles a payment of x402 whose buyer waits for `confirmed`: the first part is one local activity of about a second. What is final and
- * still not served, as after a crash of the gateway, is served here. Runs under the id of the settlement,
+ * Settles a payment of x402 whose buyer waits for `confirmed`: the first part is one local activity of about a second, unless the keys of
+ * fee payers are on the signer's workers. What is final and still not served, as after a crash of the gateway, is served here. Runs under the id of the settlement,
  * `x402/<network>/<sha256 of the message>`; any number of runs go on from what Postgres has.
  *
  * @throws ApplicationFailure of type NotFound
@@ -23,16 +23,22 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
     },
     { description: 'Waits until it is confirmed, or finalized, or has ended otherwise' },
   );
+  /** Null where an earlier run has seen it land. */
+  let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {
       progress.stand(await act.settleQuickly({ id, shown: progress.shown }));
       return isTerminal(progress.status) ? null : progress.attempt;
     },
-    tasksOf: () => [],
+    tasksOf: ({ tasks = [] }) => tasks,
     hold: (reason) => act.holdSettlement({ id, reason }),
-    land: act.landQuickAttempt,
+    land: async (attempt) => {
+      const { landing, isOwed } = await act.landPayment(attempt);
+      owes = isOwed;
+      return landing;
+    },
   });
-  if (progress.status === 'finalized' && (await act.isOwed({ id }))) await act.serveOwed({ id });
+  if (progress.status === 'finalized' && (owes ?? (await act.isOwed({ id })))) await act.serveOwed({ id });
   await condition(allHandlersFinished);
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };

@@ -1,5 +1,6 @@
 import { base64 } from '@scure/base';
 import { paymentId } from '../domain/payment.ts';
+import type { SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewPayment, PaymentRow } from '../ledger/payments.ts';
 import type { ExactPayment, Proof, Terms } from './terms.ts';
@@ -12,9 +13,17 @@ export interface CheckedPayment {
   readonly payment: ExactPayment;
 }
 
+type Commitment = 'confirmed' | 'finalized';
+
+/** Where the run of a payment says that it is; `signature`: base58. */
+export interface Reached {
+  readonly status: SettlementStatus;
+  readonly signature: string | null;
+}
+
 /** The runs of payments, as the root gives them. See `PaymentRuns`. */
 export interface SettlementRuns {
-  reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<void>;
+  reach(id: string, commitment: Commitment, withinMs: number): Promise<Reached>;
 }
 
 /** What the row of a payment says of its transaction, whoever sells. */

@@ -54,7 +54,7 @@ async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
   const settlement = await use.ledger.settlements.get(id);
   const shown = { status: 'requested', code: null } as const;
   const work = (): Promise<Preparation> =>
-    prepareNext(use.ledger, purchases(room, orders, keys), settlement, shown);
+    prepareNext({ ledger: use.ledger, kind: purchases(room, orders, keys) }, settlement, shown);
   const running: Promise<Preparation> = activityEnvironment().run(work);
   const preparation = await running;
   return preparation.kind === 'prepared' ? 'prepared' : preparation.status;

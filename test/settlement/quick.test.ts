@@ -71,8 +71,8 @@ async function bought(): Promise<{ readonly id: string; readonly seller: string 
   return { seller, id: await purchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
 
-/** What a worker that has just started has; a call at one of the points throws, once. */
-function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS) {
+/** What a worker that has just started has; a call at one of the points throws, once. `signs`: it has the keys. */
+function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs = true) {
   const crash = crashing(crashes);
   const record = {
     ...ledger,
@@ -84,11 +84,15 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS) {
   const watcher = new LandingWatcher(room.chain, PACE);
   const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
+  const landing = createLanding(deps);
   return {
-    ...createQuickActivities({ ...deps, signer, answerWithinMs }),
-    ...createLanding(deps),
+    ...createQuickActivities({ ...deps, ...(signs ? { signer } : {}), answerWithinMs }),
+    ...landing,
     ...createSettlementActivities(deps),
-    isOwed: async () => false,
+    landPayment: async (attempt: Parameters<typeof landing.landAttempt>[0]) => ({
+      landing: await landing.landAttempt(attempt),
+      isOwed: false,
+    }),
   };
 }
 
@@ -127,8 +131,6 @@ describe('the quick part of a settlement', () => {
   it.each([
     'before attempts.prepare',
     'after attempts.prepare',
-    'before attempts.storeSignature',
-    'after attempts.storeSignature',
     'before settlements.note',
     'after settlements.note',
   ])('goes on from the stored attempt where its worker dies %s', async (point) => {
@@ -151,6 +153,30 @@ describe('the quick part of a settlement', () => {
       reason: { code: 'signing_refused' },
     });
     expect((await ledger.settlements.get(id)).status).toBe('requested');
+  });
+});
+
+describe('where keys sign', () => {
+  it('in the worker, a pause keeps what they have signed from the record and from the nodes', async () => {
+    const { id } = await bought();
+    const send = vi.spyOn(room.chain, 'send');
+    const word = { who: 'ops', why: 'look first' };
+    await ledger.pauses.begin(word);
+    const standing = await quickly(id);
+    await ledger.pauses.end(word);
+    expect(standing).toMatchObject({ status: 'held', reason: { code: 'paused' }, attempt: null });
+    expect(await ledger.attempts.of(id)).toEqual([]);
+    expect(send).not.toHaveBeenCalled();
+  });
+
+  it('on other workers, the run is told what to ask them for', async () => {
+    const { id } = await bought();
+    const work = () => activities([], PATIENT_MS, false).settleQuickly({ id, shown });
+    const standing: Standing = await activityEnvironment().run(work);
+    expect(standing).toMatchObject({
+      status: 'preparing',
+      attempt: { signature: null, tasks: [{ kind: PURCHASE, key: 'fee-payer/1' }] },
+    });
   });
 });
 

@@ -17,7 +17,11 @@ export function testWorkflows(): Promise<WorkflowBundleFile> {
 /** Writes that bundle into a directory. */
 export async function bundleWorkflows(directory: string): Promise<WorkflowBundleFile> {
   const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath,
+    preloadModules: [workflowsPath],
+    logger: new DefaultLogger('WARN'),
+  });
   const codePath = join(directory, 'workflow-bundle.js');
   await writeFile(codePath, code);
   return { codePath };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/payments.ts';
-import { signatureOf } from '../record.ts';
+import { type Reached, signatureOf } from '../record.ts';
 import { admit, askFirst, listSecond } from './admission.ts';
 import { isSameCaller } from './callers.ts';
 import { pending, voided } from './ends.ts';
@@ -68,6 +68,12 @@ async function isAskedFirst({ ledger, answerWithinMs }: PurchaseDeps, known: Pay
   }
 }
 
+const NOWHERE: Reached = { status: 'requested', signature: null };
+
+function isPaid({ status }: Reached, isLarge: boolean): boolean {
+  return status === 'finalized' || (status === 'confirmed' && !isLarge);
+}
+
 /** Waits for the settlement, at most `answerWithinMs`, and gives what it has bought. */
 async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder: string): Promise<Outcome> {
   const { ledger, runs, answerWithinMs, warn } = deps;
@@ -75,10 +81,18 @@ async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder:
   const { finalizedAbove } = ask.route;
   const isLarge = finalizedAbove !== null && BigInt(opened.terms.amount) > finalizedAbove;
   const isFinal = async () => (await ledger.settlements.get(id)).status === 'finalized';
-  if (opened.state === 'settling' || (isLarge && opened.state === 'owed'))
-    await runs
+  if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
+    const reached = await runs
       .reach(id, isLarge ? 'finalized' : 'confirmed', answerWithinMs)
-      .catch((error: unknown) => warn(error, `payment ${id} is not seen to settle yet`));
+      .catch((error: unknown) => {
+        warn(error, `payment ${id} is not seen to settle yet`);
+        return NOWHERE;
+      });
+    const signed = reached.signature;
+    // Whether it is owed is looked at as it is taken, in one statement.
+    if (signed !== null && isPaid(reached, isLarge) && ask.route.flow === 'settle-first')
+      return give(deps, ask, { ...opened, state: 'owed' }, signed, holder);
+  }
   const payment = await ledger.payments.get(id);
   if (payment.state === 'void') return voided(deps, payment);
   const signature = await signatureOf(ledger, payment);

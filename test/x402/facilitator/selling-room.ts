@@ -24,6 +24,7 @@ import { getTransaction } from '../../../src/solana/rpc/methods.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
 import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
+import type { Reached } from '../../../src/x402/record.ts';
 import { x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
 import { LandingRoom, PACE } from '../../solana/landing-room.ts';
 import { activityEnvironment } from '../../support/activity.ts';
@@ -50,7 +51,7 @@ export class SellingRoom {
   readonly seller = Keypair.generate().publicKey.toBase58();
   readonly feePayers: readonly Signer[];
   readonly #ledger: Ledger;
-  readonly #runs = new Map<string, Promise<void>>();
+  readonly #runs = new Map<string, Promise<Reached>>();
   #clock: NodeJS.Timeout | undefined;
   #nonce = 0;
 
@@ -187,7 +188,7 @@ export class SellingRoom {
   }
 
   /** As `PaymentRuns`: callers share one wait, and Postgres has the state. */
-  reach(id: string): Promise<void> {
+  reach(id: string): Promise<Reached> {
     const going = this.#runs.get(id);
     if (going !== undefined) return going;
     const run = this.#run(id).finally(() => this.#runs.delete(id));
@@ -195,13 +196,15 @@ export class SellingRoom {
     return run;
   }
 
-  async #run(id: string): Promise<void> {
+  async #run(id: string): Promise<Reached> {
     const { quick, landing } = this.#activities();
     const settling: Promise<Standing> = activityEnvironment().run(() => quick.settleQuickly({ id, shown }));
     const { attempt, status } = await settling;
     const signature = attempt?.signature ?? null;
-    if (status === 'confirmed' || isTerminal(status) || attempt === null || signature === null) return;
+    if (status === 'confirmed' || isTerminal(status) || attempt === null || signature === null)
+      return { status, signature };
     await activityEnvironment().run(() => landing.landAttempt({ id, n: attempt.n, signature }));
+    return { status: (await this.#ledger.settlements.get(id)).status, signature };
   }
 
   #activities() {

@@ -21,17 +21,9 @@ import {
   linkedRange,
 } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { getTransaction } from './rpc/methods.ts';
+import { type AskOutcome, askOutcome, type Outcome } from './outcomes.ts';
 import type { SolanaNode } from './rpc/node.ts';
-import { NOT_SHOWN, type Spending, tokenChanges } from './spending.ts';
-
-/** A finalized outcome as a second node shows it. */
-export interface Outcome {
-  readonly node: string;
-  readonly slot: bigint;
-  readonly error: string | null;
-  readonly spending: Spending;
-}
+import { NOT_SHOWN, type Spending } from './spending.ts';
 
 /** The evidence for a verdict, and what it cost where a second node showed the transaction. */
 export interface Investigation {
@@ -58,26 +50,16 @@ export async function secondOutcome(
   chain: Chain,
   witness: Pick<NodeTestimony<Sighting>, 'node' | 'answer'>,
   signature: string,
+  askOne: AskOutcome = askOutcome,
 ): Promise<Outcome | null> {
   const shown: Outcome[] = [];
   const ask = async (node: SolanaNode): Promise<Outcome | null> => {
-    const outcome = await askOutcome(node, signature);
+    const outcome = await askOne(node, signature);
     if (outcome !== null) shown.push(outcome);
     return outcome;
   };
   const agreeing = await chain.pool.second(witness.node, ask, (outcome) => isSame(witness.answer, outcome));
   return agreeing?.answer ?? shown[0] ?? null;
-}
-
-async function askOutcome(node: SolanaNode, signature: string): Promise<Outcome | null> {
-  const answer = await getTransaction(node, signature);
-  if (answer === null || answer.meta === null) return null;
-  const { slot, meta } = answer;
-  const { err, fee: feeLamports, preBalances: before, postBalances: after } = meta;
-  const spentLamports = before === null || after === null ? null : before - after;
-  const tokens = tokenChanges(meta.preTokenBalances, meta.postTokenBalances);
-  const spending = { feeLamports, spentLamports, tokenChanges: tokens };
-  return { node: node.name, slot, error: err?.text ?? null, spending };
 }
 
 function isSame(sighting: Sighting, outcome: Outcome | null): boolean {

@@ -8,6 +8,7 @@ import type { Chain } from './chain.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
 import { Finality } from './finality.ts';
 import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';
+import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
@@ -17,22 +18,35 @@ import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type Watch
  */
 export interface LandingOptions {
   readonly pollMs?: number;
-  /** While a caller waits for `confirmed`. */
+  /** While a caller waits for `confirmed`, once it may be. */
   readonly awaitedPollMs?: number;
   readonly resendMs?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
+  /** So many that a poll sees finalized in one slot are read from its block: on mainnet that is as long as hundreds of transactions. */
+  readonly blockFrom?: number;
   readonly stallMs?: number;
 }
 
 const DEFAULTS: Required<LandingOptions> = {
   pollMs: 400,
-  awaitedPollMs: 250,
+  awaitedPollMs: 200,
   resendMs: 2_000,
   heightMs: 4_000,
   secondTries: 50,
+  blockFrom: 4,
   stallMs: 60_000,
 };
+
+/** An attempt that a node reports finalized. */
+interface Ending {
+  readonly watch: Watch;
+  readonly witness: NodeTestimony<Sighting>;
+}
+
+/** What is confirmed is looked at once in so many polls for this part of the time that the one before it took to be final. */
+const YOUNG_POLLS = 5;
+const YOUNG = 0.8;
 
 const SENDING: Outlook = { status: 'sending', why: null };
 
@@ -51,6 +65,8 @@ export class LandingWatcher {
   #burying = false;
   #heightAt = 0;
   #polledAt = 0;
+  /** From the sending of the last one that ended to the poll that saw it finalized. */
+  #finalAfterMs = 0;
   #nap = new AbortController();
 
   constructor(chain: Chain, options: LandingOptions = {}) {
@@ -72,7 +88,7 @@ export class LandingWatcher {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
     if (!watch.isIncluded) this.#send(watch);
-    if (watch.isAwaited) this.#nap.abort();
+    this.#nap.abort();
     void this.#run();
     return watch.outcome.finally(() => this.#watches.delete(watch));
   }
@@ -91,17 +107,25 @@ export class LandingWatcher {
     this.#running = false;
   }
 
-  /** Sleeps until the next poll; a caller that begins to wait for `confirmed` brings that forward. */
+  /** Sleeps until the next poll; what begins to be watched may bring that forward. */
   async #untilDue(): Promise<void> {
     for (;;) {
-      const isAwaited = [...this.#watches].some((watch) => watch.isAwaited);
-      const { pollMs, awaitedPollMs } = this.#options;
-      const dueAt = this.#polledAt + (isAwaited ? Math.min(pollMs, awaitedPollMs) : pollMs);
+      if (this.#watches.size === 0) return;
+      const dueAt = Math.min(...[...this.#watches].map((watch) => this.#dueAt(watch)));
       const rest = dueAt - performance.now();
       if (rest <= 0) return;
       this.#nap = new AbortController();
       await sleep(rest, undefined, { signal: this.#nap.signal }).catch(() => undefined);
     }
+  }
+
+  /** When a look at this one may tell something new: it is not confirmed within a slot, and final about as soon as the one before it. */
+  #dueAt(watch: Watch): number {
+    const { pollMs, awaitedPollMs } = this.#options;
+    if (watch.isAwaited)
+      return Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), watch.since + pollMs);
+    const isYoung = watch.isIncluded && performance.now() - watch.since < YOUNG * this.#finalAfterMs;
+    return this.#polledAt + (isYoung ? YOUNG_POLLS * pollMs : pollMs);
   }
 
   #resend(): void {
@@ -127,25 +151,37 @@ export class LandingWatcher {
     const signatures = watches.map((watch) => watch.attempt.signature);
     const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
     if (answer === null) return;
+    const ended = new Map<bigint, Ending[]>();
     watches.forEach((watch, index) => {
       const sighting = answer.sightings[index];
       if (sighting === undefined || !watch.open) return;
       const run = sighting.kind === 'seen' && sighting.slot !== watch.inertIn ? sighting : null;
       watch.see(run?.commitment ?? null, (run?.error ?? null) !== null);
-      if (watch.seen === 'finalized')
-        void this.#conclude(watch, { node: answer.node, sequence: 1, answer: sighting });
+      if (watch.seen !== 'finalized' || run === null || watch.concluding) return;
+      const ending = { watch, witness: { node: answer.node, sequence: 1, answer: sighting } };
+      ended.set(run.slot, [...(ended.get(run.slot) ?? []), ending]);
     });
+    for (const [slot, endings] of ended) this.#concludeAll(slot, endings);
+    const last = [...ended.values()].at(-1)?.at(-1);
+    if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.since;
+  }
+
+  /** The outcomes of many in one slot are read from its block. */
+  #concludeAll(slot: bigint, endings: readonly Ending[]): void {
+    const signatures = endings.map(({ watch }) => watch.attempt.signature);
+    const ask = endings.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
+    for (const { watch, witness } of endings) void this.#conclude(watch, witness, ask);
   }
 
   /**
    * Asks a second node for the finalized outcome, one question at a time for each attempt. No answer, or a fault, ends nothing:
    * the next poll asks again, and after `secondTries` of them the attempt is held with the nodes named.
    */
-  async #conclude(watch: Watch, witness: NodeTestimony<Sighting>): Promise<void> {
-    if (watch.concluding) return;
+  async #conclude(watch: Watch, witness: NodeTestimony<Sighting>, ask: AskOutcome): Promise<void> {
     watch.concluding = true;
     const askedAt = new Date();
-    const outcome = await secondOutcome(this.#chain, witness, watch.attempt.signature).catch(() => null);
+    const { signature } = watch.attempt;
+    const outcome = await secondOutcome(this.#chain, witness, signature, ask).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);

@@ -36,6 +36,8 @@ export class Watch {
   readonly attempt: WatchedAttempt;
   /** Settles when {@link finish} or {@link fail} is called, or the caller's signal is aborted. */
   readonly outcome: Promise<LandingOutcome>;
+  /** When it began to be watched, on the clock of `performance.now()`. */
+  readonly since = performance.now();
   /** When the bytes were last sent, on the clock of `performance.now()`. */
   sentAt = 0;
   /** The nodes that have been handed the bytes and have not answered yet. */

@@ -62,6 +62,14 @@ export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSig
     over,
   );
 
+/** The outcomes of transactions in the finalized block of a slot, by their signatures, as far as it shows them readably. */
+export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
+  node.call(
+    'getBlock',
+    [Number(slot), { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) }],
+    shape.blockOutcomesAnswer(new Set(signatures)),
+  );
+
 /** Slots of a range, both ends included, that have a block; a slot that is not among them may have one. */
 export const getBlocks = (
   node: SolanaNode,

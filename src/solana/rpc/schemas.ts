@@ -156,25 +156,40 @@ const tokenBalances = z
   .nullable()
   .catch(null);
 
-/**
- * The outcome in a getTransaction answer; `meta: null` proves nothing. No other field is asked for, and an odd balance is none: that
- * must not cost a second witness.
- */
-export const transactionAnswer = z
-  .object({
-    slot: slotOrHeight,
-    meta: z
-      .object({
-        err,
-        fee: u64,
-        preBalances: payerBalance,
-        postBalances: payerBalance,
-        preTokenBalances: tokenBalances,
-        postTokenBalances: tokenBalances,
-      })
-      .nullable(),
-  })
-  .nullable();
+/** The outcome of a transaction. No other field is asked for, and an odd balance is none: that must not cost a second witness. */
+const outcomeMeta = z.object({
+  err,
+  fee: u64,
+  preBalances: payerBalance,
+  postBalances: payerBalance,
+  preTokenBalances: tokenBalances,
+  postTokenBalances: tokenBalances,
+});
+
+export type OutcomeMeta = z.infer<typeof outcomeMeta>;
+
+/** The outcome in a getTransaction answer; `meta: null` proves nothing. */
+export const transactionAnswer = z.object({ slot: slotOrHeight, meta: outcomeMeta.nullable() }).nullable();
+
+const anyTransaction = z.object({
+  transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }),
+  meta: z.unknown(),
+});
+
+/** getBlock with transactionDetails `accounts`: the outcomes of those with these signatures that are readable in it. Null proves nothing. */
+export const blockOutcomesAnswer = (wanted: ReadonlySet<string>) =>
+  z
+    .object({ transactions: z.array(anyTransaction) })
+    .transform(({ transactions }) => {
+      const outcomes = new Map<string, OutcomeMeta>();
+      for (const { transaction, meta } of transactions) {
+        const [signature] = transaction.signatures;
+        const { data } = wanted.has(signature) ? outcomeMeta.safeParse(meta) : { data: undefined };
+        if (data !== undefined) outcomes.set(signature, data);
+      }
+      return outcomes;
+    })
+    .nullable();
 
 /** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
 export const transactionAccountsAnswer = z.looseObject({ slot: slotOrHeight, blockTime }).nullable();

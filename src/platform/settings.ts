@@ -106,7 +106,7 @@ export const SETTINGS = {
     name: 'SLUICE_WORKER_ROLE',
     schema: z.enum(['chain', 'signer', 'x402', 'all'], 'must be chain, signer, x402 or all').default('all'),
   },
-  /** Paths of solana-keygen files, in the order of the names `fee-payer/1`, `fee-payer/2`… */
+  /** Paths of solana-keygen files: of the x402 worker, or of the signer, where people want the keys there. */
   feePayerKeyFiles: { name: 'SLUICE_FEE_PAYER_KEY_FILES', schema: list.default([]) },
   /** Those that new quotes name, and those that are only honoured still. */
   feePayers: { name: 'SLUICE_FEE_PAYERS', schema: addresses.default([]) },

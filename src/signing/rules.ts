@@ -4,7 +4,7 @@ import type { Policy } from './checks.ts';
 import { nonceAdvancePolicy, nonceCreatePolicy } from './policy/nonces.ts';
 import { withdrawalPolicy } from './policy/withdrawal.ts';
 
-/** The name of a key without its number: `hot`, `fee-payer` of `fee-payer/<n>`, `deposit` of `deposit/<index>`. */
+/** The first part of a key's name: `hot`, `fee-payer` of `fee-payer/<address>`, `deposit` of `deposit/<index>`. */
 export type KeyRole = 'hot' | 'fee-payer' | 'deposit';
 
 /** What a signer signs for one kind of settlement. */

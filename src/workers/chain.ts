@@ -166,7 +166,7 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
     // Restarts, explanations and proofs of death need no key.
-    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: new Map() }),
+    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: [] }),
   };
 }
 

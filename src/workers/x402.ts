@@ -20,14 +20,15 @@ import { x402SigningRules } from '../x402/rules/signing-policy.ts';
 import { askUpstream } from '../x402/upstream.ts';
 import type { ChainRooms, Decorate } from './chain.ts';
 import { workerOptions } from './run.ts';
-import { signingBounds } from './signer.ts';
+import { feePayerKeys, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Landings at once: each payment waits for its end here. */
 const AT_ONCE = 10_000;
 
 /**
- * Settles payments of x402, with the keys that pay their fees, and serves what is paid and not served. `decorate` wraps the rooms.
+ * Settles payments of x402, with the keys that pay their fees, and serves what is paid and not served. A worker without key files has
+ * the signer's workers sign. `decorate` wraps the rooms.
  */
 export async function x402Worker(
   config: Config<'x402'>,
@@ -47,32 +48,35 @@ export async function x402Worker(
     },
   });
   closers.add('nodes of x402', () => pool.close());
-  const addresses = signers.map(({ address }) => address);
+  const addresses =
+    signers.length > 0
+      ? signers.map(({ address }) => address)
+      : [...config.feePayers, ...config.retiredFeePayers];
   // Before the first signature: an unknown spend by one of them must be seen.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
   const chain = new Chain(pool, { accountWindowMs: 0 });
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
-    activities: x402Activities(config, decorate({ ledger, chain }), signers),
+    activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
     maxConcurrentActivityTaskExecutions: AT_ONCE,
   });
 }
 
-function x402Activities(config: Config<'x402'>, { ledger, chain }: ChainRooms, signers: readonly Signer[]) {
-  const named = signers.map((signer, index) => [`fee-payer/${index + 1}`, signer] as const);
-  const feePayers = new Map(named.map(([name, { address }]) => [address, name]));
+function x402Activities(
+  config: Config<'x402'>,
+  { ledger, chain }: ChainRooms,
+  signers: readonly Signer[],
+  feePayers: readonly string[],
+) {
   const lives = new SharedLives(chain.pool);
   const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
   const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
-  const signer = createSignerActivities({
-    keys: Object.fromEntries(named),
-    bounds: signingBounds(config),
-    rules: x402SigningRules,
-  });
+  const keys = feePayerKeys(signers);
+  const signer = createSignerActivities({ keys, bounds: signingBounds(config), rules: x402SigningRules });
   return {
     ...createSettlementActivities(deps),
-    ...createQuickActivities({ ...deps, signer }),
+    ...createQuickActivities({ ...deps, ...(signers.length === 0 ? {} : { signer }) }),
     ...createX402Activities({ ...deps, upstream: askUpstream }),
   };
 }

@@ -14,8 +14,13 @@ export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
   readonly chain: Pick<Chain, 'pool'>;
   readonly lives: SharedLives;
-  /** The names of our fee payers' keys by address: those of this process, as `fee-payer/1`. */
-  readonly feePayers: ReadonlyMap<string, string>;
+  /** Addresses of the keys of ours that pay fees. */
+  readonly feePayers: readonly string[];
+}
+
+/** The name of a fee payer's key, on whichever worker it is. */
+export function feePayerKey(address: string): string {
+  return `fee-payer/${address}`;
 }
 
 /** Payments of x402, as the core settles them: each adopts the message of its buyer. */
@@ -26,7 +31,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
       const adopting = { pool: chain.pool, lives };
       try {
-        const attempt = await adopt(adopting, id, place, transaction, [...feePayers.keys()], costOf(payment));
+        const attempt = await adopt(adopting, id, place, transaction, feePayers, costOf(payment));
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;
@@ -35,8 +40,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
     },
     tasks: async ({ id }, { message }): Promise<readonly SigningTask[]> => {
       const { feePayer, feeLamports, computeUnitLimit, terms } = await ledger.payments.get(id);
-      // Where this process has no such key, its signer refuses, which people see.
-      const key = feePayers.get(feePayer) ?? `fee-payer/${feePayer}`;
+      const key = feePayerKey(feePayer);
       const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
       const asked = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };

@@ -21,6 +21,7 @@ import { latestBlockhash } from '../../../src/solana/blockhash.ts';
 import { LandingWatcher } from '../../../src/solana/landing.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
+import { feePayerKeys } from '../../../src/workers/signer.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
 import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
@@ -209,13 +210,12 @@ export class SellingRoom {
 
   #activities() {
     const { chain, pool } = this.room;
-    const named = this.feePayers.map((signer, index) => [`fee-payer/${index + 1}`, signer] as const);
-    const feePayers = new Map(named.map(([name, { address }]) => [address, name]));
+    const feePayers = this.feePayers.map(({ address }) => address);
     const kind = x402Kind({ ledger: this.#ledger, chain, lives: new SharedLives(pool), feePayers });
     const watcher = new LandingWatcher(chain, PACE);
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, allowHookAccounts: false };
-    const keys = Object.fromEntries(named);
+    const keys = feePayerKeys(this.feePayers);
     const signer = createSignerActivities({ keys, bounds, rules: x402SigningRules });
     return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };
   }

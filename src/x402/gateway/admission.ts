@@ -2,6 +2,7 @@ import { isDomainError } from '../../domain/errors.ts';
 import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
 import { askedOf } from '../obligation.ts';
 import { tryPayment } from '../trial.ts';
+import type { Flaw } from './check-proof.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -58,7 +59,27 @@ export function listLate(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   return list(deps, order, 'it was shown after its quote had expired');
 }
 
-async function list({ ledger }: PurchaseDeps, order: Order, reason: string): Promise<Outcome> {
+/** The buyer has sent a transaction that breaks the rules, and paid by it: that is on record for people, and buys nothing. */
+export async function listBroken(
+  deps: PurchaseDeps,
+  order: Order,
+  { received, refusal }: Extract<Flaw, { kind: 'broken' }>,
+): Promise<Outcome> {
+  const { amount } = order.terms;
+  const { payment } = await list(
+    deps,
+    order,
+    `${received} of ${amount} base units arrived: ${refusal.message}`,
+  );
+  const { signature } = payment;
+  return received < amount && signature !== null ? { kind: 'short', payment, signature, received } : refusal;
+}
+
+async function list(
+  { ledger }: PurchaseDeps,
+  order: Order,
+  reason: string,
+): Promise<Extract<Outcome, { kind: 'duplicate' }>> {
   const { request: _request, caller, ...row } = rowOf(order, order.shownIn ?? 0n);
   await ledger.payments.listUnmatched({ ...row, caller: { ...caller, identifier: null }, reason });
   const payment = await ledger.payments.get(row.id);

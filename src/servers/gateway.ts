@@ -84,6 +84,8 @@ function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: 
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
       maxFeeLamports: config.x402MaxFeeLamports,
+      assetLamports: config.x402AssetLamports,
+      maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
     },
     budgets: { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget },

@@ -2,6 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { TOKEN_2022_PROGRAM } from '../../../src/solana/programs.ts';
+import { LIMITS } from '../rules/buyer.ts';
 import { NETWORK, PRICE } from './selling-room.ts';
 import { post, server, useFacilitator } from './support.ts';
 
@@ -244,6 +245,18 @@ describe('what everybody may read', () => {
       extensions: [],
       signers: { 'solana:*': [use.selling.feePayer] },
     });
+    const limits = {
+      ...LIMITS,
+      assetLamports: new Map([[use.selling.mint, 7_000_000n]]),
+      maxFeePercent: 50n,
+    };
+    const worth = await server(use.selling.deps({ limits }));
+    expect((await worth.inject('/facilitator/supported')).json().kinds[0].extra).toEqual({
+      ...extra,
+      maxFeePercent: 50,
+      assetLamports: { [use.selling.mint]: '7000000' },
+    });
+    await worth.close();
     expect((await post(guarded, 'verify', {})).status).toBe(401);
     expect((await post(guarded, 'verify', {}, { authorization: 'Bearer guessed' })).status).toBe(401);
     await guarded.close();

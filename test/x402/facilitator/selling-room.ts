@@ -27,7 +27,7 @@ import { NETWORKS } from '../../../src/x402/networks.ts';
 import { x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
 import { LandingRoom, PACE } from '../../solana/landing-room.ts';
 import { activityEnvironment } from '../../support/activity.ts';
-import { memo, price, transferChecked, units } from '../rules/buyer.ts';
+import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
 
 export const PRICE = 2_500n;
 export const NETWORK = NETWORKS.localnet;
@@ -105,7 +105,7 @@ export class SellingRoom {
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       retiredFeePayers: this.feePayers.slice(1).map(({ address }) => address),
-      limits: { maxComputeUnits: 60_000, maxFeeLamports: 15_000n, maxSigners: 2 },
+      limits: LIMITS,
       budgets: { feePayer: 10_000_000n, buyer: 10_000_000n },
       tokenPolicy: {},
       apiKeys: null,

@@ -15,17 +15,15 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
     order.dialect === 'submitted' ? null : await deps.budgets.refusal(order.payment, order.route.id);
   if (over !== null) return { kind: 'unavailable', why: over };
   if (order.shownIn !== null) return { kind: 'admitted', slot: order.shownIn };
-  const trial = await tryPayment(deps.chain, order.wire);
+  const trial = await tryPayment(deps, order);
   const { payer } = order.payment;
   switch (trial.kind) {
     case 'accepted':
       return (await isSent(deps, order)) ? landedBefore(deps, order) : { kind: 'admitted', slot: trial.slot };
     case 'unanswered':
       return { kind: 'untried', why: trial.why };
-    case 'expired': {
-      const message = 'the blockhash of the transaction is expired, or no node knows it yet';
-      return { kind: 'refused', reason: 'payment_expired', message, payer };
-    }
+    case 'expired':
+      return { kind: 'refused', reason: 'payment_expired', message: trial.why, payer };
     case 'failed': {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer, logs: trial.logs };

@@ -157,6 +157,25 @@ describe('a payment that a node refuses', () => {
     expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('payment_expired');
   });
 
+  it('for its blockhash expires soon; where no node says how soon, it is not refused', async () => {
+    const { selling } = use;
+    const { controls } = selling.room.localnet;
+    const body = selling.version2(await selling.transaction());
+    const [asking, unanswered] = [
+      await server(selling.deps()),
+      await server(selling.deps({ blockhashes: { blocksLeft: async () => null } })),
+    ];
+    selling.stopBlocks();
+    controls.produceSlots(135);
+    expect((await post(asking, 'verify', body)).body).toMatchObject({
+      invalidReason: 'payment_expired',
+      invalidMessage: expect.stringMatching(/expires after 1\d blocks; 20 are needed/),
+    });
+    expect((await post(unanswered, 'verify', body)).body).toMatchObject({ isValid: true });
+    selling.startBlocks();
+    await Promise.all([asking.close(), unanswered.close()]);
+  });
+
   it('is not refused for ever where no node can simulate it now', async () => {
     const { controls, rpcUrls } = use.selling.room.localnet;
     const body = use.selling.version2(await use.selling.transaction());

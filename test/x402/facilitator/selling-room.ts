@@ -20,6 +20,7 @@ import { deriveAta } from '../../../src/solana/ata.ts';
 import { latestBlockhash } from '../../../src/solana/blockhash.ts';
 import { LandingWatcher } from '../../../src/solana/landing.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { RecentBlockhashes } from '../../../src/solana/recent-blockhashes.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
 import { x402Kind } from '../../../src/x402/kind.ts';
@@ -101,6 +102,7 @@ export class SellingRoom {
     return {
       ledger: this.#ledger,
       chain: this.room.chain,
+      blockhashes: new RecentBlockhashes(this.room.pool),
       runs: { reach: (id) => this.reach(id) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),

@@ -21,6 +21,8 @@ export const ALERT_KINDS = [
   'fee_payer_unread',
   /** A fee payer of x402 will soon be unable to pay fees: nothing is sold then. Subject: the wallet. */
   'fee_payer_low',
+  /** A payment of x402 was served, and final blocks show that less arrived than was asked for. Subject: the settlement. */
+  'payment_short',
   /** The workflow of a settlement ended red. Subject: the settlement. */
   'workflow_failed',
   /** The issuer has frozen the hot wallet's token account: no withdrawal of the token is paid. Subject: the mint. */
@@ -96,6 +98,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_missed',
   'deposit_unowned',
   'tokens_seized',
+  'payment_short',
 ];
 
 /** Alerts whose subject is a settlement, by its id. */
@@ -106,6 +109,7 @@ export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
   'confirmed_taken_back',
   'record_lost',
   'workflow_failed',
+  'payment_short',
   'default_frozen',
   'account_frozen',
 ];

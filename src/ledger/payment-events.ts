@@ -1,4 +1,6 @@
-import { enterPayment } from './payment-row.ts';
+import type { Alarm } from '../domain/alerts.ts';
+import { raiseAlert } from './alerts.ts';
+import { enterPayment, type StoredPayment } from './payment-row.ts';
 import type { SubjectEvents } from './subject-events.ts';
 
 /** What payments of x402 have beside their settlements: what they have bought. */
@@ -22,6 +24,18 @@ export const paymentEvents: SubjectEvents = {
       .executeTakeFirst();
     if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
     const reason = `${amountReceived} of ${stored.terms.amount} base units arrived`;
-    await enterPayment(trx, id, { kind: 'short' }, { reason });
+    const after = await enterPayment(trx, id, { kind: 'short' }, { reason });
+    if (after?.state === 'served') await raiseAlert(trx, shortAlarm(after, amountReceived));
   },
 };
+
+/** What was given stays given: the operator decides what follows. */
+function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPayment, received: bigint): Alarm {
+  const message = `the payment ${id} was served for ${amount} base units of ${asset}, but ${received} arrived: settle the difference with ${payer}, then close this alert`;
+  return {
+    kind: 'payment_short',
+    subject: id,
+    message,
+    details: { route, payer, asset, amount, received: received.toString() },
+  };
+}

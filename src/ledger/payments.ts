@@ -169,26 +169,42 @@ export class Payments {
     return stored === undefined ? undefined : toPaymentRow(stored);
   }
 
-  /** Of the newest `limit` payments of a route since `since` whose fee was ours: how many there are, and how many failed on chain. */
+  /**
+   * The newest buyers of a route since `since` whose fees were ours, each with its newest payment: how many there are, and how many of
+   * these payments failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   */
   async failuresOf(
     route: string,
     since: Date,
-    limit: number,
-  ): Promise<{ readonly payments: number; readonly failed: number }> {
+    limits: { readonly payments: number; readonly buyers: number },
+  ): Promise<{ readonly buyers: number; readonly failed: number }> {
     const newest = this.#db
       .selectFrom('payment')
-      .select('id')
+      .select(['id', 'payer', 'createdAt'])
       .where('route', '=', route)
       .where('createdAt', '>', since)
       .where('dialect', 'in', OURS)
       .orderBy('createdAt', 'desc')
-      .limit(limit)
+      .limit(limits.payments)
       .as('newest');
-    return this.#db
+    const byBuyer = this.#db
       .selectFrom(newest)
-      .innerJoin('settlement', 'settlement.id', 'newest.id')
+      .selectAll()
+      .distinctOn('payer')
+      .orderBy('payer')
+      .orderBy('createdAt', 'desc')
+      .as('by_buyer');
+    const counted = this.#db
+      .selectFrom(byBuyer)
+      .select('id')
+      .orderBy('createdAt', 'desc')
+      .limit(limits.buyers)
+      .as('counted');
+    return this.#db
+      .selectFrom(counted)
+      .innerJoin('settlement', 'settlement.id', 'counted.id')
       .select([
-        sql<number>`count(*)::integer`.as('payments'),
+        sql<number>`count(*)::integer`.as('buyers'),
         sql<number>`(count(*) filter (where settlement.status = 'failed'))::integer`.as('failed'),
       ])
       .executeTakeFirstOrThrow();

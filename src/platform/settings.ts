@@ -51,6 +51,18 @@ const lamports = z
   .regex(/^\d{1,19}$/, 'must be a whole number of lamports')
   .transform(BigInt);
 
+const worthOfAssets = z.string().transform((text, context): ReadonlyMap<string, bigint> => {
+  const worths = new Map<string, bigint>();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    const [, asset = '', lamports = ''] = /^(\w+)=([1-9]\d{0,18})$/.exec(entry) ?? [];
+    if (!ADDRESS_TEXT.test(asset))
+      context.addIssue(`must be <mint>=<lamports per whole token>, separated by commas; not ${entry}`);
+    else if (worths.has(asset)) context.addIssue(`names a mint twice: ${entry}`);
+    worths.set(asset, BigInt(lamports));
+  }
+  return worths;
+});
+
 const tokenRule = z.enum(TOKEN_RULE_WORDS);
 
 const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
@@ -128,6 +140,19 @@ export const SETTINGS = {
   x402FacilitatorOpen: { name: 'SLUICE_X402_FACILITATOR_OPEN', schema: flag.default(false) },
   x402TrustedProxies: { name: 'SLUICE_X402_TRUSTED_PROXIES', schema: list.default([]) },
   x402MaxFeeLamports: { name: 'SLUICE_X402_MAX_FEE_LAMPORTS', schema: lamports.default(15_000n) },
+  /** What a whole token of an asset is worth, in lamports, and which share of a payment its priority fee may be. */
+  x402AssetLamports: {
+    name: 'SLUICE_X402_ASSET_LAMPORTS',
+    schema: worthOfAssets.default(new Map()),
+  },
+  x402MaxFeePercent: {
+    name: 'SLUICE_X402_MAX_FEE_PERCENT',
+    schema: z
+      .string()
+      .regex(/^\d{1,5}$/, 'must be a whole number of percent, 0 to 99999')
+      .transform(BigInt)
+      .default(100n),
+  },
   x402MaxComputeUnits: {
     name: 'SLUICE_X402_MAX_COMPUTE_UNITS',
     schema: z

@@ -8,6 +8,7 @@ import { keepDoing } from '../platform/rhythm.ts';
 import { PaymentRuns } from '../platform/settle-payment.ts';
 import type { Closers } from '../platform/shutdown.ts';
 import type { Chain } from '../solana/chain.ts';
+import { RecentBlockhashes } from '../solana/recent-blockhashes.ts';
 import { Budgets } from '../x402/budgets.ts';
 import type { FacilitatorDeps } from '../x402/facilitator/deps.ts';
 import { facilitatorRoutes } from '../x402/facilitator/routes.ts';
@@ -80,10 +81,13 @@ function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: 
   return {
     ledger,
     chain,
+    blockhashes: new RecentBlockhashes(chain.pool),
     runs: new PaymentRuns(temporal),
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
       maxFeeLamports: config.x402MaxFeeLamports,
+      assetLamports: config.x402AssetLamports,
+      maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
     },
     budgets: { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget },

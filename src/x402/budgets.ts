@@ -9,9 +9,12 @@ export interface BudgetDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/** Of the newest 20 payments of a route within ten minutes, of at least ten, half have failed: it costs us fees, and brings its seller nothing. */
+/**
+ * Of the newest 20 buyers of a route within ten minutes, of at least ten, half had their newest payment fail: the route costs us fees, and
+ * brings its seller nothing. A buyer counts once, so that the payments of one wallet never close a route.
+ */
 const LATELY_MS = 600_000;
-const LOOKED_AT = 20;
+const LOOKED_AT = { payments: 1_000, buyers: 20 };
 const FEWEST = 10;
 /** Sums are read once a second, not once a payment. */
 const SUM_KEPT_MS = 1_000;
@@ -46,7 +49,7 @@ export class Budgets {
   }
 
   async #keepsFailing(route: string, since: Date): Promise<boolean> {
-    const { payments, failed } = await this.#deps.ledger.payments.failuresOf(route, since, LOOKED_AT);
-    return payments >= FEWEST && failed * 2 >= payments;
+    const { buyers, failed } = await this.#deps.ledger.payments.failuresOf(route, since, LOOKED_AT);
+    return buyers >= FEWEST && failed * 2 >= buyers;
   }
 }

@@ -1,11 +1,17 @@
 import { base64 } from '@scure/base';
-import type { PaymentRow } from '../ledger/payments.ts';
+import type { PaymentTerms } from '../ledger/payments.ts';
 import { readSigned } from '../solana/signed-transaction.ts';
 import type { Spending } from '../solana/spending.ts';
 
+/** The base64 wire bytes of a transaction, and the token account that it should credit. */
+export interface Credited {
+  readonly wire: string;
+  readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
+}
+
 /** Base units that the seller's token account gained, by the outcome of the landed transaction; null where that does not say. */
 export function receivedBy(
-  { wire, terms }: Pick<PaymentRow, 'wire' | 'terms'>,
+  { wire, terms }: Credited,
   { tokenChanges }: Pick<Spending, 'tokenChanges'>,
 ): bigint | null {
   const place = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;

@@ -89,6 +89,10 @@ export type Checked =
 export interface Limits {
   readonly maxComputeUnits: number;
   readonly maxFeeLamports: bigint;
+  /** Lamports that one whole token of an asset is worth, by the address of its mint. */
+  readonly assetLamports: ReadonlyMap<string, bigint>;
+  /** The most that the priority fee may be, in percent of the value of the payment, where its asset has a worth. */
+  readonly maxFeePercent: bigint;
   /** All signers, the fee payer included. */
   readonly maxSigners: number;
 }

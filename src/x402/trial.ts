@@ -1,29 +1,51 @@
 import { messageOf } from '../domain/errors.ts';
 import type { Chain } from '../solana/chain.ts';
+import type { RecentBlockhashes } from '../solana/recent-blockhashes.ts';
+import type { CheckedPayment } from './record.ts';
 
 /**
- * What a simulation says of a payment. `landed`: the chain has it already. `expired`: no node takes its blockhash, now or yet.
- * `unanswered`: no node could run it.
+ * What nodes say of a payment. `landed`: the chain has it already. `expired`: no node takes its blockhash, now or yet, or too few blocks of
+ * its life are left. `unanswered`: no node could run it.
  */
 export type Trial =
   | { readonly kind: 'accepted'; readonly slot: bigint }
   | { readonly kind: 'landed' }
-  | { readonly kind: 'expired' }
+  | { readonly kind: 'expired'; readonly why: string }
   | { readonly kind: 'failed'; readonly error: string; readonly logs: readonly string[] }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** Runs the transaction (wire bytes) once as it is, on a node that has come as far as the newest blockhash that we know. */
+export interface TrialDeps {
+  readonly chain: Pick<Chain, 'simulateAsIs' | 'latestBlockhash'>;
+  readonly blockhashes: Pick<RecentBlockhashes, 'blocksLeft'>;
+}
+
+/** About eight seconds: for the upstream where it is asked first, for our signature, and for the leader. */
+const FEWEST_BLOCKS_LEFT = 20;
+
+/**
+ * Runs the transaction once as it is, on a node that has come as far as the newest blockhash that we know. Where that accepts it, its
+ * blockhash must live long enough to settle it; where no node says how long, the simulation decides.
+ */
 export async function tryPayment(
-  chain: Pick<Chain, 'simulateAsIs' | 'latestBlockhash'>,
-  wire: Uint8Array,
+  { chain, blockhashes }: TrialDeps,
+  { wire, payment: { blockhash } }: Pick<CheckedPayment, 'wire' | 'payment'>,
 ): Promise<Trial> {
   try {
     const { slot: known } = await chain.latestBlockhash();
-    const { error, logs, slot } = await chain.simulateAsIs(Buffer.from(wire).toString('base64'), known);
-    if (error === null) return { kind: 'accepted', slot };
-    if (error.text === 'AlreadyProcessed') return { kind: 'landed' };
-    if (error.text === 'BlockhashNotFound') return { kind: 'expired' };
-    return { kind: 'failed', error: error.text, logs };
+    const [{ error, logs, slot }, left] = await Promise.all([
+      chain.simulateAsIs(Buffer.from(wire).toString('base64'), known),
+      blockhashes.blocksLeft(blockhash),
+    ]);
+    if (error?.text === 'AlreadyProcessed') return { kind: 'landed' };
+    if (error?.text === 'BlockhashNotFound')
+      return {
+        kind: 'expired',
+        why: 'the blockhash of the transaction is expired, or no node knows it yet',
+      };
+    if (error !== null) return { kind: 'failed', error: error.text, logs };
+    if (left === null || left >= FEWEST_BLOCKS_LEFT) return { kind: 'accepted', slot };
+    const why = `the blockhash of the transaction expires after ${left} blocks; ${FEWEST_BLOCKS_LEFT} are needed: sign with a newer one`;
+    return { kind: 'expired', why };
   } catch (error) {
     return { kind: 'unanswered', why: messageOf(error) };
   }

@@ -7,7 +7,7 @@ import { Payments } from '../../src/ledger/payments.ts';
 import { enterStatus } from '../../src/ledger/settlement-status.ts';
 import { sealOf } from '../../src/platform/seal.ts';
 import { hex, NOBODY, newPayment } from './new-payment.ts';
-import { useLedger } from './support.ts';
+import { attempt, PLENTY, useLedger } from './support.ts';
 
 const use = useLedger();
 const answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'aGVsbG8=' };
@@ -87,6 +87,40 @@ describe('a payment on record', () => {
     const { rows } = await use.ledger.payments.list({ state: 'unmatched', limit: 10 });
     expect(rows.map(({ id }) => id)).toContain(row.id);
     expect(await use.ledger.obligations.take(row.id, { holder: 'me', ms: 1 })).toBeNull();
+  });
+
+  it('of which too little is final has an alert where it is served, and is unmatched where it is not', async () => {
+    const openAbout = async (id: string) =>
+      (await use.ledger.alerts.openAbout(id)).map(({ kind, details }) => ({ kind, details }));
+    const landed = async (id: string, amountReceived: bigint) => {
+      await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
+      await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 7n, proof: null, amountReceived });
+    };
+    const prepared = async () => {
+      const { id, payer } = newPayment();
+      await use.ledger.payments.open(newPayment({ id, payer }));
+      await use.ledger.attempts.prepare(attempt(id), PLENTY);
+      return { id, payer };
+    };
+    const [served, owing, whole] = [await prepared(), await prepared(), await prepared()];
+    for (const { id } of [served, whole]) await use.ledger.obligations.served(id, 200, answer);
+    await landed(served.id, 999n);
+    await landed(owing.id, 999n);
+    await landed(whole.id, 1_000n);
+    expect(await openAbout(served.id)).toEqual([
+      {
+        kind: 'payment_short',
+        details: {
+          route: 'GET /reports',
+          payer: served.payer,
+          asset: 'a mint',
+          amount: '1000',
+          received: '999',
+        },
+      },
+    ]);
+    expect([await stateOf(served.id), await stateOf(owing.id)]).toEqual(['served', 'unmatched']);
+    expect([...(await openAbout(owing.id)), ...(await openAbout(whole.id))]).toEqual([]);
   });
 
   it('counts what it may cost, by key and by buyer', async () => {

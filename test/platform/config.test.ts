@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/platform/config.ts';
 
+const MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const CHAIN = {
   DATABASE_URL: 'postgres://user:secret@127.0.0.1:5432/sluice',
   SLUICE_RPC_URLS: 'http://127.0.0.1:8899, http://127.0.0.1:8901',
@@ -33,6 +34,17 @@ describe('readConfig', () => {
     expect(config.tokenPolicy).toEqual({ permanentDelegate: 'reject' });
     expect(config.rpcRequestsPerSecond).toBe(40);
     expect(readConfig(CHAIN, 'chain').rpcRequestsPerSecond).toBeUndefined();
+  });
+
+  test('reads what assets are worth', () => {
+    const worth = { SLUICE_X402_ASSET_LAMPORTS: ` ${MINT}=7000000, ${CHAIN.SLUICE_HOT_WALLET}=1` };
+    const { x402AssetLamports, x402MaxFeePercent } = readConfig(worth, 'tool');
+    expect([...x402AssetLamports]).toEqual([
+      [MINT, 7_000_000n],
+      [CHAIN.SLUICE_HOT_WALLET, 1n],
+    ]);
+    expect(x402MaxFeePercent).toBe(100n);
+    expect(readConfig({}, 'tool').x402AssetLamports.size).toBe(0);
   });
 
   test('reads the bounds of the signer from its own settings', () => {
@@ -70,6 +82,20 @@ describe('readConfig', () => {
       (text) =>
         [{ SLUICE_TOKEN_POLICY: text }, 'tool', /^SLUICE_TOKEN_POLICY must be a list of name=allow/] as const,
     ),
+    ...[MINT, `${MINT}=0`, `${MINT}=1.5`, `mint=1`, `${MINT}=1,`].map(
+      (text) =>
+        [
+          { SLUICE_X402_ASSET_LAMPORTS: text },
+          'tool',
+          /^SLUICE_X402_ASSET_LAMPORTS must be <mint>=<lamports per whole token>, separated by commas; not /,
+        ] as const,
+    ),
+    [
+      { SLUICE_X402_ASSET_LAMPORTS: `${MINT}=1,${MINT}=2` },
+      'tool',
+      /^SLUICE_X402_ASSET_LAMPORTS names a mint twice: \w+=2/,
+    ],
+    [{ SLUICE_X402_MAX_FEE_PERCENT: '1.5' }, 'tool', /^SLUICE_X402_MAX_FEE_PERCENT must be a whole number/],
     [{ SLUICE_RPC_REQUESTS_PER_SECOND: '0' }, 'tool', /^SLUICE_RPC_REQUESTS_PER_SECOND /],
     [{ SLUICE_CONFIRM_USED_WALLET: 'yes' }, 'tool', /^SLUICE_CONFIRM_USED_WALLET must be true or false/],
     [

@@ -15,10 +15,10 @@ function by(feePayer: string, payer: string): ExactPayment {
   return { feePayer, payer } as ExactPayment;
 }
 
-/** Payments of a route, of which so many have failed on chain. */
-async function history(route: string, all: number, failed: number): Promise<void> {
+/** Payments of a route, of which so many have failed on chain: each of another buyer, or all of `payer`. */
+async function history(route: string, all: number, failed: number, payer?: string): Promise<void> {
   for (let n = 0; n < all; n += 1) {
-    const payment = newPayment({ route });
+    const payment = newPayment({ route, payer: payer ?? hex() });
     await use.ledger.payments.open(payment);
     const settled = { status: n < failed ? ('failed' as const) : ('finalized' as const) };
     await use.ledger.db.updateTable('settlement').set(settled).where('id', '=', payment.id).execute();
@@ -49,6 +49,20 @@ describe('a payment at our cost', () => {
     await history(route, all, failed);
     const refusal = await budgets().refusal(by(hex(), hex()), route);
     expect(refusal !== null).toBe(isRefused);
+  });
+
+  it('is not refused for however many failed payments of one buyer, which count once and by the newest', async () => {
+    const [route, payer] = [hex(), hex()];
+    const isOpen = async () => (await budgets().refusal(by(hex(), hex()), route)) === null;
+    await history(route, 6, 0);
+    await history(route, 30, 30, payer);
+    await history(route, 4, 4);
+    // Eleven buyers, five of them with a failed payment.
+    expect(await isOpen()).toBe(true);
+    await history(route, 1, 1);
+    expect(await isOpen()).toBe(false);
+    await history(route, 1, 0, payer);
+    expect(await isOpen()).toBe(true);
   });
 });
 

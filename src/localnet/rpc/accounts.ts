@@ -1,6 +1,8 @@
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.ts';
+import { RECENT_BLOCKHASHES, recentBlockhashes } from '../chain/recent-blockhashes.ts';
 import type { Block } from '../chain/records.ts';
 import { readMint, readTokenAccount } from '../chain/tokens.ts';
+import type { StoredAccount } from '../chain/vm.ts';
 import {
   ACCOUNT_ENCODINGS,
   type AccountEncoding,
@@ -30,6 +32,10 @@ export function accountOptions(
     },
     mintOf: (mint) => view.chain.account(mint, block),
   };
+}
+
+function accountAt({ chain }: NodeView, address: string, block: Block): StoredAccount | null {
+  return address === RECENT_BLOCKHASHES ? recentBlockhashes(chain, block) : chain.account(address, block);
 }
 
 function tokenAccountBalance(params: Params, view: NodeView): unknown {
@@ -99,7 +105,7 @@ export const accountMethods: MethodTable = {
     const config = params.config(1);
     const block = view.bank(config);
     const options = accountOptions(config, view, block, 'binary');
-    return withContext(block, encodeAccount(view.chain.account(address, block), options));
+    return withContext(block, encodeAccount(accountAt(view, address, block), options));
   },
   getMultipleAccounts: (params, view) => {
     const addresses = params.strings(0);
@@ -110,7 +116,7 @@ export const accountMethods: MethodTable = {
     const options = accountOptions(config, view, block, 'base64');
     return withContext(
       block,
-      addresses.map((address) => encodeAccount(view.chain.account(address, block), options)),
+      addresses.map((address) => encodeAccount(accountAt(view, address, block), options)),
     );
   },
   getTokenAccountBalance: tokenAccountBalance,

@@ -13,12 +13,13 @@ export type Admission =
 /** The budgets and one simulation, for a payment that is not on record. Settles nothing. */
 export async function admit(
   { budgets, simulations }: Pick<Facilitator, 'budgets' | 'simulations'>,
-  { payment, wire, terms }: CheckedPayment,
+  order: CheckedPayment,
 ): Promise<Admission> {
-  const { payer, messageHash } = payment;
+  const { payment, terms } = order;
+  const { payer } = payment;
   const over = await budgets.refusal(payment, routeOf(terms));
   if (over !== null) return { kind: 'refused', reason: UNAVAILABLE, message: over, payer };
-  const trial = await simulations.of(messageHash, wire);
+  const trial = await simulations.of(order);
   switch (trial.kind) {
     case 'accepted':
       return { kind: 'admitted', slot: trial.slot };
@@ -28,10 +29,8 @@ export async function admit(
       const message = `no node can simulate the payment now: ${trial.why}`;
       return { kind: 'refused', reason: UNAVAILABLE, message, payer };
     }
-    case 'expired': {
-      const message = 'the blockhash of the transaction is expired, or no node knows it yet';
-      return { kind: 'refused', reason: 'payment_expired', message, payer };
-    }
+    case 'expired':
+      return { kind: 'refused', reason: 'payment_expired', message: trial.why, payer };
     case 'failed': {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer };

@@ -1,6 +1,6 @@
 import type { Network } from '../networks.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
-import type { Refused } from '../terms.ts';
+import type { Limits, Refused } from '../terms.ts';
 import type { FacilitatorDeps } from './deps.ts';
 import { UNAVAILABLE } from './examiner.ts';
 import type { FacilitatorRequest } from './request.ts';
@@ -52,14 +52,21 @@ export function supportedBody({
   limits,
 }: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): Body {
   const [feePayer] = feePayers;
-  const { maxComputeUnits, maxFeeLamports } = limits;
-  const extra = { feePayer, maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
+  const extra = { feePayer, ...publicLimits(limits) };
   const kinds = kindsOf(network).map((kind) => ({ ...kind, extra }));
   return {
     kinds: feePayer === undefined ? [] : kinds,
     extensions: [],
     signers: { 'solana:*': feePayers },
   };
+}
+
+/** Integers of lamports are decimal strings. The share of the value is there where an asset has a worth. */
+function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): Body {
+  const fixed = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
+  if (assetLamports.size === 0) return fixed;
+  const worths = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);
+  return { ...fixed, maxFeePercent: Number(maxFeePercent), assetLamports: Object.fromEntries(worths) };
 }
 
 function kindsOf({ caip2, v1 }: Network) {

@@ -6,11 +6,13 @@ import type { BudgetDeps } from '../budgets.ts';
 import type { Network } from '../networks.ts';
 import type { SettlementRuns } from '../record.ts';
 import type { Limits } from '../terms.ts';
+import type { TrialDeps } from '../trial.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 export interface FacilitatorDeps {
   readonly ledger: Pick<Ledger, 'payments' | 'obligations' | 'attempts' | 'settlements'>;
   readonly chain: Chain;
+  readonly blockhashes: TrialDeps['blockhashes'];
   readonly runs: SettlementRuns;
   readonly network: Network;
   /** Addresses of the keys that pay the fees. `/supported` publishes the first. */

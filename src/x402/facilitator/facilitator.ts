@@ -16,6 +16,6 @@ export function createFacilitator(deps: FacilitatorDeps): Facilitator {
     deps,
     examiner: new Examiner(deps),
     budgets: new Budgets(deps),
-    simulations: new Simulations(deps.chain),
+    simulations: new Simulations(deps),
   };
 }

@@ -1,6 +1,6 @@
-import type { Chain } from '../../solana/chain.ts';
 import { TtlCache } from '../../solana/ttl-cache.ts';
-import { type Trial, tryPayment } from '../trial.ts';
+import type { CheckedPayment } from '../record.ts';
+import { type Trial, type TrialDeps, tryPayment } from '../trial.ts';
 
 type Accepted = Extract<Trial, { kind: 'accepted' }>;
 
@@ -18,17 +18,17 @@ class NotAccepted extends Error {
 
 /** One simulation for all calls with the same message: at once, and for two seconds after a node has accepted it. */
 export class Simulations {
-  readonly #chain: Pick<Chain, 'simulateAsIs' | 'latestBlockhash'>;
+  readonly #deps: TrialDeps;
   readonly #accepted = new TtlCache<Accepted>(REUSED_MS, 1_000, 'answered');
 
-  constructor(chain: Pick<Chain, 'simulateAsIs' | 'latestBlockhash'>) {
-    this.#chain = chain;
+  constructor(deps: TrialDeps) {
+    this.#deps = deps;
   }
 
-  async of(messageHash: string, wire: Uint8Array): Promise<Trial> {
+  async of(checked: Pick<CheckedPayment, 'wire' | 'payment'>): Promise<Trial> {
     try {
-      return await this.#accepted.get(messageHash, async () => {
-        const trial = await tryPayment(this.#chain, wire);
+      return await this.#accepted.get(checked.payment.messageHash, async () => {
+        const trial = await tryPayment(this.#deps, checked);
         if (trial.kind !== 'accepted') throw new NotAccepted(trial);
         return trial;
       });

@@ -2,6 +2,7 @@ import { isDomainError } from '../../domain/errors.ts';
 import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
 import { askedOf } from '../obligation.ts';
 import { tryPayment } from '../trial.ts';
+import type { Flaw } from './check-proof.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -14,17 +15,15 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
     order.dialect === 'submitted' ? null : await deps.budgets.refusal(order.payment, order.route.id);
   if (over !== null) return { kind: 'unavailable', why: over };
   if (order.shownIn !== null) return { kind: 'admitted', slot: order.shownIn };
-  const trial = await tryPayment(deps.chain, order.wire);
+  const trial = await tryPayment(deps, order);
   const { payer } = order.payment;
   switch (trial.kind) {
     case 'accepted':
       return (await isSent(deps, order)) ? landedBefore(deps, order) : { kind: 'admitted', slot: trial.slot };
     case 'unanswered':
       return { kind: 'untried', why: trial.why };
-    case 'expired': {
-      const message = 'the blockhash of the transaction is expired, or no node knows it yet';
-      return { kind: 'refused', reason: 'payment_expired', message, payer };
-    }
+    case 'expired':
+      return { kind: 'refused', reason: 'payment_expired', message: trial.why, payer };
     case 'failed': {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer, logs: trial.logs };
@@ -58,7 +57,27 @@ export function listLate(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   return list(deps, order, 'it was shown after its quote had expired');
 }
 
-async function list({ ledger }: PurchaseDeps, order: Order, reason: string): Promise<Outcome> {
+/** The buyer has sent a transaction that breaks the rules, and paid by it: that is on record for people, and buys nothing. */
+export async function listBroken(
+  deps: PurchaseDeps,
+  order: Order,
+  { received, refusal }: Extract<Flaw, { kind: 'broken' }>,
+): Promise<Outcome> {
+  const { amount } = order.terms;
+  const { payment } = await list(
+    deps,
+    order,
+    `${received} of ${amount} base units arrived: ${refusal.message}`,
+  );
+  const { signature } = payment;
+  return received < amount && signature !== null ? { kind: 'short', payment, signature, received } : refusal;
+}
+
+async function list(
+  { ledger }: PurchaseDeps,
+  order: Order,
+  reason: string,
+): Promise<Extract<Outcome, { kind: 'duplicate' }>> {
   const { request: _request, caller, ...row } = rowOf(order, order.shownIn ?? 0n);
   await ledger.payments.listUnmatched({ ...row, caller: { ...caller, identifier: null }, reason });
   const payment = await ledger.payments.get(row.id);

@@ -1,3 +1,4 @@
+import { base64 } from '@scure/base';
 import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/adopted.ts';
 import { EXAMPLE_NETWORKS } from '../dialects/example.ts';
@@ -5,21 +6,29 @@ import { memoOf, readQuoteToken } from '../dialects/quote-token.ts';
 import { acceptsTerms } from '../dialects/v2.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample } from '../rules/example.ts';
-import { checkSubmitted } from '../rules/submitted.ts';
+import { checkSubmitted, readBroken } from '../rules/submitted.ts';
 import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
 import { identifierOf } from './known.ts';
 import type { Outcome } from './outcome.ts';
+import { receivedOf } from './received.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/** A payment that keeps the rules for terms that are valid. */
+/** Why a landed transaction buys nothing: its quote had expired, or it breaks a rule and `received` base units arrived all the same. */
+export type Flaw =
+  | { readonly kind: 'late' }
+  | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: Of<'refused'> };
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+/** A payment for terms that are valid. It keeps the rules, unless it has a flaw. */
 export interface CheckedProof {
   readonly kind: 'checked';
   readonly payment: ExactPayment;
   readonly terms: Terms;
   readonly wire: Uint8Array;
   readonly shownIn: bigint | null;
-  /** The quote had expired when it was shown. */
-  readonly isLate: boolean;
+  /** Null where it buys the request. */
+  readonly flaw: Flaw | null;
   /** What only the buyer can show, beside the request. */
   readonly identifier: string | null;
 }
@@ -56,7 +65,7 @@ export async function checkProof(
   }
 }
 
-const NOTHING_MORE = { shownIn: null, isLate: false, identifier: null };
+const NOTHING_MORE = { shownIn: null, flaw: null, identifier: null };
 /** A quote that expired no longer ago is still known: what was paid for it goes on record. */
 const LATE_MS = 86_400_000;
 
@@ -84,9 +93,20 @@ async function checkSent(
   if (typeof sent === 'string') return { kind: 'unavailable', why: `no node can be asked now: ${sent}` };
   if (sent === null) return { kind: 'pending', signature, payer: null };
   const terms = { ...asked, amount: BigInt(amount) };
-  const check = () => checkSubmitted(sent.wire, terms, memoOf(quoteToken));
-  const more = { shownIn: sent.slot, isLate: quoted.expiresAt < now, identifier: identifierOf(quoteToken) };
-  return firstOf([terms], check, sent.wire, more);
+  const memo = memoOf(quoteToken);
+  const flaw = quoted.expiresAt < now ? { kind: 'late' as const } : null;
+  const more = { shownIn: sent.slot, flaw, identifier: identifierOf(quoteToken) };
+  const check = () => checkSubmitted(sent.wire, terms, memo);
+  const checked = firstOf([terms], check, sent.wire, more);
+  if (checked.kind !== 'refused') return checked;
+  const payment = readBroken(sent.wire, terms, memo);
+  if (payment === null) return checked;
+  const shown = { wire: base64.encode(sent.wire), terms };
+  const received = await receivedOf(chain.pool, signature, shown);
+  if (received === null) return { kind: 'unavailable', why: 'no node shows what the transaction has paid' };
+  if (received <= 0n) return checked;
+  const broken = { kind: 'broken' as const, received, refusal: checked };
+  return { kind: 'checked', payment, terms, wire: sent.wire, ...more, flaw: broken };
 }
 
 /** By the first terms that it keeps; else the refusal by the newest. */
@@ -94,9 +114,9 @@ function firstOf(
   valid: readonly Terms[],
   check: (terms: Terms) => Checked,
   wire: Uint8Array,
-  more: Pick<CheckedProof, 'shownIn' | 'isLate' | 'identifier'>,
-): CheckedProof | Outcome {
-  let refusal: Outcome | null = null;
+  more: Pick<CheckedProof, 'shownIn' | 'flaw' | 'identifier'>,
+): CheckedProof | Of<'refused'> {
+  let refusal: Of<'refused'> | null = null;
   for (const terms of valid) {
     const checked = check(terms);
     if (checked.ok) return { kind: 'checked', payment: checked.payment, terms, wire, ...more };
@@ -106,6 +126,6 @@ function firstOf(
   return refusal ?? refused('invalid_payment_requirements');
 }
 
-function refused(reason: string, message: string = reason): Outcome {
+function refused(reason: string, message: string = reason): Of<'refused'> {
   return { kind: 'refused', reason, message, payer: null };
 }

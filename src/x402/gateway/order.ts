@@ -5,11 +5,13 @@ import type { Budgets } from '../budgets.ts';
 import { MAX_ANSWER_BYTES, type UpstreamAsker } from '../obligation.ts';
 import { type CheckedPayment, ofTransaction, type SettlementRuns } from '../record.ts';
 import type { PricedRoute } from '../routes/route.ts';
+import type { TrialDeps } from '../trial.ts';
 import type { UpstreamOptions } from '../upstream.ts';
 
 export interface PurchaseDeps {
   readonly ledger: Pick<Ledger, 'payments' | 'obligations' | 'attempts' | 'settlements'>;
   readonly chain: Chain;
+  readonly blockhashes: TrialDeps['blockhashes'];
   readonly runs: SettlementRuns;
   readonly upstream: UpstreamAsker;
   readonly budgets: Pick<Budgets, 'refusal'>;

@@ -1,14 +1,13 @@
-import type { PaymentRow } from '../../ledger/payments.ts';
 import { getTransaction } from '../../solana/rpc/methods.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { tokenChanges } from '../../solana/spending.ts';
-import { receivedBy } from '../received.ts';
+import { type Credited, receivedBy } from '../received.ts';
 
 /** Base units that a confirmed payment has brought to the seller's token account; null where no node shows the transaction. */
 export async function receivedOf(
   pool: NodePool,
   signature: string,
-  payment: Pick<PaymentRow, 'wire' | 'terms'>,
+  payment: Credited,
 ): Promise<bigint | null> {
   const shown = await pool
     .read((node) => getTransaction(node, signature, 'confirmed'))

@@ -3,7 +3,7 @@ import { issueQuoteToken } from '../dialects/quote-token.ts';
 import { readPayment } from '../dialects/read-payment.ts';
 import { echoesExtensions, isPaymentIdentifier } from '../dialects/v2.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { listLate } from './admission.ts';
+import { listBroken, listLate } from './admission.ts';
 import { type GatewayAnswer, json } from './answer.ts';
 import { answerOutcome } from './answers.ts';
 import { checkProof } from './check-proof.ts';
@@ -54,7 +54,7 @@ async function outcomeOf(
   const checked = await checkProof(deps, sale, valid, proof);
   if (checked.kind !== 'checked') return checked;
   const { route, requestHash, request, caller } = sale;
-  const { payment, terms, wire, shownIn, isLate, identifier } = checked;
+  const { payment, terms, wire, shownIn, flaw, identifier } = checked;
   const order = {
     route,
     requestHash,
@@ -66,7 +66,8 @@ async function outcomeOf(
     payment,
     terms,
   };
-  return isLate ? listLate(deps, order) : buy(deps, order);
+  if (flaw === null) return buy(deps, order);
+  return flaw.kind === 'late' ? listLate(deps, order) : listBroken(deps, order, flaw);
 }
 
 /** Extensions of version 2 that a buyer sends keep what the route has said of them. */

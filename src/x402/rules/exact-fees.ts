@@ -1,7 +1,7 @@
 import type { DecodedInstruction, DecodedMessage } from '../../solana/message.ts';
 import { priorityLamports } from '../../solana/priority-fee.ts';
 import { COMPUTE_BUDGET_PROGRAM } from '../../solana/programs.ts';
-import type { ExactPayment, Limits } from '../terms.ts';
+import type { ExactPayment, Limits, Terms } from '../terms.ts';
 import { REASONS, refuse } from './reasons.ts';
 
 /** What a transaction may cost, as its message says it. */
@@ -14,13 +14,16 @@ const LAMPORTS_PER_SIGNATURE = 5_000n;
 export const MAX_PRICE_MICRO_LAMPORTS = 5_000_000n;
 
 /**
- * Instructions 0 and 1 set the compute unit limit and its price, and the whole fee is within the limits.
+ * Instructions 0 and 1 set the compute unit limit and its price; the whole fee, and the priority fee beside the value of the payment, are within
+ * the limits.
  * @throws BrokenRule
  */
 export function checkFees(
   { instructions, signers }: DecodedMessage,
-  { maxComputeUnits, maxFeeLamports }: Limits,
+  limits: Limits,
+  terms: Pick<Terms, 'asset' | 'decimals' | 'amount'>,
 ): Fees {
+  const { maxComputeUnits, maxFeeLamports } = limits;
   const [first, second] = instructions;
   const limitData = budgetData(first, SET_COMPUTE_UNIT_LIMIT, 5);
   if (limitData === null)
@@ -46,7 +49,24 @@ export function checkFees(
       REASONS.computePriceTooHigh,
       `the fee is ${fees.feeLamports} lamports; ${maxFeeLamports} lamports are allowed`,
     );
+  checkShare(priorityLamports(computeUnitLimit, price), limits, terms);
   return fees;
+}
+
+/** The priority fee, in lamports, is within its share of what the payment is worth. Nothing to check for an asset without a worth. */
+function checkShare(
+  priority: bigint,
+  { assetLamports, maxFeePercent }: Limits,
+  { asset, decimals, amount }: Pick<Terms, 'asset' | 'decimals' | 'amount'>,
+): void {
+  const lamportsPerToken = assetLamports.get(asset);
+  if (lamportsPerToken === undefined) return;
+  const allowed = (amount * lamportsPerToken * maxFeePercent) / (100n * 10n ** BigInt(decimals));
+  if (priority > allowed)
+    refuse(
+      REASONS.computePriceTooHigh,
+      `the priority fee is ${priority} lamports; ${allowed} are allowed, ${maxFeePercent} percent of what the payment is worth`,
+    );
 }
 
 /** The fee of a transaction with so many signatures. Source: exchange-interface: Prioritization fee rules 2. */

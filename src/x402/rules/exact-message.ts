@@ -50,7 +50,7 @@ export function checkExactMessage(
       REASONS.length,
       `the transaction has ${instructions.length} instructions; ${MIN_INSTRUCTIONS} to ${MAX_INSTRUCTIONS} are allowed`,
     );
-  const fees = checkFees(message, limits);
+  const fees = checkFees(message, limits, terms);
   const transfer = checkTransfer(instructions[2], terms, managed);
   checkIsolation(message, managed);
   checkExtras(instructions.slice(3), terms.memo);

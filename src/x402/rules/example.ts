@@ -70,7 +70,7 @@ function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferI
 }
 
 /** What the buyer pays for it: nothing of it is ours. */
-function feesIn(message: DecodedMessage): Fees {
+export function feesIn(message: DecodedMessage): Fees {
   const { computeUnitLimit, computeUnitPriceMicroLamports, instructions, signers } = message;
   const units = computeUnitLimit ?? DEFAULT_UNITS * instructions.length;
   return feesOf(signers.length, Math.min(units, MAX_COMPUTE_UNITS), computeUnitPriceMicroLamports ?? 0n);

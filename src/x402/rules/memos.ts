@@ -11,3 +11,9 @@ export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo:
   if (!Buffer.from(memo, 'utf8').equals(found.data))
     refuse(REASONS.memo, `the memo of the transaction must be ${memo}`);
 }
+
+/** One of these instructions is a memo with this text, compared as UTF-8 bytes. */
+export function hasMemo(instructions: readonly DecodedInstruction[], memo: string): boolean {
+  const text = Buffer.from(memo, 'utf8');
+  return instructions.some(({ program, data }) => program === MEMO_PROGRAM && text.equals(data));
+}

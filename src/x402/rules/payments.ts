@@ -4,11 +4,11 @@ import type { Fees } from './exact-fees.ts';
 import type { TransferInstruction } from './transfers.ts';
 import type { WireTransaction } from './wire.ts';
 
-/** A payment whose bytes keep the rules. `signature`: of the fee payer, in base58. */
+/** A payment as its bytes show it. `signature`: of the fee payer, in base58. */
 export function paymentOf(
   { signed, message }: WireTransaction,
   asset: string,
-  { authority, amount, destination }: TransferInstruction,
+  { authority, amount, destination }: Pick<TransferInstruction, 'authority' | 'amount' | 'destination'>,
   fees: Fees,
   signature: string | null,
 ): ExactPayment {

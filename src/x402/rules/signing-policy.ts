@@ -30,6 +30,8 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   const limits = {
     maxComputeUnits: Number(maxComputeUnits),
     maxFeeLamports: BigInt(maxFeeLamports),
+    assetLamports: new Map(),
+    maxFeePercent: 0n,
     maxSigners: Number.POSITIVE_INFINITY,
   };
   try {

@@ -31,7 +31,8 @@ export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => Ex
   }
 }
 
-function readWire(wire: Uint8Array): WireTransaction {
+/** Decodes wire bytes of at most 1,232 bytes. @throws BrokenRule */
+export function readWire(wire: Uint8Array): WireTransaction {
   if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
   const signed = readSigned(wire);
   if (signed === null) undecodable('the bytes are no transaction of version legacy or 0');

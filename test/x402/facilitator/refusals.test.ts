@@ -2,6 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { TOKEN_2022_PROGRAM } from '../../../src/solana/programs.ts';
+import { LIMITS } from '../rules/buyer.ts';
 import { NETWORK, PRICE } from './selling-room.ts';
 import { post, server, useFacilitator } from './support.ts';
 
@@ -156,6 +157,25 @@ describe('a payment that a node refuses', () => {
     expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('payment_expired');
   });
 
+  it('for its blockhash expires soon; where no node says how soon, it is not refused', async () => {
+    const { selling } = use;
+    const { controls } = selling.room.localnet;
+    const body = selling.version2(await selling.transaction());
+    const [asking, unanswered] = [
+      await server(selling.deps()),
+      await server(selling.deps({ blockhashes: { blocksLeft: async () => null } })),
+    ];
+    selling.stopBlocks();
+    controls.produceSlots(135);
+    expect((await post(asking, 'verify', body)).body).toMatchObject({
+      invalidReason: 'payment_expired',
+      invalidMessage: expect.stringMatching(/expires after 1\d blocks; 20 are needed/),
+    });
+    expect((await post(unanswered, 'verify', body)).body).toMatchObject({ isValid: true });
+    selling.startBlocks();
+    await Promise.all([asking.close(), unanswered.close()]);
+  });
+
   it('is not refused for ever where no node can simulate it now', async () => {
     const { controls, rpcUrls } = use.selling.room.localnet;
     const body = use.selling.version2(await use.selling.transaction());
@@ -244,6 +264,18 @@ describe('what everybody may read', () => {
       extensions: [],
       signers: { 'solana:*': [use.selling.feePayer] },
     });
+    const limits = {
+      ...LIMITS,
+      assetLamports: new Map([[use.selling.mint, 7_000_000n]]),
+      maxFeePercent: 50n,
+    };
+    const worth = await server(use.selling.deps({ limits }));
+    expect((await worth.inject('/facilitator/supported')).json().kinds[0].extra).toEqual({
+      ...extra,
+      maxFeePercent: 50,
+      assetLamports: { [use.selling.mint]: '7000000' },
+    });
+    await worth.close();
     expect((await post(guarded, 'verify', {})).status).toBe(401);
     expect((await post(guarded, 'verify', {}, { authorization: 'Bearer guessed' })).status).toBe(401);
     await guarded.close();

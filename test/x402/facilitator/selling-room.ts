@@ -20,6 +20,7 @@ import { deriveAta } from '../../../src/solana/ata.ts';
 import { latestBlockhash } from '../../../src/solana/blockhash.ts';
 import { LandingWatcher } from '../../../src/solana/landing.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { RecentBlockhashes } from '../../../src/solana/recent-blockhashes.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
 import { feePayerKeys } from '../../../src/workers/signer.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
@@ -29,7 +30,7 @@ import type { Reached } from '../../../src/x402/record.ts';
 import { x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
 import { LandingRoom, PACE } from '../../solana/landing-room.ts';
 import { activityEnvironment } from '../../support/activity.ts';
-import { memo, price, transferChecked, units } from '../rules/buyer.ts';
+import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
 
 export const PRICE = 2_500n;
 export const NETWORK = NETWORKS.localnet;
@@ -103,11 +104,12 @@ export class SellingRoom {
     return {
       ledger: this.#ledger,
       chain: this.room.chain,
+      blockhashes: new RecentBlockhashes(this.room.pool),
       runs: { reach: (id) => this.reach(id) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       retiredFeePayers: this.feePayers.slice(1).map(({ address }) => address),
-      limits: { maxComputeUnits: 60_000, maxFeeLamports: 15_000n, maxSigners: 2 },
+      limits: LIMITS,
       budgets: { feePayer: 10_000_000n, buyer: 10_000_000n },
       tokenPolicy: {},
       apiKeys: null,

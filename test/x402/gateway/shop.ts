@@ -102,7 +102,7 @@ export class Shop {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
     closers.add('folder', () => rmSync(dir, { recursive: true }));
-    const localnet = await startLocalnet({ slotMs: 25, finalityLag: 8, nodes: 1 });
+    const localnet = await startLocalnet({ slotMs: 50, finalityLag: 8, nodes: 1 });
     closers.add('chain', () => localnet.close());
     const database = await freshDatabase();
     closers.add('database', () => database.drop());

@@ -44,7 +44,13 @@ export const TERMS: Terms = {
   maxTimeoutSeconds: 60,
   memo: null,
 };
-export const LIMITS: Limits = { maxComputeUnits: 60_000, maxFeeLamports: 15_000n, maxSigners: 2 };
+export const LIMITS: Limits = {
+  maxComputeUnits: 60_000,
+  maxFeeLamports: 15_000n,
+  assetLamports: new Map(),
+  maxFeePercent: 100n,
+  maxSigners: 2,
+};
 export const BOUNDS = { managed: [FEE_PAYER, RETIRED], limits: LIMITS };
 
 /** An account of an instruction: `s` signs, `w` is writable. */

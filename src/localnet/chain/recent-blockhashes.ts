@@ -1,0 +1,31 @@
+import { addressBytes } from '../encoding/bytes.ts';
+import type { Chain } from './chain.ts';
+import { MAX_AGE } from './lifetime.ts';
+import type { Block } from './records.ts';
+import type { StoredAccount } from './vm.ts';
+
+export const RECENT_BLOCKHASHES = 'SysvarRecentB1ockHashes11111111111111111111';
+const COUNT_BYTES = 8;
+const HASH_BYTES = 32;
+const ENTRY_BYTES = 40;
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+
+/** The sysvar as `block` left it: the hashes of the newest 150 blocks, newest first. The runtime has hashes of its own there. */
+export function recentBlockhashes({ ledger }: Chain, block: Block): StoredAccount {
+  const data = Buffer.alloc(COUNT_BYTES + MAX_AGE * ENTRY_BYTES);
+  const count = Math.min(MAX_AGE, block.height + 1);
+  const depth = ledger.tip.height - block.height;
+  data.writeBigUInt64LE(BigInt(count));
+  for (let age = 0; age < count; age += 1) {
+    const at = COUNT_BYTES + age * ENTRY_BYTES;
+    data.set(addressBytes(ledger.below(depth + age).blockhash), at);
+    data.writeBigUInt64LE(LAMPORTS_PER_SIGNATURE, at + HASH_BYTES);
+  }
+  return {
+    lamports: 42_706_560n,
+    owner: 'Sysvar1111111111111111111111111111111111111',
+    data,
+    executable: false,
+    rentEpoch: 18446744073709551615n,
+  };
+}

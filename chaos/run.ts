@@ -22,7 +22,7 @@ import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, SEND_FAULTS } from
 import { apartFrom, makeNonces } from './nonces.ts';
 import { readOutcomes } from './outcomes.ts';
 import type { PaymentAudit } from './payments/audit.ts';
-import { PaymentRun, withoutPayments } from './payments/run.ts';
+import { PaymentRun } from './payments/run.ts';
 import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
@@ -263,8 +263,7 @@ async function judge(
   readonly alerts: readonly Alarm[];
   readonly payments: readonly ChainPayment[];
 }> {
-  const all = await readBooks(stack);
-  const books = stack.sales === null ? all : await withoutPayments(stack, all);
+  const books = await readBooks(stack);
   const terms = orders.map((order) => order.terms);
   const [{ outcomes, alerts }, sent] = await Promise.all([
     readOutcomes(stack, terms),

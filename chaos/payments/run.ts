@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../../src/client/client.ts';
 import type { Payment } from '../../src/client/payments.ts';
-import type { Books } from '../../src/localstack/books.ts';
 import { arrivalsIn, finalizedBlocks } from '../../src/localstack/chain-truth.ts';
 import type { SalesOptions } from '../../src/localstack/sales.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
@@ -76,13 +75,6 @@ export class PaymentRun {
   async close(): Promise<void> {
     await this.#upstream.close();
   }
-}
-
-/** The books of the hot wallet: other keys pay for payments. */
-export async function withoutPayments(stack: Stack, books: Books): Promise<Books> {
-  const payments = new Set((await readRecord(stack)).map(({ signature }) => signature));
-  const record = Object.entries(books.record).filter(([signature]) => !payments.has(signature));
-  return { ...books, record: Object.fromEntries(record) };
 }
 
 async function landedPayments(stack: Stack, url: string): Promise<readonly LandedPayment[]> {

@@ -27,9 +27,9 @@ export function registerX402(program: Command): void {
           return EXIT.ok;
         }
         const { readRoutesFile } = await import('../x402/routes/read-routes.ts');
-        const { cluster, x402Routes } = settings();
+        const { cluster, x402Routes, x402FacilitatorPath: facilitatorPath } = settings();
         const path = file ?? x402Routes ?? DEFAULT_FILE;
-        const routes = readRoutesFile(path, NETWORKS[cluster]);
+        const routes = readRoutesFile(path, { network: NETWORKS[cluster], facilitatorPath });
         output.result({ file: path, cluster, routes: routes.map(toJson) }, render(routes));
         return EXIT.ok;
       }),

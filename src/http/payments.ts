@@ -61,7 +61,8 @@ export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyP
       },
       handler: async ({ query }) => {
         const { rows, nextCursor: next } = await ledger.payments.list(query);
-        return { payments: await Promise.all(rows.map((row) => present(ledger, row))), nextCursor: next };
+        const signatures = await ledger.attempts.newestSignatures(rows.map((row) => row.id));
+        return { payments: rows.map((row) => present(row, signatures)), nextCursor: next };
       },
     });
     app.route({
@@ -76,20 +77,21 @@ export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyP
       handler: async ({ params }) => {
         const row = await ledger.payments.findNamed(params.id);
         if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
-        return present(ledger, row);
+        const signatures = await ledger.attempts.newestSignatures([row.id]);
+        return present(row, signatures);
       },
     });
   };
 }
 
-async function present(ledger: Ledger, row: PaymentRow): Promise<Payment> {
+/** `signatures`: those of newest attempts, by payment; a payment that bought nothing has no attempt. */
+function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>): Payment {
   const { network, asset, amount, payTo } = row.terms;
-  const attempts = await ledger.attempts.of(row.id);
   return {
     id: row.id,
     state: row.state,
     reason: row.reason,
-    signature: attempts.at(-1)?.signature ?? null,
+    signature: signatures.get(row.id) ?? row.signature,
     seller: row.seller,
     dialect: row.dialect,
     payer: row.payer,

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
-import type { AttemptState, Database, Tables } from './database.ts';
+import { type AttemptState, anyOf, type Database, type Tables } from './database.ts';
 
 /** One transaction for a settlement, from before it is signed to its end. `message` is base64, `messageHash` hex of SHA-256. */
 export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
@@ -30,6 +30,22 @@ export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 /** Oldest first. */
 export async function attemptsOf(db: Database, settlementId: string): Promise<readonly AttemptRow[]> {
   return db.selectFrom('attempt').selectAll().where('settlementId', '=', settlementId).orderBy('n').execute();
+}
+
+/** By settlement; see `Attempts.newestSignatures`. */
+export async function newestSignatures(
+  db: Database,
+  settlementIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await db
+    .selectFrom('attempt')
+    .distinctOn('settlementId')
+    .select(['settlementId', 'signature'])
+    .where('settlementId', '=', anyOf(settlementIds))
+    .orderBy('settlementId')
+    .orderBy('n', 'desc')
+    .execute();
+  return new Map(rows.map((row) => [row.settlementId, row.signature]));
 }
 
 /** Throws NotFound. */

@@ -7,6 +7,7 @@ import {
   attemptsOf,
   illegal,
   LIVE,
+  newestSignatures,
   readAttempt,
 } from './attempt-row.ts';
 import { violates } from './connection.ts';
@@ -148,6 +149,11 @@ export class Attempts {
   /** All attempts of a settlement, oldest first. */
   async of(settlementId: string): Promise<readonly AttemptRow[]> {
     return attemptsOf(this.#db, settlementId);
+  }
+
+  /** The signature of the newest attempt of each settlement, null where it is not signed. Settlements without an attempt are not in it. */
+  async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    return newestSignatures(this.#db, settlementIds);
   }
 
   /** Throws NotFound. */

@@ -11,7 +11,7 @@ export type Spent = Readonly<Record<string, bigint>>;
 export interface Books {
   /** Every transaction that the hot wallet signed, in all finalized blocks. */
   readonly chain: Spent;
-  /** Every attempt that landed or failed, at what the record says it cost. */
+  /** Every attempt that landed or failed and that the hot wallet signed, at what the record says it cost. */
   readonly record: Spent;
   /** Attempts that may still land. */
   readonly live: number;
@@ -32,7 +32,9 @@ export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | '
     const { rows: expiry } = await client.query<{ height: string }>(LAST_HEIGHT);
     await finalizedAbove(url, BigInt(expiry[0]?.height ?? 0));
     const signed = await transactionsSignedBy(url, stack.hotWallet);
-    const { rows: settled } = await client.query<{ signature: string; spent: string }>(SPENT);
+    const { rows: settled } = await client.query<{ signature: string; spent: string }>(SPENT, [
+      stack.hotWallet,
+    ]);
     const { rows: counts } = await client.query<{ live: string; dead: string; promised: string }>(COUNTS);
     const [counted] = counts;
     if (counted === undefined) throw new Error('PostgreSQL answers a count with no row');
@@ -63,7 +65,8 @@ const LAST_HEIGHT = 'select coalesce(max(last_valid_block_height), 0) as height 
 const SPENT = `select attempt.signature, attempt.fee_lamports
     + case when state = 'landed' then rent_lamports else 0 end
     + case when state = 'landed' and asset = 'SOL' then amount else 0 end as spent
-  from attempt left join withdrawal on withdrawal.id = settlement_id where state in ('landed', 'failed')`;
+  from attempt left join withdrawal on withdrawal.id = settlement_id
+  where state in ('landed', 'failed') and $1 = any(signers)`;
 
 const COUNTS = `select (select count(*) from attempt where state in ('prepared', 'signed')) as live,
   (select count(*) from attempt where state = 'dead') as dead,

@@ -47,7 +47,8 @@ export async function serveGateway(
   parts: GatewayParts,
 ): Promise<string> {
   const { ledger, logger, closers } = parts;
-  const routes = readRoutesFile(config.x402Routes, NETWORKS[config.cluster]);
+  const { cluster, x402FacilitatorPath: facilitatorPath } = config;
+  const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
   const shared = sharedDeps(config, parts);
   const offers = await openOffers(config, routes, parts);
   const feePayers = new FeePayerWatch({
@@ -65,7 +66,7 @@ export async function serveGateway(
     gateway(gatewayDeps(config, routes, offers, shared)),
     async (server) => {
       await server.register(paymentStateRoute(ledger));
-      const prefix = config.x402FacilitatorPath.replace(/\/$/, '');
+      const prefix = facilitatorPath.replace(/\/$/, '');
       await server.register(facilitatorRoutes(facilitatorDeps(config, shared)), { prefix });
     },
     logger,

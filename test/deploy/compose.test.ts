@@ -16,6 +16,8 @@ interface Service {
   readonly networks?: readonly string[];
   readonly network_mode?: string;
   readonly secrets?: readonly string[];
+  readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly profiles?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { condition: string }>>;
   readonly healthcheck?: unknown;
 }
@@ -32,6 +34,7 @@ const PORTS = /^((\d+\.){3}\d+:)?(\d+(-\d+)?:)?\d+(-\d+)?(\/(tcp|udp))?$/;
 
 const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
 const services = Object.entries(compose.services);
+const selling = services.filter(([, { profiles }]) => profiles?.includes('x402'));
 const own = services.filter(([, service]) => service.build !== undefined);
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
@@ -75,9 +78,13 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('publishes the API and the Web UI, on loopback, and nothing else', () => {
+  test('publishes the API, the Web UI and the gateway, on loopback, and nothing else', () => {
     const published = services.flatMap(([name, { ports }]) => (ports ?? []).map((port) => `${name} ${port}`));
-    expect(published).toEqual(['temporal-ui 127.0.0.1:8233:8080', 'api 127.0.0.1:3402:3402']);
+    expect(published).toEqual([
+      'temporal-ui 127.0.0.1:8233:8080',
+      'api 127.0.0.1:3402:3402',
+      'gateway 127.0.0.1:4021:4021',
+    ]);
     for (const [name, { ports, networks }] of services) {
       expect(
         (networks ?? []).some((network) => compose.networks[network]?.internal !== true),
@@ -86,19 +93,43 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('the signer shares a network with Temporal alone, and only it has the key', () => {
+  test('the signer shares a network with Temporal alone, and each key has one process', () => {
     const network = compose.services['signer']?.networks ?? [];
     expect(network).toEqual(['signing']);
     expect(
       services.filter(([, { networks }]) => networks?.includes('signing')).map(([name]) => name),
     ).toEqual(['temporal', 'signer']);
-    expect(services.filter(([, { secrets }]) => secrets !== undefined).map(([name]) => name)).toEqual([
-      'signer',
+    const keys = services.flatMap(([name, { secrets }]) => (secrets ?? []).map((key) => `${name} ${key}`));
+    expect(keys).toEqual(['signer hot-wallet', 'x402 fee-payer']);
+  });
+
+  test('a user who does not sell starts nothing for it, and needs no setting or file of it', () => {
+    expect(selling.map(([name]) => name)).toEqual(['gateway', 'gateway-validator', 'x402']);
+    const text = read('docker-compose.yml');
+    expect(text.match(/\$\{SLUICE_(X402|FEE|RETIRED)\w*(?!\w|:-)/g)).toBeNull();
+    const others = services.filter(([name]) => !selling.some(([one]) => one === name));
+    for (const [name, { environment, configs, depends_on: waits }] of others) {
+      expect(Object.keys(environment ?? {}).join(), name).not.toMatch(/X402|FEE_PAYER/);
+      expect(configs, name).toBeUndefined();
+      for (const [one] of selling) expect(Object.keys(waits ?? {}), name).not.toContain(one);
+    }
+  });
+
+  test('gateway and x402 worker name the same fee payers, and the worker has the key of one', () => {
+    const [gateway, worker] = [compose.services['gateway'], compose.services['x402']];
+    for (const name of ['SLUICE_FEE_PAYERS', 'SLUICE_RETIRED_FEE_PAYERS'])
+      expect(worker?.environment?.[name]).toBe(gateway?.environment?.[name]);
+    expect(worker?.environment).toMatchObject({
+      SLUICE_WORKER_ROLE: 'x402',
+      SLUICE_FEE_PAYER_KEY_FILES: '/run/secrets/fee-payer',
+    });
+    expect(gateway?.configs?.map(({ target }) => target)).toEqual([
+      gateway?.environment?.['SLUICE_X402_ROUTES'],
     ]);
   });
 
   test('runs commands that are package scripts, with settings that exist', () => {
-    expect(own.map(([name]) => name)).toEqual(['worker-1', 'worker-2', 'signer', 'api']);
+    expect(own.map(([name]) => name)).toEqual(['worker-1', 'worker-2', 'signer', 'api', 'gateway', 'x402']);
     for (const [name, { command, environment }] of own) {
       expect(command?.slice(0, 2), name).toEqual(['npm', 'run']);
       expect(manifest.scripts, name).toHaveProperty(command?.[2] ?? '');
@@ -107,17 +138,19 @@ describe('docker-compose.yml', () => {
   });
 
   test('API and workers ask the same nodes, by a variable; its default is on the loopback of each', () => {
-    for (const name of ['worker-1', 'worker-2', 'api']) {
+    for (const name of ['worker-1', 'worker-2', 'api', 'gateway', 'x402']) {
       const { environment } = compose.services[name] ?? {};
       expect(environment?.['SLUICE_RPC_URLS'], name).toBe('${SLUICE_RPC_URLS:-http://127.0.0.1:8899}');
       expect(environment?.['SLUICE_CLUSTER'], name).toBe('${SLUICE_CLUSTER:-localnet}');
     }
     for (const name of ['worker-1', 'worker-2'])
       expect(compose.services[name]?.network_mode, name).toBe('service:validator');
-    expect(compose.services['api-validator']).toMatchObject({
-      network_mode: 'service:api',
-      command: ['TCP-LISTEN:8899,bind=127.0.0.1,fork,reuseaddr', 'TCP:validator:8899'],
-    });
+    expect(compose.services['x402']?.network_mode).toBe('service:gateway');
+    for (const name of ['api', 'gateway'])
+      expect(compose.services[`${name}-validator`]).toMatchObject({
+        network_mode: `service:${name}`,
+        command: ['TCP-LISTEN:8899,bind=127.0.0.1,fork,reuseaddr', 'TCP:validator:8899'],
+      });
   });
 
   test('every process of ours can read encrypted histories, by a key from a variable', () => {
@@ -127,10 +160,16 @@ describe('docker-compose.yml', () => {
 
   test('Prometheus scrapes workers and API at their metrics ports', () => {
     const { scrape_configs: jobs } = parse(read('deploy/prometheus.yml')) as {
-      scrape_configs: { static_configs: { targets: string[] }[] }[];
+      scrape_configs: {
+        static_configs?: { targets: string[] }[];
+        dns_sd_configs?: { names: string[]; port: number }[];
+      }[];
     };
-    const targets = jobs.flatMap((job) => job.static_configs.flatMap((config) => config.targets));
-    expect(targets).toEqual(['validator:9464', 'validator:9465', 'api:9464']);
+    const targets = jobs.flatMap(({ static_configs: fixed = [], dns_sd_configs: named = [] }) => [
+      ...fixed.flatMap((config) => config.targets),
+      ...named.flatMap(({ names, port }) => names.map((name) => `${name}:${port}`)),
+    ]);
+    expect(targets).toEqual(['validator:9464', 'validator:9465', 'api:9464', 'gateway:9464', 'gateway:9465']);
     const served = own.flatMap(([name, { environment, network_mode: mode }]) => {
       const [host, port] = String(environment?.['SLUICE_METRICS_ADDRESS']).split(':');
       return host === '0.0.0.0' ? [`${mode?.replace('service:', '') ?? name}:${port}`] : [];

@@ -1,4 +1,5 @@
-import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, Readable } from 'node:stream';
 import replyFrom from '@fastify/reply-from';
 import Fastify, {
   type FastifyBaseLogger,
@@ -10,18 +11,19 @@ import { isDomainError } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
 import { ANY_ORIGIN, type GatewayAnswer, json } from './answer.ts';
 
-/** A request as it came, with its body whole. */
+/** A request as it came. */
 export interface RawRequest {
   readonly method: string;
   /** The request target, as it was sent. */
   readonly target: string;
   readonly headers: FastifyRequest['headers'];
-  readonly body: Uint8Array;
+  /** Reads the whole body, once. Rejects with status 413 for more than 1 MiB, 408 for more than 30 seconds, 400 for a lost client. */
+  readonly body: () => Promise<Uint8Array>;
   /** Address of the socket. */
   readonly peer: string;
 }
 
-/** Where the gateway sends a request that costs nothing. */
+/** Where the gateway sends a request that costs nothing. Its body must not be read: it streams to the upstream, without a limit. */
 export interface Passage {
   readonly kind: 'passage';
   readonly url: string;
@@ -32,7 +34,8 @@ export interface Passage {
 export type Handle = (request: RawRequest) => Promise<GatewayAnswer | Passage>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
+/** For a body that is read whole. */
+const BODY_WITHIN_MS = 30_000;
 
 /** The HTTP server of the gateway: every method and every target goes to `handle`, with no spelling of the target changed before. */
 export async function gatewayApp(
@@ -43,17 +46,19 @@ export async function gatewayApp(
   const app: FastifyInstance = Fastify({
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     exposeHeadRoutes: false,
     // Targets that no router reads: `handle` reads them itself.
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
   await app.register(replyFrom, { disableRequestLogging: true });
-  await routes(app);
+  await app.register(async (own) => {
+    own.addHook('onRequest', async ({ raw }) => endIfLate(raw));
+    await routes(own);
+  });
   await app.register(async (sold) => {
     sold.removeAllContentTypeParsers();
-    sold.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    sold.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
     sold.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
       const status = error.statusCode ?? 500;
       const away = databaseFault(error) ?? (isDomainError(error, 'Unavailable') ? error : null);
@@ -64,7 +69,8 @@ export async function gatewayApp(
           json(503, { error: 'the gateway cannot answer now' }, { ...ANY_ORIGIN, 'retry-after': '2' }),
         );
       }
-      if (status >= 500) request.log.error({ err: error }, 'unexpected failure of the gateway');
+      if (status >= 500 && !reply.raw.destroyed)
+        request.log.error({ err: error }, 'unexpected failure of the gateway');
       return send(
         reply,
         json(status, { error: status >= 500 ? 'Internal server error' : error.message }, ANY_ORIGIN),
@@ -79,27 +85,64 @@ export async function gatewayApp(
 
 async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { method = '', url: target = '' } = request.raw;
-  const body = request.body instanceof Uint8Array ? request.body : new Uint8Array();
+  const stream = request.body instanceof PassThrough ? request.body : null;
+  const body = async () => (stream === null ? new Uint8Array() : readWhole(stream));
   const peer = request.socket.remoteAddress ?? '';
   const answer = await handle({ method, target, headers: request.headers, body, peer });
   if (!('kind' in answer)) return send(reply, answer);
   return reply.from(answer.url, {
-    // Without a type the library would write the bytes as JSON.
-    ...(body.length === 0
-      ? {}
-      : {
-          body: Buffer.from(body),
-          contentType: request.headers['content-type'] ?? 'application/octet-stream',
-        }),
     // The library would ask a busy upstream ten times.
     retryDelay: () => null,
-    rewriteRequestHeaders: () => ({ ...answer.requestHeaders }),
+    rewriteRequestHeaders: ({ headers }) => ({
+      ...answer.requestHeaders,
+      ...(stream === null ? {} : { 'content-length': headers['content-length'] }),
+    }),
     rewriteHeaders: (headers) => answer.responseHeaders(headers),
   });
 }
 
+/** The body as a stream of its own: where its reader gives up, the client still gets an answer. */
+function unreadBody(payload: IncomingMessage): PassThrough {
+  const body = payload.pipe(new PassThrough());
+  payload.once('error', (error) => body.destroy(Object.assign(error, { statusCode: 400 })));
+  // A client may leave when the upstream has answered, and no reader is there for the error.
+  body.on('error', () => undefined);
+  return body;
+}
+
+async function readWhole(body: PassThrough): Promise<Uint8Array> {
+  const late = setTimeout(
+    () => body.destroy(refusal(408, 'the body did not arrive within 30 seconds')),
+    BODY_WITHIN_MS,
+  );
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of body as AsyncIterable<Uint8Array>) {
+      length += part.length;
+      if (length > BODY_LIMIT_BYTES) throw refusal(413, 'the body is larger than 1 MiB');
+      parts.push(part);
+    }
+  } finally {
+    clearTimeout(late);
+  }
+  return Buffer.concat(parts);
+}
+
+function refusal(statusCode: number, message: string): Error {
+  return Object.assign(new Error(message), { statusCode });
+}
+
+/** Ends the connection of a client whose body is not here in time. */
+function endIfLate(raw: IncomingMessage): void {
+  const late = setTimeout(() => raw.complete || raw.destroy(), BODY_WITHIN_MS);
+  raw.once('close', () => clearTimeout(late));
+}
+
 function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAnswer): FastifyReply {
   if (discard !== undefined) reply.raw.once('close', discard);
+  // What is left of the body is not read.
+  if (!reply.request.raw.complete) reply.header('connection', 'close');
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);
   return reply.send(typeof body === 'string' || body instanceof Uint8Array ? body : Readable.from(body));

@@ -25,8 +25,12 @@ export function gateway(deps: GatewayDeps): Handle {
   const tell = untrustedTeller(deps);
   return async (request) => {
     tell(request);
-    if (request.method === 'OPTIONS') return preflight(request);
     const matched = matchRoute(deps.routes, request.method, request.target);
+    if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
+      return passage(matched.route.upstream, matched.target, request);
+    // Also where the answer does not depend on it: a client that still sends might not read the answer.
+    const body = await request.body();
+    if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
       const { status, why, allow } = matched;
       return json(
@@ -36,8 +40,8 @@ export function gateway(deps: GatewayDeps): Handle {
       );
     }
     const { route, target } = matched;
-    if (route.kind === 'free') return free(route, target, request);
-    return withAnyOrigin(await sell(deps, saleOf(deps, route, target, request)));
+    if (route.kind === 'free') return ownAnswer(route);
+    return withAnyOrigin(await sell(deps, saleOf(deps, route, target, { ...request, body })));
   };
 }
 
@@ -70,28 +74,25 @@ function preflight({ headers }: RawRequest): GatewayAnswer {
   };
 }
 
-function free(
-  { upstream, answer }: FreeRoute,
-  target: Target,
-  { headers }: RawRequest,
-): GatewayAnswer | Passage {
-  if (answer !== null) {
-    const { status, headers: own, body } = answer;
-    return { status, headers: own, body: Buffer.from(body, 'base64') };
-  }
+function passage(upstream: string, target: Target, { headers }: RawRequest): Passage {
   return {
     kind: 'passage',
-    url: upstreamUrl(upstream ?? '', target),
+    url: upstreamUrl(upstream, target),
     requestHeaders: askedHeaders(headers, false),
     responseHeaders: answerHeaders,
   };
+}
+
+function ownAnswer({ answer }: FreeRoute): GatewayAnswer {
+  if (answer === null) throw new Error('a free route has neither an upstream nor an answer');
+  return { status: answer.status, headers: answer.headers, body: Buffer.from(answer.body, 'base64') };
 }
 
 function saleOf(
   { publicUrl, trustedProxies }: GatewayDeps,
   route: PricedRoute,
   target: Target,
-  { headers, body, peer }: RawRequest,
+  { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
 ): Sale {
   const { method, upstream, description, mimeType, retryUnsafe } = route;
   const request = {

@@ -56,8 +56,18 @@ const ONLY_PRICED = [
 ];
 const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
 
-/** Keys of one entry that do not go together, or are missing; whatever their values are. */
-export function faultsOfKeys(entry: Readonly<Record<string, unknown>>, hasPayTo: boolean): readonly string[] {
+/** What the gateway serves beside the routes of the file. */
+export interface OwnPaths {
+  /** `x402FacilitatorPath` of the settings: `/` is the root. */
+  readonly facilitatorPath: string;
+}
+
+/** Keys of one entry that do not go together, or are missing, whatever their values are; and a path that the gateway serves itself. */
+export function faultsOfKeys(
+  entry: Readonly<Record<string, unknown>>,
+  hasPayTo: boolean,
+  own: OwnPaths,
+): readonly string[] {
   const has = (key: string) => entry[key] !== undefined;
   const faults: string[] = [];
   if (entry['free'] === true) {
@@ -73,9 +83,22 @@ export function faultsOfKeys(entry: Readonly<Record<string, unknown>>, hasPayTo:
     faults.push(
       ...ONLY_UPSTREAM.filter(has).map((key) => `.${key}: must not be set, because the answer is static`),
     );
-  if (typeof entry['path'] === 'string' && /^\/(x402|facilitator)(\/|$)/i.test(entry['path']))
-    faults.push('.path: must not be below /x402 or /facilitator, which are paths of the gateway');
+  if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], own));
   return faults;
+}
+
+function faultsOfPath(path: string, { facilitatorPath }: OwnPaths): readonly string[] {
+  const steps = ['/verify', '/settle', '/supported'];
+  const ofFacilitator = (facilitatorPath === '/' ? steps : [facilitatorPath]).find((one) => isIn(path, one));
+  if (ofFacilitator !== undefined)
+    return [
+      `.path: ${path} must not be in ${ofFacilitator}, a path of the facilitator (SLUICE_X402_FACILITATOR_PATH)`,
+    ];
+  return isIn(path, '/x402') ? [`.path: ${path} must not be in /x402, a path of the gateway`] : [];
+}
+
+function isIn(path: string, other: string): boolean {
+  return `${path}/`.toLowerCase().startsWith(`${other}/`.toLowerCase());
 }
 
 /** A route, and the place of its entry in the file. */

@@ -31,7 +31,7 @@ const REPLACING = [
   'forwarded',
 ];
 
-/** Headers that no upstream gets from a client. The gateway has the whole body, so it sends the length itself. */
+/** Headers that no upstream gets from a client. The sender of the body adds its length. */
 const NEVER_ASKED: ReadonlySet<string> = new Set([
   ...REPLACING,
   'x-payment',

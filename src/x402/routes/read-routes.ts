@@ -3,24 +3,36 @@ import { parse } from 'lossless-json';
 import { DomainError, messageOf } from '../../domain/errors.ts';
 import type { StoredAnswer } from '../../ledger/obligations.ts';
 import type { Network } from '../networks.ts';
-import { faultsOfIssue, faultsOfKeys, faultsOfPairs, type Placed, plainError } from './faults.ts';
+import {
+  faultsOfIssue,
+  faultsOfKeys,
+  faultsOfPairs,
+  type OwnPaths,
+  type Placed,
+  plainError,
+} from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
+/** What a routes file must fit. */
+export interface RoutesPlace extends OwnPaths {
+  readonly network: Network;
+}
+
 /** Reads and checks a routes file. Throws DomainError InvalidRequest with every fault and its place in the file, a line each. */
-export function readRoutesFile(path: string, network: Network): readonly Route[] {
+export function readRoutesFile(path: string, place: RoutesPlace): readonly Route[] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throw invalid(path, [messageOf(error)]);
   }
-  return readRoutes(text, network, path);
+  return readRoutes(text, place, path);
 }
 
 /** {@link readRoutesFile} of its text; `name` is what errors call it. */
-export function readRoutes(text: string, network: Network, name: string): readonly Route[] {
+export function readRoutes(text: string, place: RoutesPlace, name: string): readonly Route[] {
   const json = readJson(text, name);
   const parsed = RoutesFile.safeParse(json, { error: plainError });
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
@@ -28,10 +40,12 @@ export function readRoutes(text: string, network: Network, name: string): readon
   const placed: Placed[] = [];
   for (const [index, raw] of (Array.isArray(entries) ? entries : []).entries()) {
     const at = `routes[${index}]`;
-    if (isRecord(raw)) faults.push(...faultsOfKeys(raw, payTo !== undefined).map((fault) => at + fault));
+    if (isRecord(raw))
+      faults.push(...faultsOfKeys(raw, payTo !== undefined, place).map((fault) => at + fault));
     const entry = RouteEntry.safeParse(raw, { error: plainError });
     if (!entry.success) continue;
-    const price = entry.data.price === undefined ? null : priceOf(entry.data, entry.data.price, network);
+    const price =
+      entry.data.price === undefined ? null : priceOf(entry.data, entry.data.price, place.network);
     if (isFaults(price)) faults.push(...price.map((fault) => at + fault));
     else placed.push(...routesOf(entry.data, price, String(payTo)).map((route) => ({ index, route })));
   }

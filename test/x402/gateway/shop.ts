@@ -51,6 +51,8 @@ export class Shop {
   readonly feePayer: string;
   readonly asked: Asked[] = [];
   upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
+  /** Gets the target of each request when its headers have reached the upstream. */
+  arrives: ((target: string) => void) | null = null;
   /** Until it resolves, the upstream does not answer. */
   hold: (() => Promise<void>) | null = null;
   readonly #closers: Closers;
@@ -113,6 +115,7 @@ export class Shop {
     const later: { shop?: Shop } = {};
     const upstream = await startHttp(async (request, response) => {
       const { method = '', url = '', headers } = request;
+      later.shop?.arrives?.(url);
       const asked = { method, target: url, headers, body: (await bodyOf(request)).toString() };
       const { shop } = later;
       shop?.asked.push(asked);

@@ -1,6 +1,6 @@
 import { isDomainError } from '../../../src/domain/errors.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
-import { readRoutes } from '../../../src/x402/routes/read-routes.ts';
+import { type RoutesPlace, readRoutes } from '../../../src/x402/routes/read-routes.ts';
 import type { PricedRoute, Route } from '../../../src/x402/routes/route.ts';
 
 export const WALLET = '9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g';
@@ -17,8 +17,14 @@ export const priced = (path: string, more: object = {}) => ({
 });
 export const free = (path: string, more: object = {}) => ({ path, free: true, upstream: UPSTREAM, ...more });
 
-export function read(entries: readonly unknown[], top: object = { payTo: WALLET }): readonly Route[] {
-  return readRoutes(JSON.stringify({ ...top, routes: entries }), NETWORKS.devnet, 'test.json');
+export const DEVNET = { network: NETWORKS.devnet, facilitatorPath: '/facilitator' };
+
+export function read(
+  entries: readonly unknown[],
+  top: object = { payTo: WALLET },
+  place: RoutesPlace = DEVNET,
+): readonly Route[] {
+  return readRoutes(JSON.stringify({ ...top, routes: entries }), place, 'test.json');
 }
 
 /** The one route of a file with this entry. */
@@ -29,9 +35,9 @@ export function readOne(entry: object): PricedRoute {
 }
 
 /** The faults of a file, each with its place. */
-export function faultsOf(entries: readonly unknown[], top?: object): readonly string[] {
+export function faultsOf(entries: readonly unknown[], top?: object, place?: RoutesPlace): readonly string[] {
   try {
-    read(entries, top);
+    read(entries, top, place);
   } catch (error) {
     if (isDomainError(error, 'InvalidRequest')) return error.context['faults'] as readonly string[];
     throw error;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import { readRoutes, readRoutesFile } from '../../../src/x402/routes/read-routes.ts';
 import { routesJsonSchema } from '../../../src/x402/routes/schema.ts';
-import { faultsOf, free, MINT, priced, read, readOne, UPSTREAM, USDC, WALLET } from './file.ts';
+import { DEVNET, faultsOf, free, MINT, priced, read, readOne, UPSTREAM, USDC, WALLET } from './file.ts';
 
 describe('a routes file', () => {
   it('has a route for each method of an entry, with an id of method and pattern', () => {
@@ -53,12 +53,12 @@ describe('a routes file', () => {
 
   it('names USDC by the mint of its network', () => {
     const text = JSON.stringify({ payTo: WALLET, routes: [priced('/a', { asset: 'USDC' })] });
-    const [route] = readRoutes(text, NETWORKS['mainnet-beta'], 'x');
+    const [route] = readRoutes(text, { ...DEVNET, network: NETWORKS['mainnet-beta'] }, 'x');
     expect(route).toMatchObject({ asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' });
   });
 
   it('names a file that it cannot read', () => {
-    expect(() => readRoutesFile('/nowhere/x402.routes.json', NETWORKS.devnet)).toThrow(
+    expect(() => readRoutesFile('/nowhere/x402.routes.json', DEVNET)).toThrow(
       /^\/nowhere\/x402.routes.json is not a valid routes file:\n {2}ENOENT/,
     );
   });
@@ -69,7 +69,7 @@ describe('a routes file', () => {
     ['{"routes": []}', /routes: must have at least 1 in the list/],
     ['{"routes": [{"path": "/a", "price": "1", "price": "2"}]}', /the key price is there twice/],
   ])('that is %s is refused', (text, message) => {
-    expect(() => readRoutes(text, NETWORKS.devnet, 'x')).toThrow(message);
+    expect(() => readRoutes(text, DEVNET, 'x')).toThrow(message);
   });
 });
 
@@ -174,7 +174,7 @@ describe('an entry', () => {
     [
       'a path of the gateway',
       free('/X402/payments'),
-      '.path: must not be below /x402 or /facilitator, which are paths of the gateway',
+      '.path: /X402/payments must not be in /x402, a path of the gateway',
     ],
     ['one name twice', priced('/:a/:a'), '.path: must not use a :name twice'],
     ['a dot at the end', priced('/a./b'), '.path: must have no segment that ends with a dot'],
@@ -198,6 +198,27 @@ describe('an entry', () => {
     '/a/./b',
   ])('with the path %s is refused', (path) => {
     expect(faultsOf([priced(path)])[0]).toMatch(/^routes\[0\]\.path: must /);
+  });
+
+  it.each([
+    ['/facilitator', '/facilitator', '/facilitator'],
+    ['/pay.ments/x402', '/Pay.ments/x402/settle', '/pay.ments/x402'],
+    ['/', '/settle', '/settle'],
+    ['/', '/verify/:id', '/verify'],
+    ['/', '/Supported', '/supported'],
+  ])('with the facilitator at %s and the path %s is refused', (facilitatorPath, path, taken) => {
+    expect(faultsOf([priced(path)], undefined, { ...DEVNET, facilitatorPath })).toEqual([
+      `routes[0].path: ${path} must not be in ${taken}, a path of the facilitator (SLUICE_X402_FACILITATOR_PATH)`,
+    ]);
+  });
+
+  it.each([
+    ['/pay.ments', '/facilitator'],
+    ['/pay.ments', '/payments'],
+    ['/', '/settled'],
+    ['/', '/facilitator/settle'],
+  ])('with the facilitator at %s may have the path %s', (facilitatorPath, path) => {
+    expect(faultsOf([priced(path)], undefined, { ...DEVNET, facilitatorPath })).toEqual([]);
   });
 
   it('without payTo is refused where the file has none', () => {

@@ -19,26 +19,26 @@ export interface SettlementsDeps {
   readonly signer?: SignerActivities | undefined;
 }
 
+interface Named {
+  readonly id: string;
+}
+
 /** The steps of settlements of whichever kind, beside signing and landing. Each may be repeated at will. */
 export function createSettlementActivities(deps: SettlementsDeps) {
   const { ledger, kinds, signer } = deps;
 
   return {
     /** Where an earlier run left it. @throws NotFound */
-    async findSettlement({ id }: { readonly id: string }): Promise<Standing> {
-      return standing(deps, id);
-    },
+    findSettlement: ({ id }: Named): Promise<Standing> => standing(deps, id),
 
-    async prepareSettlement({
-      id,
-      shown,
-    }: {
-      readonly id: string;
-      readonly shown: Shown;
-    }): Promise<Preparation> {
+    async prepareSettlement({ id, shown }: Named & { readonly shown: Shown }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       const kind = kindOf(kinds, settlement);
-      return prepareNext({ ledger, kind, sign: signer?.signTransaction }, settlement, shown);
+      return prepareNext(
+        { ledger, kind, sign: signer && ((task) => signer.signTransaction(task)) },
+        settlement,
+        shown,
+      );
     },
 
     /** Stores a signature of another signer than the fee payer. @throws SigningRefused for one that is not over the message */

@@ -17,7 +17,7 @@ export interface X402Deps extends LandingDeps {
 /** What a payment of x402 has beside its settlement. Each step may be repeated at will. */
 export function createX402Activities(deps: X402Deps) {
   const { ledger, upstream } = deps;
-  const { landAttempt } = createLanding(deps);
+  const landing = createLanding(deps);
 
   /** False for the facilitator, whose caller serves. */
   async function isOwed({ id }: { readonly id: string }): Promise<boolean> {
@@ -30,9 +30,9 @@ export function createX402Activities(deps: X402Deps) {
 
     /** As `landAttempt`, and whether the buyer is still to be served. */
     async landPayment(
-      attempt: Parameters<typeof landAttempt>[0],
+      attempt: Parameters<typeof landing.landAttempt>[0],
     ): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
-      return { landing: await landAttempt(attempt), isOwed: await isOwed(attempt) };
+      return { landing: await landing.landAttempt(attempt), isOwed: await isOwed(attempt) };
     },
 
     /**

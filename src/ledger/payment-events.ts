@@ -24,8 +24,8 @@ export const paymentEvents: SubjectEvents = {
       .executeTakeFirst();
     if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
     const reason = `${amountReceived} of ${stored.terms.amount} base units arrived`;
-    const after = await enterPayment(trx, id, { kind: 'short' }, { reason });
-    if (after?.state === 'served') await raiseAlert(trx, shortAlarm(after, amountReceived));
+    await enterPayment(trx, id, { kind: 'short' }, { reason });
+    if (stored.state === 'served') await raiseAlert(trx, shortAlarm(stored, amountReceived));
   },
 };
 

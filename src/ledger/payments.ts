@@ -1,44 +1,16 @@
 import { sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
 import type { Seal } from '../domain/webhook.ts';
 import { violates } from './connection.ts';
 import type { Database } from './database.ts';
-import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { type NewPayment, putPayment } from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
-import type { Caller, PaymentTerms } from './payment-tables.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
+export type { NewPayment } from './payment-opening.ts';
 export type { PaymentRow } from './payment-row.ts';
 export type { Caller, PaymentTerms } from './payment-tables.ts';
-
-/** A payment that passed all checks, with what it buys. */
-export type NewPayment = Pick<
-  PaymentRow,
-  | 'id'
-  | 'seller'
-  | 'dialect'
-  | 'payer'
-  | 'feePayer'
-  | 'feeLamports'
-  | 'computeUnitLimit'
-  | 'computeUnitPriceMicroLamports'
-  | 'wire'
-  | 'signature'
-  | 'acceptedSlot'
-  | 'route'
-  | 'requestHash'
-> & {
-  readonly terms: PaymentTerms;
-  readonly caller: Caller;
-  /** Null where nothing is to be asked, as for the facilitator. */
-  readonly request: BoughtRequest | null;
-  /** Where the upstream was asked before the payment. */
-  readonly answer: StoredAnswer | null;
-  /** Who serves it, for how long before somebody else may. */
-  readonly lease: Lease;
-};
 
 /**
  * `known`: this payment is on record. `busy`: the same payer has another payment for the same request, which is undecided or not
@@ -63,50 +35,8 @@ export class Payments {
 
   /** Puts the payment and its settlement on record, in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
-    const { lease, request, answer, ...row } = input;
-    // Only its buyer has the token of its memo; anybody may have shown the bytes before, from the chain.
-    const claims = input.dialect === 'submitted';
-    const sealed = (value: unknown) =>
-      value === null ? null : this.#seal.seal(JSON.stringify(value), input.id);
-    const values = {
-      ...row,
-      state: 'settling' as const,
-      terms: JSON.stringify(row.terms),
-      caller: JSON.stringify(row.caller),
-      request: sealed(request),
-      answer: sealed(answer),
-      answerStatus: answer?.status ?? null,
-      leaseHolder: lease.holder,
-      leaseUntil: inMs(lease.ms),
-    };
     try {
-      const opened = await this.#db
-        .with('opened', (db) =>
-          db
-            .insertInto('payment')
-            .values(values)
-            .onConflict((conflict) =>
-              claims
-                ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
-                : conflict.column('id').doNothing(),
-            )
-            .returningAll(),
-        )
-        .with('requested', (db) =>
-          db
-            .insertInto('settlement')
-            .columns(['id', 'kind', 'subjectId', 'status'])
-            .expression(
-              db
-                .selectFrom('opened')
-                .select(({ val }) => ['id', val(X402).as('kind'), val(subjectOf(input.id)).as('subjectId')])
-                .select(sql<'requested'>`'requested'`.as('status')),
-            )
-            .onConflict((conflict) => conflict.column('id').doNothing()),
-        )
-        .selectFrom('opened')
-        .selectAll()
-        .executeTakeFirst();
+      const opened = await putPayment(this.#db, this.#seal, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
@@ -267,13 +197,5 @@ export class Payments {
   }
 }
 
-/** It was on the chain before it was shown, and no settlement is bound to it. */
-const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
-
 /** Dialects whose fees our keys pay. */
 const OURS = ['v1', 'v2'] as const;
-
-/** What the id of a settlement says beside its kind. */
-function subjectOf(id: string): string {
-  return id.slice(X402.length + 1);
-}

@@ -12,7 +12,7 @@ export interface CheckedPayment {
   readonly payment: ExactPayment;
 }
 
-/** The runs of payments, as the root gives them. See `PaymentRuns`. */
+/** The runs of payments, as the root gives them; `withinMs` is of each caller. See `PaymentRuns`. */
 export interface SettlementRuns {
   reach(id: string, commitment: 'confirmed' | 'finalized', withinMs: number): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import {
   Keypair,
@@ -101,7 +102,7 @@ export class SellingRoom {
     return {
       ledger: this.#ledger,
       chain: this.room.chain,
-      runs: { reach: (id) => this.reach(id) },
+      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), sleep(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       retiredFeePayers: this.feePayers.slice(1).map(({ address }) => address),

@@ -42,21 +42,9 @@ export async function putPayment(
   seal: Seal,
   input: NewPayment,
 ): Promise<StoredPayment | undefined> {
-  const { lease, request, answer, ...row } = input;
+  const values = valuesOf(seal, input);
   // Only its buyer has the token of its memo; anybody may have shown the bytes before, from the chain.
   const claims = input.dialect === 'submitted';
-  const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
-  const values = {
-    ...row,
-    state: 'settling' as const,
-    terms: JSON.stringify(row.terms),
-    caller: JSON.stringify(row.caller),
-    request: sealed(request),
-    answer: sealed(answer),
-    answerStatus: answer?.status ?? null,
-    leaseHolder: lease.holder,
-    leaseUntil: inMs(lease.ms),
-  };
   return db
     .with('opened', (open) =>
       open
@@ -88,6 +76,22 @@ export async function putPayment(
     .selectFrom('opened')
     .selectAll()
     .executeTakeFirst();
+}
+
+function valuesOf(seal: Seal, input: NewPayment) {
+  const { lease, request, answer, ...row } = input;
+  const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
+  return {
+    ...row,
+    state: 'settling' as const,
+    terms: JSON.stringify(row.terms),
+    caller: JSON.stringify(row.caller),
+    request: sealed(request),
+    answer: sealed(answer),
+    answerStatus: answer?.status ?? null,
+    leaseHolder: lease.holder,
+    leaseUntil: inMs(lease.ms),
+  };
 }
 
 /** It was on the chain before it was shown, and no settlement is bound to it. */

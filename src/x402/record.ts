@@ -21,7 +21,7 @@ export interface Reached {
   readonly signature: string | null;
 }
 
-/** The runs of payments, as the root gives them. See `PaymentRuns`. */
+/** The runs of payments, as the root gives them; `withinMs` is of each caller. See `PaymentRuns`. */
 export interface SettlementRuns {
   reach(id: string, commitment: Commitment, withinMs: number): Promise<Reached>;
 }

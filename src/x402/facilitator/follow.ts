@@ -37,7 +37,11 @@ export async function follow(
     if (settled !== null) return settled;
     const leftMs = Math.max(end - performance.now(), look === 0 ? FIRST_MS : 0);
     if (leftMs <= 0 || (look > 0 && caller.isGone())) break;
-    if (payment.state === 'settling') failure = await reach(deps, id, leftMs);
+    if (payment.state === 'settling')
+      failure = await deps.runs.reach(id, 'confirmed', Math.ceil(leftMs)).then(
+        () => null,
+        (error: unknown) => error,
+      );
   }
   if (failure !== null) deps.warn(failure, `payment ${id} is not seen to settle yet`);
   return { kind: 'pending', payer, signature: await signatureOf(deps.ledger, opened) };
@@ -57,21 +61,4 @@ async function outcome(
   if (signature === null || isGone()) return null;
   const claimed = await deps.ledger.obligations.claim(id, { holder, key, ms: DELIVERY_MS });
   return claimed === 'yours' ? { kind: 'success', payment, signature, holder } : null;
-}
-
-/** Waits for the run for at most `withinMs`; callers share one call of `reach`, which may take longer. Returns its failure, or null. */
-async function reach({ runs }: FacilitatorDeps, id: string, withinMs: number): Promise<unknown> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  try {
-    await Promise.race([
-      runs.reach(id, 'confirmed', Math.ceil(withinMs)),
-      sleep(withinMs, undefined, { signal }).catch(() => undefined),
-    ]);
-    return null;
-  } catch (error) {
-    return error;
-  } finally {
-    stop.abort();
-  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import {
   Keypair,
@@ -105,7 +106,7 @@ export class SellingRoom {
       ledger: this.#ledger,
       chain: this.room.chain,
       blockhashes: new RecentBlockhashes(this.room.pool),
-      runs: { reach: (id) => this.reach(id) },
+      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), late(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       retiredFeePayers: this.feePayers.slice(1).map(({ address }) => address),
@@ -221,4 +222,10 @@ export class SellingRoom {
     const signer = createSignerActivities({ keys, bounds, rules: x402SigningRules });
     return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };
   }
+}
+
+/** Where a caller is who does not wait any longer. */
+async function late(withinMs: number): Promise<Reached> {
+  await sleep(withinMs);
+  return { status: 'requested', signature: null };
 }

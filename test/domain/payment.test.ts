@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PaymentEvent, type PaymentState, paymentAfter } from '../../src/domain/payment.ts';
+import { type PaymentEvent, type PaymentState, paymentAfter, paymentMove } from '../../src/domain/payment.ts';
 
 const STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
 const paid = { kind: 'paid' } as const;
@@ -30,6 +30,15 @@ describe('a payment', () => {
     [[paid, { kind: 'short' }], 'unmatched'],
   ] as const)('after %j is %s', (events, state) => {
     expect(after(events)).toBe(state);
+  });
+
+  it('is moved by an event from each state that it changes to one and the same', () => {
+    fc.assert(
+      fc.property(event, fc.constantFrom(...STATES), (one, state) => {
+        const { from, to } = paymentMove(one);
+        return paymentAfter(state, one) === (from.includes(state) ? to : state);
+      }),
+    );
   });
 
   it('is served for ever once it is served', () => {

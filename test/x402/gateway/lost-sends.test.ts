@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../src/localnet/faults.ts';
-import { settlementOf } from './customer.ts';
+import { answered, settlementOf } from './customer.ts';
 import { expectPending, StandingShop } from './standing-shop.ts';
 
 /** A request waits 20 s for its settlement, some of them twice. */
@@ -62,7 +62,7 @@ describe('a payment that every node has lost', () => {
       controls.clearFaults();
       standing.clock.run();
       const next = await standing.prepare(url, buyer);
-      const paid = await fetch(url, { headers: next.headers });
+      const paid = await answered(url, next.headers);
       expect([paid.status, await paid.text()]).toEqual([200, 'answer 1']);
       const again = await fetch(url, { headers: next.headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
@@ -90,7 +90,7 @@ describe('a payment is settled once and served once, where the node', () => {
       const metBefore = met();
       controls.setFault(0, 'sendTransaction', fault, times === undefined ? {} : { times });
       standing.clock.run();
-      const response = await fetch(url, { headers });
+      const response = await answered(url, headers);
       expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
       expect(met()).toBeGreaterThan(metBefore);
       const again = await fetch(url, { headers });

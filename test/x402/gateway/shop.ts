@@ -16,6 +16,7 @@ import { Chain } from '../../../src/solana/chain.ts';
 import { openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { x402Worker } from '../../../src/workers/x402.ts';
 import { bodyOf, startHttp } from '../../support/http.ts';
+import { intercept } from '../../support/intercept.ts';
 import { freshNamespace } from '../../support/namespace.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
@@ -174,7 +175,8 @@ export class Shop {
     const logger = createLogger({ level: 'silent', name: 'gateway' });
     const serve: Serve = (sold, payTo, own) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
-      const parts = { ledger, temporal: temporalClient(place), chain: new Chain(pool), logger, closers: own };
+      const [temporal, chain] = [temporalClient(place), new Chain(pool)];
+      const parts = { ledger: withEndingOffers(ledger, own), temporal, chain, logger, closers: own };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };
     const gateway = new Closers();
@@ -183,6 +185,22 @@ export class Shop {
     later.shop = new Shop(parts, closers, serve, gateway);
     return later.shop;
   }
+}
+
+/** A look at the terms that goes on while its gateway ends would say that they are asked for still, after they were made old. */
+function withEndingOffers(ledger: Ledger, closers: Closers): Ledger {
+  let isOver = false;
+  let saying = 0;
+  const offers = intercept(ledger.offers, 'offers', (side, call) => {
+    if (call !== 'offers.offer') return;
+    if (side === 'before' && isOver) throw new Error('the gateway has ended');
+    saying += side === 'before' ? 1 : -1;
+  });
+  closers.add('what it says of its offers', async () => {
+    isOver = true;
+    await vi.waitFor(() => expect(saying).toBe(0), 20_000);
+  });
+  return { ...ledger, offers };
 }
 
 function run(worker: Worker, closers: Closers): void {

@@ -2,6 +2,7 @@ import { base58 } from '@scure/base';
 import { createKeyPairSignerFromBytes } from '@solana/kit';
 import type { SettleResponse } from '@x402/core/types';
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch';
+import { SOLANA_DEVNET_CAIP2 } from '@x402/svm';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client';
 import { createSigner, wrapFetchWithPayment as wrapFetchWithLegacyPayment } from 'x402-fetch';
@@ -13,6 +14,8 @@ export interface Buyer {
   readonly secretKey: Uint8Array;
   /** Sends the requests to the seller; requests to the node do not use it. Default: the global one. */
   readonly fetch?: typeof fetch;
+  /** A mint that the client of version 2 may pay with, beside USDC. */
+  readonly asset?: string;
 }
 
 /** The last response of the seller, and the settlement that its header reports, if any. */
@@ -25,9 +28,16 @@ export interface Purchase {
 export type Buy = (url: string, init?: RequestInit) => Promise<Purchase>;
 
 /** The official client of version 2: @x402/fetch with the scheme exact of @x402/svm. */
-export async function version2Buyer({ rpcUrl, secretKey, fetch = globalThis.fetch }: Buyer): Promise<Buy> {
+export async function version2Buyer({
+  rpcUrl,
+  secretKey,
+  fetch = globalThis.fetch,
+  asset,
+}: Buyer): Promise<Buy> {
   const signer = await createKeyPairSignerFromBytes(secretKey);
   const client = new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl }));
+  if (asset !== undefined)
+    client.setSpendControls({ allowedAssets: [{ network: SOLANA_DEVNET_CAIP2, asset }] });
   return purchases(wrapFetchWithPayment(fetch, client));
 }
 

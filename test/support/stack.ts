@@ -5,6 +5,7 @@ import { SluiceClient } from '../../src/client/client.ts';
 
 export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
 
+import type { ChainKind } from '../../src/localstack/chain.ts';
 import type { SalesOptions } from '../../src/localstack/sales.ts';
 import { type Stack, startStack } from '../../src/localstack/stack.ts';
 import { COMPILED } from './compiled.ts';
@@ -27,13 +28,14 @@ export type StackServers = 'shared' | 'own';
 /**
  * Real processes: Temporal, PostgreSQL, a chain of two nodes with short slots, signer, worker and API. With `slotMs` 0 the chain
  * stands still until a {@link ChainClock} runs. `settings` are those of all processes. With `sales` there
- * is an x402 gateway with its worker, too.
+ * is an x402 gateway with its worker, too. A `validator` of PATH has slots of its own.
  */
 export async function testStack(
   slotMs = SLOT_MS,
   settings: NodeJS.ProcessEnv = {},
   servers: StackServers = 'shared',
   sales?: SalesOptions,
+  chainKind?: ChainKind,
 ): Promise<TestStack> {
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
   const [database, temporal] =
@@ -45,6 +47,7 @@ export async function testStack(
     finalityLag: 4,
     ui: false,
     ...(sales === undefined ? {} : { sales }),
+    ...(chainKind === undefined ? {} : { chainKind }),
     env: {
       ...testEnvironment(),
       ...temporal?.env,

@@ -1,5 +1,5 @@
 import { afterEach, it, vi } from 'vitest';
-import { findValidator } from '../../src/localstack/validator.ts';
+import { hasValidator } from '../support/has-validator.ts';
 import { nothingIsLeft, outcomesAnywhere } from './outcomes-anywhere.ts';
 import { useValidator } from './use-validator.ts';
 
@@ -12,11 +12,3 @@ if (hasValidator()) {
   outcomesAnywhere(use, { quorum: 1, patienceMs: 480_000 });
   nothingIsLeft(use);
 } else it.skip('needs solana-test-validator on PATH', () => undefined);
-
-function hasValidator(): boolean {
-  try {
-    return findValidator(process.env) !== '';
-  } catch {
-    return false;
-  }
-}

@@ -61,7 +61,7 @@ export async function checkProof(
       return firstOf(named, check, proof.wire, NOTHING_MORE);
     }
     case 'submitted':
-      return checkSent(deps, sale, valid.filter(isNamed(proof.network)), proof);
+      return checkSent(deps, sale, valid, proof);
   }
 }
 
@@ -75,10 +75,10 @@ function isNamed(name: string): (terms: Terms) => boolean {
 
 /** The transaction that its buyer has sent pays a quote of this server for this very request. */
 async function checkSent(
-  { chain, quoteSecrets }: SaleDeps,
+  { chain, quoteSecrets, offers }: SaleDeps,
   { route, requestHash }: Sale,
   valid: readonly Terms[],
-  { signature, quoteToken }: Extract<Proof, { dialect: 'submitted' }>,
+  { signature, quoteToken, network }: Extract<Proof, { dialect: 'submitted' }>,
 ): Promise<CheckedProof | Outcome> {
   const now = Date.now();
   const quoted = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
@@ -86,15 +86,17 @@ async function checkSent(
     return refused('invalid_payment', 'the quoteToken is not one of this server, or expired');
   if (quoted.route !== route.id || quoted.request !== requestHash)
     return refused('invalid_payment', 'the quoteToken is that of another request');
-  const { amount, asset, payTo } = quoted;
-  const [asked] = valid.filter((terms) => terms.asset === asset && terms.payTo === payTo);
-  if (asked === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
+  const quotedIn = (all: readonly Terms[]) =>
+    all.filter(isNamed(network)).find(({ asset, payTo }) => asset === quoted.asset && payTo === quoted.payTo);
+  const asked = quotedIn(valid);
+  const past = asked ?? quotedIn(await offers.past(route.id));
+  if (past === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
   if (typeof sent === 'string') return { kind: 'unavailable', why: `no node can be asked now: ${sent}` };
   if (sent === null) return { kind: 'pending', signature, payer: null };
-  const terms = { ...asked, amount: BigInt(amount) };
+  const terms = { ...past, amount: BigInt(quoted.amount) };
   const memo = memoOf(quoteToken);
-  const flaw = quoted.expiresAt < now ? { kind: 'late' as const } : null;
+  const flaw = asked === undefined || quoted.expiresAt < now ? { kind: 'late' as const } : null;
   const more = { shownIn: sent.slot, flaw, identifier: identifierOf(quoteToken) };
   const check = () => checkSubmitted(sent.wire, terms, memo);
   const checked = firstOf([terms], check, sent.wire, more);

@@ -27,6 +27,8 @@ export interface OffersDeps {
   readonly validMs: number;
 }
 
+const PAST_MS = 25 * 3_600_000;
+
 /** The terms of all priced routes, as the chain and the record allow them. */
 export class RouteOffers {
   readonly #deps: OffersDeps;
@@ -40,6 +42,12 @@ export class RouteOffers {
 
   of(routeId: string): Offer {
     return this.#offers.get(routeId) ?? { kind: 'closed', why: 'its terms are not read yet' };
+  }
+
+  /** What a route has asked for within a day and an hour: buyers may have paid it, and it buys nothing any more. */
+  async past(routeId: string): Promise<readonly Terms[]> {
+    const offered = await this.#deps.offers.valid(routeId, PAST_MS);
+    return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
   /** The routes that cannot be sold now. */

@@ -49,6 +49,14 @@ export function settlementOf(response: Response): Record<string, unknown> {
   return header === null ? {} : JSON.parse(Buffer.from(header, 'base64').toString());
 }
 
+/** As a conforming buyer does: shows the payment again as long as he is told to wait. */
+export async function answered(url: string, headers: Record<string, string>): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, { headers });
+    if (settlementOf(response)['errorReason'] !== 'settlement_pending') return response;
+  }
+}
+
 /** A buyer who builds his payments himself, so that a test can show them as it likes. */
 export class Customer {
   readonly keypair: Keypair;

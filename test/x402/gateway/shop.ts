@@ -6,7 +6,7 @@ import { Keypair } from '@solana/web3.js';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { expect, vi } from 'vitest';
 import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../../src/localnet/localnet.ts';
+import { type Localnet, type LocalnetOptions, startLocalnet } from '../../../src/localnet/localnet.ts';
 import { freePort } from '../../../src/localstack/ports.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/logging.ts';
@@ -16,6 +16,7 @@ import { Chain } from '../../../src/solana/chain.ts';
 import { openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { x402Worker } from '../../../src/workers/x402.ts';
 import { bodyOf, startHttp } from '../../support/http.ts';
+import { intercept } from '../../support/intercept.ts';
 import { freshNamespace } from '../../support/namespace.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
@@ -38,6 +39,13 @@ export type Upstream = (
   readonly headers?: Record<string, string>;
 };
 
+/** The entries of a routes file; `upstream` is the URL of the shop's upstream. */
+type Routes = (upstream: string) => readonly object[];
+
+/** Starts a gateway with these routes, which pay this wallet; its URL. */
+type Serve = (routes: Routes, payTo: string, closers: Closers) => Promise<string>;
+
+const QUICK_CHAIN: LocalnetOptions = { slotMs: 50, finalityLag: 8, nodes: 1 };
 const FEE_PAYER_LAMPORTS = 5_000_000_000n;
 const BUYER_UNITS = 1_000_000_000n;
 
@@ -56,10 +64,14 @@ export class Shop {
   /** Until it resolves, the upstream does not answer. */
   hold: (() => Promise<void>) | null = null;
   readonly #closers: Closers;
+  readonly #serve: Serve;
+  #gateway: Closers;
 
   private constructor(
     parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'feePayer' | 'seller'>,
     closers: Closers,
+    serve: Serve,
+    gateway: Closers,
   ) {
     this.seller = parts.seller;
     this.url = parts.url;
@@ -67,6 +79,8 @@ export class Shop {
     this.ledger = parts.ledger;
     this.feePayer = parts.feePayer;
     this.#closers = closers;
+    this.#serve = serve;
+    this.#gateway = gateway;
   }
 
   get rpcUrl(): string {
@@ -79,8 +93,17 @@ export class Shop {
     await vi.waitFor(isSold, { timeout: 20_000, interval: 100 });
   }
 
-  close(): Promise<void> {
-    return this.#closers.close();
+  /** Ends the gateway, and starts another one at its address with these routes. `meanwhile` runs when neither is up. */
+  async reopen(routes: Routes, payTo = this.seller, meanwhile?: () => Promise<unknown>): Promise<void> {
+    await this.#gateway.close();
+    await meanwhile?.();
+    this.#gateway = new Closers();
+    await this.#serve(routes, payTo, this.#gateway);
+  }
+
+  async close(): Promise<void> {
+    await this.#gateway.close();
+    await this.#closers.close();
   }
 
   /** A wallet with tokens and SOL. */
@@ -96,15 +119,15 @@ export class Shop {
     return { rpcUrl: this.rpcUrl, secretKey: keypair.secretKey, address };
   }
 
-  /** `routes`: the entries of the routes file; `upstream` stands for the URL of the upstream in them. */
   static async open(
-    routes: (upstream: string) => readonly object[],
+    routes: Routes,
     env: Readonly<Record<string, string>> = {},
+    chain: LocalnetOptions = QUICK_CHAIN,
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
     closers.add('folder', () => rmSync(dir, { recursive: true }));
-    const localnet = await startLocalnet({ slotMs: 50, finalityLag: 8, nodes: 1 });
+    const localnet = await startLocalnet(chain);
     closers.add('chain', () => localnet.close());
     const database = await freshDatabase();
     closers.add('database', () => database.drop());
@@ -133,7 +156,6 @@ export class Shop {
     const keyFile = join(dir, 'fee-payer.json');
     writeFileSync(keyFile, JSON.stringify([...feePayer.secretKey]));
     const routesFile = join(dir, 'x402.routes.json');
-    writeFileSync(routesFile, JSON.stringify({ payTo: seller, routes: routes(upstream.url) }));
     const settings = {
       ...place.env,
       DATABASE_URL: database.url,
@@ -154,16 +176,34 @@ export class Shop {
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
-    const url = await serveGateway(
-      { ...config, x402Routes: routesFile },
-      { ledger, temporal: temporalClient(place), chain: new Chain(pool), logger, closers },
-    );
-    later.shop = new Shop(
-      { url, localnet, ledger, seller, feePayer: feePayer.publicKey.toBase58() },
-      closers,
-    );
+    const serve: Serve = (sold, payTo, own) => {
+      writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
+      const [temporal, chain] = [temporalClient(place), new Chain(pool)];
+      const parts = { ledger: withEndingOffers(ledger, own), temporal, chain, logger, closers: own };
+      return serveGateway({ ...config, x402Routes: routesFile }, parts);
+    };
+    const gateway = new Closers();
+    const url = await serve(routes, seller, gateway);
+    const parts = { url, localnet, ledger, seller, feePayer: feePayer.publicKey.toBase58() };
+    later.shop = new Shop(parts, closers, serve, gateway);
     return later.shop;
   }
+}
+
+/** A look at the terms that goes on while its gateway ends would say that they are asked for still, after they were made old. */
+function withEndingOffers(ledger: Ledger, closers: Closers): Ledger {
+  let isOver = false;
+  let saying = 0;
+  const offers = intercept(ledger.offers, 'offers', (side, call) => {
+    if (call !== 'offers.offer') return;
+    if (side === 'before' && isOver) throw new Error('the gateway has ended');
+    saying += side === 'before' ? 1 : -1;
+  });
+  closers.add('what it says of its offers', async () => {
+    isOver = true;
+    await vi.waitFor(() => expect(saying).toBe(0), 20_000);
+  });
+  return { ...ledger, offers };
 }
 
 function run(worker: Worker, closers: Closers): void {

@@ -1,0 +1,10 @@
+import { findValidator } from '../../src/localstack/validator.ts';
+
+/** Whether solana-test-validator is on PATH. */
+export function hasValidator(): boolean {
+  try {
+    return findValidator(process.env) !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,192 @@
+import { Keypair } from '@solana/web3.js';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { askTerms, FORMS, type PaymentForm, pay } from '../../../src/localstack/buyer.ts';
+import { issueQuoteToken, readQuoteToken } from '../../../src/x402/dialects/quote-token.ts';
+import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
+import { answered, requirementsOf, settlementOf } from './customer.ts';
+import { Shop } from './shop.ts';
+
+const QUOTE_SECRET = 'the secret of the quotes of this test';
+const PATIENT = { timeout: 60_000, interval: 100 };
+let shop: Shop;
+let otherSeller: string;
+/** Targets for which the upstream is broken no longer. */
+const healed = new Set<string>();
+
+const routesAt = (price: string) => (upstream: string) => [{ path: '/weather', price, upstream }];
+
+beforeAll(async () => {
+  shop = await Shop.open(routesAt('0.001'), { SLUICE_X402_QUOTE_SECRET: QUOTE_SECRET });
+  otherSeller = Keypair.generate().publicKey.toBase58();
+  await shop.localnet.mintTo(shop.localnet.plantedMint.address, otherSeller, 1n);
+  shop.upstream = ({ target }) => {
+    if (target.includes('refused')) return { status: 404, body: 'no such city' };
+    if (target.includes('owed') && !healed.has(target)) return { status: 503, body: '' };
+    return { status: 200, body: `answer to ${target}` };
+  };
+});
+afterAll(() => shop?.close());
+
+/** The route is sold on these terms, and as it would be after hours, on no others. */
+async function reopened(price: string, payTo = shop.seller): Promise<void> {
+  const forget = () =>
+    shop.ledger.db.updateTable('offer').set({ lastOfferedAt: sql<Date>`now() - interval '1 day'` }).execute();
+  await shop.reopen(routesAt(price), payTo, forget);
+  await shop.opened('/weather');
+}
+
+const CHANGES = [
+  ['price', () => reopened('0.002')],
+  ['wallet that is paid', () => reopened('0.001', otherSeller)],
+] as const;
+/** In these forms the server sends the transaction. */
+const SIGNED = FORMS.filter((form) => form !== 'submitted');
+
+let serial = 0;
+
+/** A request of its own, and a payment for it by a new buyer. `what`: what the upstream does with it. */
+async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
+  serial += 1;
+  const target = `/weather?${what}=${serial}`;
+  const url = shop.url + target;
+  const { secretKey, rpcUrl, address } = await shop.buyer();
+  const headers = await pay(form, await askTerms(url), secretKey, rpcUrl);
+  return { target, url, address, headers };
+}
+
+/** Payments in one form, shown before the terms change but for `unshown`. */
+async function paymentsIn(form: PaymentForm) {
+  const shown = async (what: 'served' | 'owed' | 'refused') => {
+    const paid = await payment(form, what);
+    return { ...paid, first: await answered(paid.url, paid.headers) };
+  };
+  const [served, owed, refused] = await Promise.all([shown('served'), shown('owed'), shown('refused')]);
+  return { served, owed, refused };
+}
+
+type Payments = Awaited<ReturnType<typeof paymentsIn>>;
+
+function timesAsked(target: string): number {
+  return shop.asked.filter((asked) => asked.target === target).length;
+}
+
+/** The answer, out of the body of the interface where it is wrapped in that. */
+async function textOf(response: Response): Promise<string> {
+  const text = await response.text();
+  return text.startsWith('{') ? (JSON.parse(text) as { data: string }).data : text;
+}
+
+async function expectNoTerms(response: Response): Promise<void> {
+  const body = await response.text();
+  expect(response.headers.get('payment-required')).toBeNull();
+  expect(body).not.toContain('accepts');
+  expect(body).not.toContain('quoteToken');
+}
+
+describe.each(CHANGES)('after another %s', (_what, change) => {
+  const before = new Map<PaymentForm, Payments>();
+  const unshown = new Map<PaymentForm, Awaited<ReturnType<typeof payment>>>();
+  beforeAll(async () => {
+    await reopened('0.001');
+    for (const form of FORMS) before.set(form, await paymentsIn(form));
+    for (const form of SIGNED) unshown.set(form, await payment(form, 'served'));
+    await change();
+  });
+
+  function paid(form: PaymentForm): Payments {
+    const payments = before.get(form);
+    if (payments === undefined) throw new Error(`nothing was paid as ${form}`);
+    return payments;
+  }
+
+  it.each(FORMS)('a payment that was served is answered as before, as %s', async (form) => {
+    const { first, url, target, headers } = paid(form).served;
+    expect([first.status, await textOf(first)]).toEqual([200, `answer to ${target}`]);
+    const again = await fetch(url, { headers });
+    expect([again.status, await textOf(again)]).toEqual([200, `answer to ${target}`]);
+    expect(settlementOf(again)).toEqual(settlementOf(first));
+    expect(timesAsked(target)).toBe(1);
+  });
+
+  it.each(FORMS)('a payment that is owed is served, as %s', async (form) => {
+    const { first, url, target, headers } = paid(form).owed;
+    expect(first.status).toBe(502);
+    const still = await fetch(url, { headers });
+    expect(still.status).toBe(502);
+    await expectNoTerms(still);
+    healed.add(target);
+    await vi.waitFor(async () => {
+      const again = await fetch(url, { headers });
+      expect([again.status, await textOf(again)]).toEqual([200, `answer to ${target}`]);
+    }, PATIENT);
+    const { transaction } = settlementOf(first);
+    expect(await shop.ledger.payments.findNamed(String(transaction))).toMatchObject({ state: 'served' });
+  });
+
+  it.each(FORMS)('a payment that the upstream refused is answered as before, as %s', async (form) => {
+    const { first, url, target, headers } = paid(form).refused;
+    expect(first.status).toBe(404);
+    const again = await fetch(url, { headers });
+    expect([again.status, again.headers.get('payment-required')]).toEqual([404, null]);
+    expect([await again.text(), timesAsked(target)]).toEqual(['no such city', 1]);
+  });
+
+  it.each(FORMS)('a payment that has bought something is a duplicate elsewhere, as %s', async (form) => {
+    const { url, target, headers } = paid(form).served;
+    const other = await fetch(`${url}&more=1`, { headers });
+    expect([other.status, settlementOf(other)]).toMatchObject([402, { errorReason: 'duplicate_settlement' }]);
+    await expectNoTerms(other);
+    expect(timesAsked(`${target}&more=1`)).toBe(0);
+  });
+
+  it.each(SIGNED)('a payment that nobody has shown buys nothing, as %s', async (form) => {
+    const { url = '', headers = {}, address, target = '' } = unshown.get(form) ?? {};
+    const refused = await fetch(url, { headers });
+    expect(refused.status).toBe(402);
+    const { payTo, amount } = requirementsOf(refused);
+    expect([payTo, amount]).not.toEqual([shop.seller, '1000']);
+    const { rows } = await shop.ledger.payments.list({ limit: 200 });
+    expect(rows.map(({ payer }) => payer)).not.toContain(address);
+    expect(timesAsked(target)).toBe(0);
+  });
+});
+
+describe('a transaction that its buyer has sent', () => {
+  it('buys at the price of its quote, though another one is asked now', async () => {
+    await reopened('0.001');
+    const { url, target, headers } = await payment('submitted', 'served');
+    await reopened('0.002');
+    const response = await answered(url, headers);
+    expect([response.status, await textOf(response)]).toEqual([200, `answer to ${target}`]);
+    const { transaction } = settlementOf(response);
+    const sold = await shop.ledger.payments.findNamed(String(transaction));
+    expect(sold?.terms.amount).toBe('1000');
+  });
+
+  it('is on record as unmatched where its quote had expired when it was shown', async () => {
+    const target = '/weather?late';
+    const url = shop.url + target;
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    const claims = readQuoteToken([QUOTE_SECRET], quote.quoteToken ?? '', 0);
+    if (claims === null) throw new Error('the gateway has another secret');
+    const expired = { ...claims, expiresAt: Date.now() - 1_000 };
+    const late = { ...quote, quoteToken: issueQuoteToken(QUOTE_SECRET, expired) };
+    const shown = await submitTransfer(late, buyer);
+    for (const _time of ['first', 'again']) {
+      const response = await showPayment(url, buyer, late, shown);
+      expect([response.status, settlementOf(response)]).toMatchObject([
+        402,
+        { errorReason: 'duplicate_settlement', transaction: shown.signature },
+      ]);
+      await expectNoTerms(response);
+    }
+    expect(await shop.ledger.payments.findNamed(shown.signature)).toMatchObject({
+      state: 'unmatched',
+      reason: 'it was shown after its quote had expired',
+      payer: buyer.address,
+    });
+    expect(timesAsked(target)).toBe(0);
+  });
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { PaymentRow } from '../../../src/ledger/payments.ts';
+import { answered, type Customer, settlementOf } from './customer.ts';
+import { expectPending, StandingShop } from './standing-shop.ts';
+
+/** A request may wait 20 s for its settlement. */
+const LONG_MS = 240_000;
+const PATIENT = { timeout: 60_000, interval: 100 };
+let standing: StandingShop;
+let url: string;
+
+beforeAll(async () => {
+  standing = await StandingShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  await standing.shop.opened('/weather');
+});
+afterAll(() => standing?.close());
+beforeEach(async () => {
+  await standing.clock.pause();
+  const { controls, shop } = standing;
+  controls.clearFaults();
+  // A fork takes back blocks above the finalized one: there must be some of its own.
+  controls.produceSlots(20);
+  shop.asked.length = 0;
+  shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
+  url = standing.url('/weather');
+});
+
+interface Shown {
+  readonly payment: PaymentRow;
+  readonly response: Response;
+  readonly signature: string;
+  readonly headers: Record<string, string>;
+  readonly buyer: Customer;
+}
+
+/**
+ * Shows a new payment, makes blocks until it is confirmed and no further, and waits for what the buyer is answered then. From its landing
+ * on the node loses what is sent: after a fork nothing waits for the next block.
+ */
+async function confirmed(): Promise<Shown> {
+  const { headers, buyer } = await standing.prepare(url);
+  const answer = answered(url, headers);
+  const { id } = await standing.paymentOf(buyer);
+  const signature = await vi.waitFor(async () => {
+    const [attempt] = await standing.shop.ledger.attempts.of(id);
+    if (typeof attempt?.signature !== 'string') throw new Error('it is not signed yet');
+    return attempt.signature;
+  }, PATIENT);
+  const { controls } = standing;
+  await vi.waitFor(
+    async () => {
+      controls.produceSlot();
+      expect(await standing.statusOf(signature)).toBe('processed');
+    },
+    // So few blocks that its blockhash lives all the while.
+    { timeout: 60_000, interval: 500 },
+  );
+  controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
+  controls.produceSlot();
+  expect(await standing.statusOf(signature)).toBe('confirmed');
+  const response = await answer;
+  return { payment: await standing.shop.ledger.payments.get(id), response, signature, headers, buyer };
+}
+
+/** Takes back the confirmed block of the payment and the one above it. */
+async function takeBack({ signature }: Shown): Promise<void> {
+  standing.controls.fork(2);
+  expect(await standing.statusOf(signature)).toBeNull();
+}
+
+/** The messages of the open alerts of a payment. */
+async function alertsOf({ payment: { id } }: Shown): Promise<readonly string[]> {
+  const alerts = await standing.shop.ledger.alerts.openAbout(id);
+  return alerts.filter(({ kind }) => kind === 'confirmed_taken_back').map(({ message }) => message);
+}
+
+async function alerted(shown: Shown, what: string): Promise<void> {
+  await vi.waitFor(
+    async () => expect(await alertsOf(shown)).toEqual([expect.stringContaining(what)]),
+    PATIENT,
+  );
+}
+
+/** The chain goes on, with nodes that take what is sent. */
+function goOn(): void {
+  standing.controls.clearFaults();
+  standing.clock.run();
+}
+
+describe('a payment that a fork takes back before it is served', () => {
+  it(
+    'is unpaid until the same bytes land again, and is served once then',
+    async () => {
+      const { shop } = standing;
+      const before = await standing.landed();
+      let isBroken = true;
+      shop.upstream = (_asked, count) =>
+        isBroken ? { status: 500, body: 'broken' } : { status: 200, body: `answer ${count}` };
+      const shown = await confirmed();
+      const { response, payment, signature, headers } = shown;
+      expect([response.status, response.headers.get('payment-required')]).toEqual([502, null]);
+      expect(settlementOf(response)).toMatchObject({ success: true, transaction: signature });
+      expect(payment.state).toBe('owed');
+      expect(await alertsOf(shown)).toEqual([]);
+
+      await takeBack(shown);
+      await standing.reaches(payment.id, 'settling');
+      await alerted(shown, 'its bytes are sent again');
+      isBroken = false;
+      expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
+      expect(shop.asked).toHaveLength(1);
+
+      goOn();
+      await vi.waitFor(async () => {
+        const again = await fetch(url, { headers });
+        expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
+      }, PATIENT);
+      await standing.finalized(payment.id);
+      expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
+      expect(await standing.landed()).toEqual([signature, ...before]);
+      expect(await alertsOf(shown)).toEqual([]);
+      expect(shop.asked.map(({ headers: asked }) => asked['idempotency-key'])).toEqual([
+        payment.id,
+        payment.id,
+      ]);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'is void where it never lands again, and its buyer is asked to pay then',
+    async () => {
+      const { shop } = standing;
+      const before = await standing.landed();
+      shop.upstream = () => ({ status: 500, body: 'broken' });
+      const shown = await confirmed();
+      const { response, payment, signature, headers } = shown;
+      expect([response.status, payment.state]).toEqual([502, 'owed']);
+      await takeBack(shown);
+      await standing.reaches(payment.id, 'settling');
+      standing.expireBlockhashes();
+      await standing.reaches(payment.id, 'void');
+      await alerted(shown, 'it is proved dead');
+      const ended = await fetch(url, { headers });
+      expect([ended.status, ended.headers.get('payment-required') !== null]).toEqual([402, true]);
+      expect(settlementOf(ended)).toMatchObject({ errorReason: 'payment_expired', transaction: signature });
+      expect(await standing.landed()).toEqual(before);
+      expect(shop.asked).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+});
+
+describe('a payment that a fork takes back after it was served', () => {
+  it(
+    'stays served, with an alert until the same bytes are final',
+    async () => {
+      const { shop } = standing;
+      const before = await standing.landed();
+      const shown = await confirmed();
+      const { response, payment, signature, headers } = shown;
+      expect([response.status, await response.text(), payment.state]).toEqual([200, 'answer 1', 'served']);
+      await takeBack(shown);
+      await alerted(shown, 'which was confirmed, and may have been served; its bytes are sent again');
+      const meanwhile = await fetch(url, { headers });
+      expect([meanwhile.status, await meanwhile.text()]).toEqual([200, 'answer 1']);
+      expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
+
+      goOn();
+      await standing.finalized(payment.id);
+      expect(await alertsOf(shown)).toEqual([]);
+      expect(await standing.landed()).toEqual([signature, ...before]);
+      expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
+      expect(shop.asked).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'stays served where it never lands again, and the alert says so',
+    async () => {
+      const { shop } = standing;
+      const before = await standing.landed();
+      const shown = await confirmed();
+      const { response, payment, headers } = shown;
+      expect([response.status, payment.state]).toEqual([200, 'served']);
+      await takeBack(shown);
+      await alerted(shown, 'its bytes are sent again');
+      standing.expireBlockhashes();
+      await alerted(shown, 'it is proved dead');
+      expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
+      const again = await fetch(url, { headers });
+      expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
+      expect(await standing.landed()).toEqual(before);
+      expect(shop.asked).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Fault } from '../../../src/localnet/faults.ts';
+import { answered, settlementOf } from './customer.ts';
+import { expectPending, StandingShop } from './standing-shop.ts';
+
+/** A request waits 20 s for its settlement, some of them twice. */
+const LONG_MS = 240_000;
+let standing: StandingShop;
+let url: string;
+
+beforeAll(async () => {
+  standing = await StandingShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  await standing.shop.opened('/weather');
+});
+afterAll(() => standing?.close());
+beforeEach(async () => {
+  await standing.clock.pause();
+  standing.controls.clearFaults();
+  const { shop } = standing;
+  shop.asked.length = 0;
+  shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
+  url = standing.url('/weather');
+});
+
+async function stateShown(signature: string): Promise<unknown> {
+  return (await fetch(`${standing.shop.url}/x402/payments/${signature}`)).json();
+}
+
+describe('a payment that every node has lost', () => {
+  it(
+    'is pending until it is proved dead, and only then its buyer is asked to pay again',
+    async () => {
+      const { controls, shop } = standing;
+      const { headers, buyer } = await standing.prepare(url);
+      const before = await standing.landed();
+      controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
+      const signature = await expectPending(await fetch(url, { headers }));
+      expect(await stateShown(signature)).toEqual({ signature, state: 'settling' });
+
+      // The blockhash expires, but the chain does not say so finally.
+      const slot = controls.chain.at('finalized').slot;
+      controls.setFault(0, '*', { kind: 'stuck-finality', slot });
+      standing.expireBlockhashes();
+      expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
+      const other = await standing.prepare(url, buyer);
+      expect(await expectPending(await fetch(url, { headers: other.headers }))).toBe(signature);
+
+      controls.clearFaults(0, '*');
+      await standing.reaches((await standing.paymentOf(buyer)).id, 'void');
+      const ended = await fetch(url, { headers });
+      expect([ended.status, ended.headers.get('payment-required') !== null]).toEqual([402, true]);
+      expect(settlementOf(ended)).toMatchObject({
+        success: false,
+        errorReason: 'payment_expired',
+        transaction: signature,
+      });
+      expect(await stateShown(signature)).toEqual({ signature, state: 'void' });
+      expect(await standing.statusOf(signature)).toBeNull();
+      expect(await standing.landed()).toEqual(before);
+      expect(shop.asked).toHaveLength(0);
+
+      controls.clearFaults();
+      standing.clock.run();
+      const next = await standing.prepare(url, buyer);
+      const paid = await answered(url, next.headers);
+      expect([paid.status, await paid.text()]).toEqual([200, 'answer 1']);
+      const again = await fetch(url, { headers: next.headers });
+      expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
+      await standing.finalized((await standing.paymentOf(buyer)).id);
+      expect(await standing.landed()).toEqual([settlementOf(paid)['transaction'], ...before]);
+      expect(shop.asked).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+});
+
+describe('a payment is settled once and served once, where the node', () => {
+  it.each<readonly [string, Fault, number | undefined]>([
+    ['takes it and breaks the connection', { kind: 'lost-answer' }, 1],
+    ['takes it and breaks the connection each time', { kind: 'lost-answer' }, undefined],
+    ['breaks the connection three times before it takes it', { kind: 'drop' }, 3],
+    ['answers three times and has lost it', { kind: 'drop-send' }, 3],
+  ])(
+    '%s',
+    async (_what, fault, times) => {
+      const { controls, shop } = standing;
+      const { headers, buyer } = await standing.prepare(url);
+      const before = await standing.landed();
+      const met = () => controls.faultsMet()[fault.kind] ?? 0;
+      const metBefore = met();
+      controls.setFault(0, 'sendTransaction', fault, times === undefined ? {} : { times });
+      standing.clock.run();
+      const response = await answered(url, headers);
+      expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
+      expect(met() - metBefore).toBeGreaterThanOrEqual(times ?? 1);
+      const again = await fetch(url, { headers });
+      expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
+      const { id } = await standing.paymentOf(buyer);
+      await standing.finalized(id);
+      expect(await standing.landed()).toEqual([settlementOf(response)['transaction'], ...before]);
+      expect((await shop.ledger.attempts.of(id)).map(({ state }) => state)).toEqual(['landed']);
+      expect(await shop.ledger.payments.get(id)).toMatchObject({ state: 'served' });
+      expect(shop.asked).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+});

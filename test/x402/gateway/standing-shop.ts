@@ -1,0 +1,134 @@
+import { expect, vi } from 'vitest';
+import type { PaymentRow } from '../../../src/ledger/payments.ts';
+import { rpc } from '../../../src/localstack/rpc.ts';
+import { deriveAta } from '../../../src/solana/ata.ts';
+import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { ChainClock } from '../../support/chain-clock.ts';
+import { Customer, type Requirements, requirementsOf, settlementOf } from './customer.ts';
+import { Shop } from './shop.ts';
+
+/** A blockhash lives 30 s of such slots: on a busy machine a payment lands before it expires. */
+const SLOT_MS = 200;
+const FINALITY_LAG = 8;
+/** What a blockhash lives, the margin of an adopted message, and more blocks than the chain has above its finalized one. */
+const LIFE = 220;
+const PATIENT = { timeout: 60_000, interval: 100 };
+
+/** A payment that was not shown yet. */
+interface Prepared {
+  readonly headers: Record<string, string>;
+  readonly buyer: Customer;
+}
+
+/** A shop on a chain that stands still but for what its clock makes: nothing lands, and no blockhash expires, by itself. */
+export class StandingShop {
+  readonly shop: Shop;
+  readonly clock: ChainClock;
+  #serial = 0;
+
+  private constructor(shop: Shop) {
+    this.shop = shop;
+    this.clock = new ChainClock(shop.rpcUrl, SLOT_MS);
+  }
+
+  static async open(routes: Parameters<typeof Shop.open>[0]): Promise<StandingShop> {
+    const shop = await Shop.open(routes, {}, { slotMs: 0, finalityLag: FINALITY_LAG, nodes: 1 });
+    return new StandingShop(shop);
+  }
+
+  async close(): Promise<void> {
+    await this.clock.pause();
+    await this.shop.close();
+  }
+
+  get controls() {
+    return this.shop.localnet.controls;
+  }
+
+  /** A URL that no other test asks for. */
+  url(path: string): string {
+    this.#serial += 1;
+    return `${this.shop.url}${path}?n=${this.#serial}`;
+  }
+
+  async customer(): Promise<Customer> {
+    return new Customer((await this.shop.buyer()).secretKey);
+  }
+
+  /** A new payment of a new buyer, with the newest blockhash: the one in the quote is shared for some seconds. */
+  async prepare(url: string, customer?: Customer): Promise<Prepared> {
+    const buyer = customer ?? (await this.customer());
+    const accepted = requirementsOf(await fetch(url));
+    const { value } = await rpc<{ value: { blockhash: string } }>(this.shop.rpcUrl, 'getLatestBlockhash', [
+      { commitment: 'confirmed' },
+    ]);
+    const extra = { ...accepted.extra, recentBlockhash: value.blockhash };
+    const fresh: Requirements = { ...accepted, extra };
+    return { headers: buyer.shows(accepted, buyer.transaction(fresh)), buyer };
+  }
+
+  /** The newest payment of a buyer, once it is on record. */
+  async paymentOf({ address }: Customer): Promise<PaymentRow> {
+    return vi.waitFor(async () => {
+      const { rows } = await this.shop.ledger.payments.list({ limit: 200 });
+      const payment = rows.find(({ payer }) => payer === address);
+      if (payment === undefined) throw new Error(`no payment of ${address} is on record`);
+      return payment;
+    }, PATIENT);
+  }
+
+  async reaches(id: string, state: PaymentRow['state']): Promise<void> {
+    await vi.waitFor(
+      async () => expect(await this.shop.ledger.payments.get(id)).toMatchObject({ state }),
+      PATIENT,
+    );
+  }
+
+  async finalized(id: string): Promise<void> {
+    await vi.waitFor(
+      async () => expect(await this.shop.ledger.settlements.get(id)).toMatchObject({ status: 'finalized' }),
+      PATIENT,
+    );
+  }
+
+  /** Makes so many blocks at once that no message of before can land any more, finally. */
+  expireBlockhashes(): void {
+    this.controls.produceSlots(LIFE);
+  }
+
+  /** Signatures of what has paid the seller, by the finalized blocks, newest first. */
+  async landed(): Promise<readonly string[]> {
+    const { localnet, seller, rpcUrl } = this.shop;
+    const account = deriveAta(seller, localnet.plantedMint.address, TOKEN_PROGRAM);
+    const listed = await rpc<{ signature: string; err: unknown }[]>(rpcUrl, 'getSignaturesForAddress', [
+      account,
+      { commitment: 'finalized' },
+    ]);
+    return listed.filter(({ err }) => err === null).map(({ signature }) => signature);
+  }
+
+  /** What the chain says of a transaction now, in whatever block; null where no block has it. */
+  async statusOf(signature: string): Promise<string | null> {
+    const { value } = await rpc<{ value: ({ confirmationStatus: string } | null)[] }>(
+      this.shop.rpcUrl,
+      'getSignatureStatuses',
+      [[signature], { searchTransactionHistory: true }],
+    );
+    return value[0]?.confirmationStatus ?? null;
+  }
+}
+
+/** Expects that the buyer is told to wait, and given no terms by which he could pay again; the signature that he is given. */
+export async function expectPending(response: Response): Promise<string> {
+  const body = (await response.json()) as object;
+  expect([response.status, response.headers.get('payment-required')]).toEqual([402, null]);
+  expect(body).not.toHaveProperty('accepts');
+  expect(body).not.toHaveProperty('payment');
+  const settlement = settlementOf(response);
+  expect(settlement).toMatchObject({
+    success: false,
+    errorReason: 'settlement_pending',
+    transaction: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/),
+  });
+  return String(settlement['transaction']);
+}

@@ -210,7 +210,8 @@ async function prepareIn(
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
-  const shortage = await reserveFunds(trx, settlementId, reserve, signers[0]);
+  const needsMoney = reserve.length > 0 || earlier.length > 0;
+  const shortage = needsMoney ? await reserveFunds(trx, settlementId, reserve, signers[0]) : null;
   if (shortage !== null) return shortage;
   if (leased !== null) await leaseNonce(trx, leased, settlementId);
   const attempt = await trx

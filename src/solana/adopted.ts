@@ -43,7 +43,7 @@ export async function sentTransaction(pool: NodePool, signature: string): Promis
 
 /** How far the fork of one node may be ahead of the bank of another, in blocks: more than what a cluster confirms in. */
 const FORK_MARGIN = 32n;
-const LIFE_SHARED_MS = 8_000;
+const LIFE_SHARED_MS = 30_000;
 
 /** Slot and block height of one bank. */
 interface Bank {
@@ -53,7 +53,7 @@ interface Bank {
 
 /**
  * {@link adoptedLife} of messages that a key of ours is still to sign, for many payments a second: they share what nodes report for
- * eight seconds.
+ * half a minute.
  */
 export class SharedLives {
   readonly #pool: NodePool;

@@ -30,7 +30,7 @@ export interface LandingOptions {
 
 const DEFAULTS: Required<LandingOptions> = {
   pollMs: 400,
-  awaitedPollMs: 200,
+  awaitedPollMs: 150,
   resendMs: 2_000,
   heightMs: 4_000,
   secondTries: 50,

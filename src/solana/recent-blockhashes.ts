@@ -11,9 +11,9 @@ const COUNT_BYTES = 8;
 const HASH_BYTES = 32;
 const ENTRY_BYTES = 40;
 
-const SHARED_MS = 2_000;
+const SHARED_MS = 4_000;
 
-/** How long blockhashes can still be used, by one node's confirmed bank. Callers share one request for two seconds. */
+/** How long blockhashes can still be used, by one node's confirmed bank. Callers share one request for four seconds. */
 export class RecentBlockhashes {
   readonly #pool: Pick<NodePool, 'read'>;
   readonly #ages = new TtlCache<ReadonlyMap<string, number>>(SHARED_MS);

@@ -25,6 +25,7 @@ import { workflowSource } from './workflow-source.ts';
 
 /** Landings at once: each payment waits for its end here. */
 const AT_ONCE = 10_000;
+const CONFIRMING_AT_ONCE = 200;
 
 /**
  * Settles payments of x402, with the keys that pay their fees, and serves what is paid and not served. A worker without key files has
@@ -60,6 +61,9 @@ export async function x402Worker(
     ...workflowSource(),
     activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
     maxConcurrentActivityTaskExecutions: AT_ONCE,
+    // A payment holds its workflow task for the second until it is confirmed: the default of 40 would make the next one wait.
+    maxConcurrentWorkflowTaskExecutions: CONFIRMING_AT_ONCE,
+    maxConcurrentLocalActivityExecutions: CONFIRMING_AT_ONCE,
   });
 }
 

@@ -4,6 +4,7 @@ import { X402 } from '../domain/payment.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../ledger/payments.ts';
+import type { SettlementRow } from '../ledger/settlements.ts';
 import { adopt } from '../settlement/adopt.ts';
 import type { Composition, Kind } from '../settlement/kind.ts';
 import type { SharedLives } from '../solana/adopted.ts';
@@ -25,9 +26,17 @@ export function feePayerKey(address: string): string {
 
 /** Payments of x402, as the core settles them: each adopts the message of its buyer. */
 export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kind {
+  // What was bought never changes, so one preparation reads it once.
+  const read = new WeakMap<SettlementRow, Promise<PaymentRow>>();
+  const paymentOf = (settlement: SettlementRow) => {
+    const payment = read.get(settlement) ?? ledger.payments.get(settlement.id);
+    read.set(settlement, payment);
+    return payment;
+  };
   return {
-    compose: async ({ id }, place): Promise<Composition> => {
-      const payment = await ledger.payments.get(id);
+    compose: async (settlement, place): Promise<Composition> => {
+      const payment = await paymentOf(settlement);
+      const { id } = settlement;
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
       const adopting = { pool: chain.pool, lives };
       try {
@@ -38,8 +47,8 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
         return { kind: 'rejected', reason: { code: 'cannot_adopt', message: error.message } };
       }
     },
-    tasks: async ({ id }, { message }): Promise<readonly SigningTask[]> => {
-      const { feePayer, feeLamports, computeUnitLimit, terms } = await ledger.payments.get(id);
+    tasks: async (settlement, { message }): Promise<readonly SigningTask[]> => {
+      const { feePayer, feeLamports, computeUnitLimit, terms } = await paymentOf(settlement);
       const key = feePayerKey(feePayer);
       const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
       const asked = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };

@@ -23,9 +23,7 @@ it('each caller waits as long as it likes, and all that can share one update', a
   const [first, short, long] = await Promise.all([waited(1_000), waited(200), waited(1_800)]);
   expect(update).toHaveBeenCalledOnce();
   expect(short).toBeLessThan(first);
-  expect(short).toBeLessThan(900);
   expect(first).toBeLessThan(long);
-  expect(long).toBeGreaterThanOrEqual(1_790);
 });
 
 it('a caller who has more time than a wait lasts begins another', async () => {

@@ -14,6 +14,7 @@ import { Closers } from '../../../src/platform/shutdown.ts';
 import { serveGateway } from '../../../src/servers/gateway.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import { openNodePool } from '../../../src/solana/rpc/pool.ts';
+import { signerWorker } from '../../../src/workers/signer.ts';
 import { x402Worker } from '../../../src/workers/x402.ts';
 import { bodyOf, startHttp } from '../../support/http.ts';
 import { intercept } from '../../support/intercept.ts';
@@ -123,6 +124,7 @@ export class Shop {
     routes: Routes,
     env: Readonly<Record<string, string>> = {},
     chain: LocalnetOptions = QUICK_CHAIN,
+    keysAt: 'x402' | 'signer' = 'x402',
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -170,8 +172,11 @@ export class Shop {
     const connection = await NativeConnection.connect({ address: place.address });
     closers.add('connection', () => connection.close());
     const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
-    const worker = await x402Worker(readConfig({ ...settings, ...keys }, 'x402'), connection, closers);
-    run(worker, closers);
+    const own = keysAt === 'x402' ? keys : {};
+    run(await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers), closers);
+    const hot = { SLUICE_SIGNER_KEY: JSON.stringify([...Keypair.generate().secretKey]) };
+    if (keysAt === 'signer')
+      run(await signerWorker(readConfig({ ...settings, ...keys, ...hot }, 'signer'), connection), closers);
     const pool = await openNodePool(localnet.rpcUrls);
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');

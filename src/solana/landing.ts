@@ -44,6 +44,7 @@ interface Ending {
   readonly witness: NodeTestimony<Sighting>;
 }
 
+const SLOT_MS = 400;
 /** What is confirmed is looked at once in so many polls for this part of the time that the one before it took to be final. */
 const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
@@ -122,8 +123,8 @@ export class LandingWatcher {
   /** When a look at this one may tell something new: it is not confirmed within a slot, and final about as soon as the one before it. */
   #dueAt(watch: Watch): number {
     const { pollMs, awaitedPollMs } = this.#options;
-    if (watch.isAwaited)
-      return Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), watch.since + pollMs);
+    const soonest = watch.since + Math.min(pollMs, SLOT_MS);
+    if (watch.isAwaited) return Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), soonest);
     const isYoung = watch.isIncluded && performance.now() - watch.since < YOUNG * this.#finalAfterMs;
     return this.#polledAt + (isYoung ? YOUNG_POLLS * pollMs : pollMs);
   }

@@ -171,7 +171,7 @@ function tokenOutcomes(use: UsedStack): void {
 function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): void {
   describe('a transaction on its way', () => {
     it(
-      'that never arrives is proved dead, and the second attempt alone pays',
+      'that never arrives is proved dead, and a later attempt alone pays',
       async () => {
         const terms = sol('dead');
         await use.chain.swallowSends();
@@ -183,10 +183,10 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
 
         const paid = await use.sluice.waitForFinal(terms.id);
         expect(paid.status).toBe('finalized');
-        expect(paid.attempts.map(({ n, state }) => ({ n, state }))).toEqual([
-          { n: 1, state: 'dead' },
-          { n: 2, state: 'landed' },
-        ]);
+        // The second may have a blockhash that the worker had read before all expired.
+        const states = paid.attempts.map(({ state }) => state);
+        expect(states.at(-1)).toBe('landed');
+        expect(new Set(states.slice(0, -1))).toEqual(new Set(['dead']));
         const [proof] = await query<{ proof: Record<string, unknown> }>(
           use.stack,
           'select proof from attempt where settlement_id = $1 and n = 1',
@@ -194,7 +194,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
         );
         expect(proof?.proof).toMatchObject({ quorum, coverage: { containsSignature: false } });
         const payments = await use.chain.paymentsTo(terms.destination);
-        expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts[1]?.signature]);
+        expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts.at(-1)?.signature]);
       },
       patienceMs,
     );

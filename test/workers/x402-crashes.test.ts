@@ -90,9 +90,9 @@ describe('a payment survives the death of the x402 worker', () => {
   it.each([
     'before attempts.prepare',
     'after attempts.prepare',
-    'before attempts.storeSignature',
-    'after attempts.storeSignature',
+    'before chain.send',
     'after chain.send',
+    'before settlements.note',
     'after settlements.note',
     'before attempts.settle',
     'after attempts.settle',

@@ -19,7 +19,8 @@ export interface SettlementsDeps {
   readonly signer?: SignerActivities | undefined;
 }
 
-interface Named {
+/** A settlement, by its id. */
+export interface Named {
   readonly id: string;
 }
 

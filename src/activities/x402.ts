@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
-import type { Landing } from '../domain/steps.ts';
+import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { notYet } from '../settlement/not-yet.ts';
 import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
@@ -29,9 +29,7 @@ export function createX402Activities(deps: X402Deps) {
     isOwed,
 
     /** As `landAttempt`, and whether the buyer is still to be served. */
-    async landPayment(
-      attempt: Parameters<typeof landing.landAttempt>[0],
-    ): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
+    async landPayment(attempt: SignedStep): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
       return { landing: await landing.landAttempt(attempt), isOwed: await isOwed(attempt) };
     },
 

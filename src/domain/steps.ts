@@ -43,6 +43,13 @@ export type Preparation =
     }
   | { readonly kind: 'ended'; readonly status: SettlementStatus; readonly reason: StatusReason | null };
 
+/** The n-th attempt of a settlement, by the signature of its fee payer (base58). */
+export interface SignedStep {
+  readonly id: string;
+  readonly n: number;
+  readonly signature: string;
+}
+
 /** How an attempt ended: `slot` is a decimal slot number. */
 export type Landing =
   | { readonly kind: 'finalized'; readonly signature: string; readonly slot: string }

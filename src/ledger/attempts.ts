@@ -62,8 +62,8 @@ export class Attempts {
    * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
    * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
    * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that others have signed is only sent and
-   * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt has these very
-   * bytes.
+   * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt
+   * has these very bytes.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {

@@ -47,13 +47,11 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
 
 /** True where nothing at all is paused, missing or said of this settlement: the rule, for which one statement is enough. */
 async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
-  const { quiet } = await sql<{ readonly quiet: boolean }>`select
+  const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})
     and not exists (select from pause where ended_at is null)
-    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`
-    .execute(trx)
-    .then(({ rows: [row] }) => row ?? { quiet: false });
-  return quiet;
+    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`.execute(trx);
+  return rows[0]?.quiet === true;
 }
 
 /** True for the advance of a nonce that a lost attempt may carry: the gap does not end before it. */

@@ -23,7 +23,8 @@ export class PaymentRuns {
 
   /**
    * Starts the run of a payment, or joins the one that goes on, and waits until it has reached this commitment or has ended. Answers
-   * where the run says that it is; only Postgres says what it has bought. Rejects where Temporal does not answer this caller within `withinMs`; the run may go on all the same.
+   * where the run says that it is; only Postgres says what it has bought. Rejects where Temporal does not answer this caller within
+   * `withinMs`; the run may go on all the same.
    */
   async reach(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
     const late = new AbortController();

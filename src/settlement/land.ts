@@ -1,6 +1,6 @@
 import { cancellationSignal, sleep } from '@temporalio/activity';
 import { isPaidByDead } from '../domain/settlement.ts';
-import type { Landing } from '../domain/steps.ts';
+import type { Landing, SignedStep } from '../domain/steps.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createJudge, failureOf, type JudgeDeps, settle } from './judgement.ts';
@@ -41,11 +41,7 @@ export function createLanding(deps: LandingDeps) {
      * Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. Where a dead attempt
      * turns out to have paid, nothing is stored or sent any more, and only another death is a return: all else is for people to end.
      */
-    async landAttempt(input: {
-      readonly id: string;
-      readonly n: number;
-      readonly signature: string;
-    }): Promise<Landing> {
+    async landAttempt(input: SignedStep): Promise<Landing> {
       const { id, n, signature } = input;
       const reporter = new LandingReporter(n, signature);
       try {

@@ -1,26 +1,16 @@
 import type { Alarm } from '../domain/alerts.ts';
 import { type DomainError, isDomainError } from '../domain/errors.ts';
+import type { SignedStep } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { notYet } from './not-yet.ts';
 
 const RETRY_MS = 15_000;
 
-/** The signed attempt that a run remembers. */
-export interface RememberedAttempt {
-  readonly id: string;
-  readonly n: number;
-  readonly signature: string;
-}
-
 /**
  * What a run does whose signed attempt is not on record: Postgres was restored from before it. All payments pause, and this one
  * waits for the record to come back; it is never composed anew. Every other error passes.
  */
-export async function unlessLost<T>(
-  ledger: Ledger,
-  remembered: RememberedAttempt,
-  work: Promise<T>,
-): Promise<T> {
+export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -34,7 +24,7 @@ export async function unlessLost<T>(
   }
 }
 
-function lostAlarm({ id, n, signature }: RememberedAttempt, { message }: DomainError): Alarm {
+function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): Alarm {
   return {
     kind: 'record_lost',
     subject: id,

@@ -9,8 +9,8 @@ import { signerOf } from './signer-of.ts';
 export type SignHere = (task: SigningTask) => Promise<{ readonly signature: string }>;
 
 /**
- * The attempt with the signatures of keys of this process: it goes on record signed, which saves a transaction. Where it does not get
- * there, as during a pause, nobody ever sees them.
+ * The attempt with the signatures of keys of this process: it goes on record signed, which saves a transaction. Where PostgreSQL refuses
+ * the attempt, as during a pause, this process drops the signatures, and no node gets them.
  */
 export async function signedHere(
   kind: Pick<Kind, 'tasks'>,

@@ -1,16 +1,9 @@
 import { isCancellation, rootCause } from '@temporalio/workflow';
 import { isTerminal, type StatusReason } from '../domain/settlement.ts';
 import { signAll } from '../domain/sign-all.ts';
-import type { Landing, PreparedAttempt, SigningTask, Standing } from '../domain/steps.ts';
+import type { Landing, PreparedAttempt, SignedStep, SigningTask, Standing } from '../domain/steps.ts';
 import * as act from './activities.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
-
-/** An attempt, by the signature of its fee payer (base58). */
-interface Signed {
-  readonly id: string;
-  readonly n: number;
-  readonly signature: string;
-}
 
 /** The steps that a kind has of its own. */
 export interface Steps {
@@ -21,7 +14,7 @@ export interface Steps {
   /** Holds the settlement on record. */
   readonly hold: (reason: StatusReason) => Promise<Standing>;
   /** Where it waits for its landing. Default: on the chain workers. */
-  readonly land?: (attempt: Signed) => Promise<Landing>;
+  readonly land?: (attempt: SignedStep) => Promise<Landing>;
 }
 
 /** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */

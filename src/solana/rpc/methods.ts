@@ -53,22 +53,19 @@ export const getBlock = (
     over,
   );
 
+/** For the finalized block of a slot, with the accounts of its transactions and what they did to them. */
+const accountsOfBlock = (node: SolanaNode, slot: bigint) => [
+  Number(slot),
+  { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) },
+];
+
 /** The finalized block of a slot, with who signed each of its transactions. */
 export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSignal) =>
-  node.call(
-    'getBlock',
-    [Number(slot), { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) }],
-    shape.blockAccountsAnswer,
-    over,
-  );
+  node.call('getBlock', accountsOfBlock(node, slot), shape.blockAccountsAnswer, over);
 
 /** The outcomes of transactions in the finalized block of a slot, by their signatures, as far as it shows them readably. */
 export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
-  node.call(
-    'getBlock',
-    [Number(slot), { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) }],
-    shape.blockOutcomesAnswer(new Set(signatures)),
-  );
+  node.call('getBlock', accountsOfBlock(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
 
 /** Slots of a range, both ends included, that have a block; a slot that is not among them may have one. */
 export const getBlocks = (

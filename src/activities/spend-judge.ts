@@ -1,10 +1,11 @@
 import pLimit from 'p-limit';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
-import { judgeSpend, type RecordedSpend } from '../domain/spends.ts';
+import { isGivenUp, judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { WalletSignature } from '../solana/history-pages.ts';
+import { proveLanded, proveSucceeded } from '../solana/second-witness.ts';
 import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/wallet-history.ts';
 import { landedThoughDead, maybePaidAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
@@ -17,7 +18,7 @@ export interface SpendJudgeDeps {
 
 /** What became of one list of transactions. */
 export interface Judged {
-  /** Listed, but no node shows bytes that prove it. */
+  /** Listed, but no node shows bytes that prove it, or too few nodes show that an attempt which was given up has landed. */
   readonly unproven: ReadonlySet<string>;
   /** The oldest that is left for the next look. */
   readonly next: WalletSignature | undefined;
@@ -53,37 +54,40 @@ export class SpendJudge {
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.recordOf(signatures);
     const told = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
-    for (const [signature, spend] of recorded) await this.#judgeRecorded(wallet, signature, spend, scope);
+    const unproven = new Set<string>();
+    for (const entry of entries) {
+      const spend = recorded.get(entry.signature);
+      if (spend !== undefined && !(await this.#judgeRecorded(wallet, entry, spend, scope)))
+        unproven.add(entry.signature);
+    }
     const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
       parties: await partiesOf(chain.pool, entry.signature, verifySignature),
     }));
-    const unproven = new Set<string>();
-    for (const { entry, parties } of read) {
-      if (parties === null) unproven.add(entry.signature);
-      else await this.#judgeStrange(wallet, entry, parties, scope);
-    }
+    for (const { entry, parties } of read)
+      if (parties === null || !(await this.#judgeStrange(wallet, entry, parties, scope)))
+        unproven.add(entry.signature);
     return { unproven, next: strange[readAtMost] };
   }
 
+  /** False while nodes do not prove what it means. */
   async #judgeRecorded(
     wallet: string,
-    signature: string,
+    { signature, slot }: WalletSignature,
     recorded: RecordedSpend,
     scope: PauseScope,
-  ): Promise<void> {
-    const isFailed = 'state' in recorded && recorded.state === 'failed';
-    const hasSucceeded = isFailed && (await this.#hasSucceeded(signature));
-    const verdict = judgeSpend(wallet, [], recorded, hasSucceeded);
-    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature, scope);
-  }
-
-  /** True where any node shows it finalized without an error. */
-  async #hasSucceeded(signature: string): Promise<boolean> {
-    const answers = await this.#deps.chain.statuses([signature]);
-    const said = answers.flatMap(({ sightings }) => sightings);
-    return said.some((one) => one.kind === 'seen' && one.commitment === 'finalized' && one.error === null);
+  ): Promise<boolean> {
+    if (!isGivenUp(recorded)) return true;
+    const { chain } = this.#deps;
+    const proof =
+      recorded.state === 'dead'
+        ? await proveLanded(chain.pool, signature, slot)
+        : await proveSucceeded(chain, signature);
+    const shownBy = proof === null || proof === 'failed' ? [] : proof.shownBy;
+    const verdict = judgeSpend(wallet, [], recorded, shownBy.length > 0);
+    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature, shownBy, scope);
+    return proof !== null;
   }
 
   async #judgeStrange(
@@ -91,19 +95,22 @@ export class SpendJudge {
     entry: WalletSignature,
     parties: Parties,
     scope: PauseScope,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { ledger } = this.#deps;
     // The record may be older than the signature, and know the message all the same.
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
       await this.#takeFound(recorded, parties.signatures);
-      return this.#judgeRecorded(wallet, entry.signature, recorded, scope);
+      return this.#judgeRecorded(wallet, entry, recorded, scope);
     }
-    if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
-      return this.#remember(entry.signature);
+    if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend') {
+      this.#remember(entry.signature);
+      return true;
+    }
     // First those that it may have paid: the alarm of the spend is what says that it was seen.
     const ids = scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : [];
     await ledger.pauses.sound(unknownSpendAlarm(wallet, entry.signature, entry.slot, ids), undefined, scope);
+    return true;
   }
 
   /** Raises the alert about each withdrawal that the transaction may have paid; their ids. */
@@ -131,17 +138,18 @@ export class SpendJudge {
     if (this.#harmless.size > HARMLESS_KEPT && oldest !== undefined) this.#harmless.delete(oldest);
   }
 
+  /** Once for each proof: also after people have closed the alert as false, where other nodes show it now, or another signature. */
   async #secondPayment(
     { settlementId, n }: { readonly settlementId: string; readonly n: number },
     signature: string,
+    shownBy: readonly string[],
     scope: PauseScope,
   ): Promise<void> {
     const { ledger } = this.#deps;
-    const told = await ledger.alerts.everRaised('dead_attempt_landed', [settlementId], scope);
-    if (told.has(settlementId)) return;
+    if (await ledger.alerts.knowsLanding(settlementId, { signature, shownBy }, scope)) return;
     const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
-    const alarm = landedThoughDead(settlementId, n, signature, others);
+    const alarm = landedThoughDead(settlementId, { n, signature, shownBy, others });
     await ledger.pauses.sound(alarm, settlementId, scope);
   }
 }

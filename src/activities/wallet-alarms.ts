@@ -44,7 +44,7 @@ export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigi
   return {
     kind: 'unknown_spend',
     subject: signature,
-    message: `the scan saw ${wallet} sign ${signature} in slot ${slot}, no attempt on record is that, and no node shows it any more`,
+    message: `the scan saw ${wallet} sign ${signature} in slot ${slot}, no attempt that can still land has it, and too few nodes prove it`,
     details: { signature, slot: slot.toString(), maybePaid: [] },
   };
 }
@@ -59,12 +59,32 @@ export function maybePaidAlarm(
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
-export function landedThoughDead(id: string, n: number, signature: string, others: readonly string[]): Alarm {
+/** A transaction that was given up and has landed, and the nodes that show it. */
+export interface Landed {
+  readonly n: number;
+  readonly signature: string;
+  readonly shownBy: readonly string[];
+  /** Signatures of later attempts. */
+  readonly others: readonly string[];
+}
+
+export function landedThoughDead(id: string, { n, signature, shownBy, others }: Landed): Alarm {
   const beside = others.length === 0 ? 'no later attempt is signed' : `later: ${others.join(', ')}`;
   return {
     kind: 'dead_attempt_landed',
     subject: id,
-    message: `attempt ${n} was given up as dead or failed, but the chain shows that ${signature} has landed; ${beside}`,
-    details: { signature, n, others },
+    message: `attempt ${n} was given up as dead or failed, but ${shownBy.join(' and ')} show that ${signature} has landed; ${beside}`,
+    details: { signature, n, shownBy, others },
   };
+}
+
+/** A node lists for a wallet of ours what too few nodes prove. It delays payments where too few other nodes answer. */
+export function unprovedListingAlarm(
+  wallet: string,
+  nodes: readonly string[],
+  unproven: ReadonlySet<string>,
+): Alarm {
+  const [signature] = unproven;
+  const message = `${nodes.join(' and ')} list ${signature} for ${wallet}, and too few nodes prove it: ask another node whether it is finalized, and remove the node that is wrong`;
+  return { kind: 'listing_unproved', subject: wallet, message, details: { nodes, signature } };
 }

@@ -11,8 +11,9 @@ import { progressOf, reachedBy } from '../solana/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/wallet-lists.ts';
 import { LostNonces } from './lost-nonces.ts';
 import { READ_AT_MOST, SpendJudge, type SpendJudgeDeps } from './spend-judge.ts';
+import { doubtfulOf, withoutFalse } from './unproved-listings.ts';
 import { settleUnproved } from './unproved-spends.ts';
-import { restoredAlarm, unreadAlarm } from './wallet-alarms.ts';
+import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './wallet-alarms.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
   /** The one that pays now; those that have paid before are watched, too. */
@@ -36,6 +37,8 @@ export class WalletWatch {
   readonly #spends: SpendJudge;
   readonly #lists: WalletLists;
   readonly #lostNonces: LostNonces;
+  /** The wallets without an open alert of this process about their listings. */
+  readonly #undoubted = new Set<string>();
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -131,12 +134,13 @@ export class WalletWatch {
     // A record that was restored from before its first look has forgotten what it paid from this wallet.
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#judgeScanned(wallet, scope);
-    const listings = await this.#lists.ofMost(chain.pool, wallet, from, (one) =>
-      this.#spends.isHarmless(one),
-    );
-    const { unproven, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
-    const believed = listings.filter(({ entries }) => !entries.some((one) => unproven.has(one.signature)));
-    if (believed.length < Math.min(quorum, listings.length)) throw unreadable(wallet, unproven);
+    const heard = await this.#lists.ofMost(chain.pool, wallet, from, (one) => this.#spends.isHarmless(one));
+    const { unproven, next } = await this.#spends.judge(wallet, unionOf(heard), scope);
+    const listings = await withoutFalse(chain.pool, heard, unproven);
+    const doubtful = doubtfulOf(listings, unproven);
+    await this.#tellOfDoubtful(wallet, doubtful, unproven);
+    const believed = listings.filter((listing) => !doubtful.includes(listing));
+    if (believed.length < Math.max(1, Math.min(quorum, listings.length))) throw unreadable(wallet, unproven);
     const listedTo = reachedBy(
       quorum,
       believed.map(({ coveredTo }) => coveredTo),
@@ -146,6 +150,20 @@ export class WalletWatch {
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
     return heightOf(quorum, believed);
+  }
+
+  /** Keeps the alert about the wallet open for as long as a node lists what too few nodes prove. */
+  async #tellOfDoubtful(
+    wallet: string,
+    doubtful: readonly WalletListing[],
+    unproven: ReadonlySet<string>,
+  ): Promise<void> {
+    const { alerts } = this.#deps.ledger;
+    const nodes = doubtful.map(({ node }) => node);
+    if (nodes.length > 0) await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
+    else if (!this.#undoubted.has(wallet)) await alerts.close('listing_unproved', wallet);
+    if (nodes.length > 0) this.#undoubted.delete(wallet);
+    else this.#undoubted.add(wallet);
   }
 
   /**

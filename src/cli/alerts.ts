@@ -1,5 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
 import { EXIT } from './exit.ts';
@@ -52,9 +53,14 @@ function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true 
     .description('close an alert; a withdrawal that may be paid already is then paid')
     .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
     .argument('<subject>', 'what it is about')
-    .action((subject, options) =>
+    .argument('[why]', 'the reason, kept in its details; dead_attempt_landed needs one')
+    .action((subject, why, { kind }) =>
       run(alerts.opts(), async (output) => {
-        const closed = await withRecord((ledger) => ledger.alerts.close(options.kind, subject));
+        const closed = await withRecord((ledger) =>
+          kind === PAID_BY_DEAD
+            ? ledger.settlements.continueUnpaid(subject, ownWord(why ?? ''))
+            : ledger.alerts.close(kind, subject, why === undefined ? why : ownWord(why)),
+        );
         output.result({ closed }, closed ? 'closed' : 'no such alert is open');
         return closed ? EXIT.ok : EXIT.refused;
       }),
@@ -78,6 +84,8 @@ function renderAlert({ position, kind, subject, message, count, lastSeenAt, clos
 
 /** The command that ends it, where one does. */
 function nextStep({ position, kind, subject }: Pick<AlertRow, 'position' | 'kind' | 'subject'>): string {
+  if (kind === PAID_BY_DEAD)
+    return `; not so: \`sluice alerts close --kind ${kind} ${subject} <why>\` lets it be paid`;
   if (kind === 'webhook_dead_letter') return `; \`sluice webhooks replay ${subject}\` tries again`;
   return ENDED_BY_A_LOOK.includes(kind) ? `; looked into: \`sluice alerts seen ${position} <why>\`` : '';
 }

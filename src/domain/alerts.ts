@@ -7,7 +7,7 @@ export const ALERT_KINDS = [
   'unknown_spend',
   /** A settlement that may be paid without being on record, unfinished or ended unpaid. Subject: the settlement. */
   'maybe_paid',
-  /** The chain shows an attempt that was proved dead. Subject: the settlement. */
+  /** Two nodes show that an attempt which was proved dead has landed. Subject: the settlement. */
   'dead_attempt_landed',
   /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the settlement. */
   'evidence_missing',
@@ -19,6 +19,8 @@ export const ALERT_KINDS = [
   'record_restored',
   /** What a fee payer signed cannot be read: an unknown spend of it would not be seen. Subject: the wallet. */
   'fee_payer_unread',
+  /** A node lists a transaction of a wallet of ours that too few nodes prove. Subject: the wallet. */
+  'listing_unproved',
   /** A fee payer of x402 will soon be unable to pay fees: nothing is sold then. Subject: the wallet. */
   'fee_payer_low',
   /** A payment of x402 was served, and final blocks show that less arrived than was asked for. Subject: the settlement. */

@@ -50,7 +50,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
   record_lost: 'restore a newer record; it then goes on by itself',
   dead_attempt_landed:
-    'the chain shows an attempt that was proved dead: `sluice paid <id> <why>` ends it as paid',
+    'look whether its dead attempt has landed: then `sluice paid <id> <why>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed <id> <why>` lets it be paid; `sluice resume` ends the pause',
 };
 
 /** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: they have no receiver to look at. */

@@ -52,12 +52,12 @@ export const EXPIRED: StatusReason = {
 /** The code of the reason of a `cancelled` one that people say was paid without an attempt on record: nothing of it is given back. */
 export const PAID_ALREADY = 'paid_already';
 
-/** The code of the reason to hold a settlement of which the chain shows an attempt that was proved dead. */
+/** The code of the reason to hold a settlement of which two nodes show an attempt that was proved dead; the kind of its alert, too. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**
  * True where the chain shows an attempt that was proved dead: it is paid, so nothing more of it is signed, stored or sent, and no
- * observation of a later attempt takes its reason away. People end it as paid once no attempt lives.
+ * observation of a later attempt takes its reason away. People end it as paid once no attempt lives, or judge its alert as false.
  */
 export function isPaidByDead(row: {
   readonly status: SettlementStatus;

@@ -17,17 +17,24 @@ export type SpendVerdict =
 
 /**
  * What a finalized transaction in the history of a hot wallet means. It is a spend where the wallet is among its signers, whether it
- * succeeded or not: only our own signer can have made it. `hasSucceeded`: a node shows that it did; asked where the record calls it failed.
+ * succeeded or not: only our own signer can have made it. `isProved`: two nodes show that an attempt which the database calls dead is finalized,
+ * or that one which it calls failed has succeeded.
  * Source: DESIGN "When an attempt is dead", last paragraph.
  */
 export function judgeSpend(
   wallet: string,
   signers: readonly string[],
   recorded: RecordedSpend | null,
-  hasSucceeded: boolean,
+  isProved: boolean,
 ): SpendVerdict {
   if (recorded === null) return { kind: signers.includes(wallet) ? 'unknown_spend' : 'not_a_spend' };
-  const { settlementId, n, state } = recorded;
-  const isGivenUp = state === 'dead' || (state === 'failed' && hasSucceeded);
-  return isGivenUp ? { kind: 'dead_attempt_landed', settlementId, n } : { kind: 'on_record' };
+  const { settlementId, n } = recorded;
+  return isProved && isGivenUp(recorded)
+    ? { kind: 'dead_attempt_landed', settlementId, n }
+    : { kind: 'on_record' };
+}
+
+/** True for an attempt that pays nothing by the database. */
+export function isGivenUp({ state }: RecordedSpend): boolean {
+  return state === 'dead' || state === 'failed';
 }

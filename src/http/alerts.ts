@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { nextCursor, ProblemBody, pageQuery, position, time, u64, why } from './schemas.ts';
@@ -43,7 +44,19 @@ const SeenBody = z.strictObject({
   why,
 });
 
-/** `GET /v1/alerts`: the one list of what people must know; `POST /v1/alerts/seen`, in the name of the API key. */
+const CloseBody = z.strictObject({
+  kind: z.enum(['maybe_paid', PAID_BY_DEAD]).describe('What the alert says, and is not so'),
+  subject: z.string().min(1).max(200).describe('The settlement: a withdrawal by its own id'),
+  why,
+});
+
+const JudgedBody = z.object({
+  closed: z.boolean().describe('False where no such alert was left to be judged'),
+});
+
+/**
+ * `GET /v1/alerts`: the one list of what people must know; `POST /v1/alerts/seen` and `POST /v1/alerts/close`, in the name of the API key.
+ */
 export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
@@ -75,8 +88,32 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         return { alerts: closed.map(presentAlert) };
       },
     });
+    closeRoute(app, ledger);
   };
 }
+
+const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =>
+  app.route({
+    method: 'POST',
+    url: '/v1/alerts/close',
+    schema: {
+      tags: ['operations'],
+      summary: 'Judge that a settlement is not paid, although an alert says so',
+      description:
+        'Closes `maybe_paid` or `dead_attempt_landed` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice paid` is the other end. A pause stays until `POST /v1/resume`.',
+      body: CloseBody,
+      response: { 200: JudgedBody, '4xx': ProblemBody, '5xx': ProblemBody },
+    },
+    handler: async ({ caller: who, body: { kind, subject, why } }) => {
+      const word = { who, why };
+      const isLanding = kind === PAID_BY_DEAD;
+      return {
+        closed: await (isLanding
+          ? ledger.settlements.continueUnpaid(subject, word)
+          : ledger.alerts.close(kind, subject, word)),
+      };
+    },
+  });
 
 function presentAlert(row: AlertRow): z.input<typeof AlertBody> {
   return {

@@ -32,6 +32,9 @@ export interface AlertFilter extends PageRequest {
 /** What an alert has paused, where it is of a kind that pauses. */
 export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
 
+/** True for an alert that people have judged, as opposed to one that a resume has closed. */
+export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
+
 /** The one list of what people must know. At most one alert of a kind and subject is open. */
 export class Alerts {
   readonly #db: Database;
@@ -45,11 +48,13 @@ export class Alerts {
     return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
-  /** Closes the alert where it is open. Answers whether it was. */
-  async close(kind: AlertKind, subject: string): Promise<boolean> {
+  /** Closes the alert where it is open. Answers whether it was. `word`: who judged it, and why. */
+  async close(kind: AlertKind, subject: string, word?: Word): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
-      const closed = await closeAlerts(trx, (row) =>
-        row.and([row('kind', '=', kind), row('subject', '=', subject)]),
+      const closed = await closeAlerts(
+        trx,
+        (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]),
+        word,
       );
       return closed.length > 0;
     });
@@ -130,6 +135,27 @@ export class Alerts {
       .execute();
     return new Set(rows.map((row) => row.subject));
   }
+
+  /**
+   * True where an alert of this landing needs no repetition: `dead_attempt_landed` about the settlement was raised in this scope, and people
+   * have not judged it as false, or have done so for this very signature as these nodes show it.
+   */
+  async knowsLanding(
+    settlementId: string,
+    { signature, shownBy }: { readonly signature: string; readonly shownBy: readonly string[] },
+    scope: PauseScope,
+  ): Promise<boolean> {
+    const proof = JSON.stringify({ signature, shownBy });
+    const row = await this.#db
+      .selectFrom('alert')
+      .select('position')
+      .where('kind', '=', 'dead_attempt_landed')
+      .where('subject', '=', settlementId)
+      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+      .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
 }
 
 /** {@link Alerts.raise} inside a transaction of the caller. Webhooks hear of it the first time. */
@@ -200,6 +226,25 @@ export async function closeAlerts(
     .execute();
   for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
   return closed;
+}
+
+/** Notes who judged the closed alerts of this kind and subject which nobody has judged yet. Answers whether there was one. */
+export async function noteJudged(
+  trx: Transaction<Tables>,
+  kind: AlertKind,
+  subject: string,
+  word: Word,
+): Promise<boolean> {
+  const said = JSON.stringify({ closedBy: word.who, closedWhy: word.why });
+  const { numUpdatedRows } = await trx
+    .updateTable('alert')
+    .set({ details: sql<string>`details || ${said}::jsonb` })
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .where('closedAt', 'is not', null)
+    .where(sql<boolean>`not (${WAS_JUDGED})`)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {

@@ -13,7 +13,7 @@ import { alertTakenBack } from './taken-back.ts';
 
 /**
  * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
- * a dead attempt has paid it. Where the status or the code of its reason differs from before, its kind is told. The caller holds the
+ * a dead attempt has paid it, unless that `isDisproved`. Where the status or the code of its reason differs from before, its kind is told. The caller holds the
  * lock.
  */
 export async function enterStatus(
@@ -22,6 +22,7 @@ export async function enterStatus(
   id: string,
   to: SettlementStatus,
   reason: StatusReason | null = null,
+  { isDisproved = false } = {},
 ): Promise<SettlementRow> {
   const entered = await trx
     .updateTable('settlement')
@@ -41,7 +42,7 @@ export async function enterStatus(
     })
     .where('settlement.id', '=', id)
     .where('settlement.status', 'in', statesBefore(to))
-    .$if(to !== 'cancelled', (query) =>
+    .$if(to !== 'cancelled' && !isDisproved, (query) =>
       query.where('settlement.reasonCode', 'is distinct from', PAID_BY_DEAD),
     )
     .returningAll('settlement')

@@ -13,6 +13,7 @@ import {
 } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
+import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
 import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
@@ -178,6 +179,11 @@ export class Settlements {
       const message = `paid already, says ${who}: ${why} (${doubt.message})`;
       return enterStatus(trx, this.#kinds, id, 'cancelled', { code: PAID_ALREADY, message });
     });
+  }
+
+  /** See {@link judgeLandingFalse}: the other end than {@link endAsPaid}. */
+  async continueUnpaid(id: string, word: Word): Promise<boolean> {
+    return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, word));
   }
 }
 

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
-import { PAUSED_SCOPE } from './alerts.ts';
+import { PAUSED_SCOPE, WAS_JUDGED } from './alerts.ts';
 import type { NewAttempt } from './attempts.ts';
 import { gapOf, UNBROKEN } from './continuity.ts';
 import type { Tables } from './database.ts';
@@ -75,9 +75,9 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
 }
 
 /**
- * What stops this one settlement although others go on. A second payment is never got over, and an attempt that only a workflow
- * remembers not before it is on record again, whatever becomes of the alert; that it may be paid already, people can judge by
- * closing the alert.
+ * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
+ * false; a resume that closes the alert is no such judgement. An attempt that only a workflow remembers stops it until that is in the
+ * database again, whatever becomes of the alert. That it may be paid already, people judge by closing the alert.
  */
 async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   const alert = await trx
@@ -86,7 +86,7 @@ async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Prom
     .where('subject', '=', settlementId)
     .where((row) =>
       row.or([
-        row('kind', '=', 'dead_attempt_landed'),
+        row.and([row('kind', '=', 'dead_attempt_landed'), row.not(sql<boolean>`(${WAS_JUDGED})`)]),
         row.and([
           row('kind', '=', 'record_lost'),
           row(

@@ -67,12 +67,17 @@ async function judged(
   const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
   const answersAt = ledger.settlements.answersAt(row.kind);
   reporter.begin(reportOf(n, start), answersAt);
+  let stopped = isPaidByDead(row) ? row.reason : null;
   const hooks: LandingHooks = {
     signal,
     answersAt,
     maySend: async () => {
-      const reason = isPaidByDead(row) ? row.reason : await paid.reasonFor(settlementId);
+      const before = stopped;
+      stopped = before && (await stopOf(ledger, settlementId, before));
+      stopped ??= await paid.reasonFor(settlementId);
+      const reason = stopped;
       if (reason !== null) reporter.show({ n, status: 'held', reason });
+      else if (before !== null) reporter.show({ n, status: 'sending', reason });
       return reason === null;
     },
     onOutlook: async (outlook) => {
@@ -93,6 +98,13 @@ async function judged(
   }
   await alert(null);
   return { ...outcome, ofMessage: word.proof };
+}
+
+/** Why a settlement that a dead attempt has paid is sent no more; null once people have judged that as false. Never rejects. */
+async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise<StatusReason | null> {
+  const row = await ledger.settlements.get(id).catch(() => null);
+  if (row === null) return before;
+  return isPaidByDead(row) ? row.reason : null;
 }
 
 /** Whether the message of a dead attempt may have landed under another signature; no doubt about one that has landed or failed. */

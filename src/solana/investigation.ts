@@ -5,7 +5,6 @@ import type {
   Displacement,
   Evidence,
   NodeTestimony,
-  OutcomeEvidence,
   Sighting,
 } from '../domain/attempt.ts';
 import { chunksOf } from '../domain/chunks.ts';
@@ -21,9 +20,8 @@ import {
   linkedRange,
 } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { type AskOutcome, askOutcome, type Outcome } from './outcomes.ts';
-import type { SolanaNode } from './rpc/node.ts';
-import { NOT_SHOWN, type Spending } from './spending.ts';
+import { believedStatuses, confirmOutcome, distrustRefuted } from './second-witness.ts';
+import type { Spending } from './spending.ts';
 
 /** The evidence for a verdict, and what it cost where a second node showed the transaction. */
 export interface Investigation {
@@ -40,57 +38,6 @@ export type SignedAttempt = AttemptFacts & { readonly signature: string };
 export const STATUSES_PER_CALL = 256;
 
 const AT_ONCE = 8;
-
-/**
- * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and
- * another one only where no node shows the same. Null where none shows any now: a node that is behind, forgot its history or has a
- * fault says nothing, and is only a reason to ask again.
- */
-export async function secondOutcome(
-  chain: Chain,
-  witness: Pick<NodeTestimony<Sighting>, 'node' | 'answer'>,
-  signature: string,
-  askOne: AskOutcome = askOutcome,
-): Promise<Outcome | null> {
-  const shown: Outcome[] = [];
-  const ask = async (node: SolanaNode): Promise<Outcome | null> => {
-    const outcome = await askOne(node, signature);
-    if (outcome !== null) shown.push(outcome);
-    return outcome;
-  };
-  const agreeing = await chain.pool.second(witness.node, ask, (outcome) => isSame(witness.answer, outcome));
-  return agreeing?.answer ?? shown[0] ?? null;
-}
-
-function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
-  return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
-}
-
-/** Why a finalized sighting does not count yet, with the nodes named. */
-export function whyUnseconded(
-  chain: Chain,
-  { node, answer }: NodeTestimony<Sighting>,
-  outcome: Outcome | null,
-): string {
-  const told = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
-  const seen = answer.kind === 'seen' ? told(answer.slot, answer.error) : answer.kind;
-  if (outcome !== null)
-    return `${node} reports it finalized ${seen}, but ${outcome.node} ${told(outcome.slot, outcome.error)}`;
-  const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
-  return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
-}
-
-/** Evidence for an outcome, of whatever lifetime: what one node reports as finalized, and who agrees. */
-export function outcomeEvidence(
-  quorum: number,
-  witness: NodeTestimony<Sighting>,
-  outcome: Outcome | null,
-): OutcomeEvidence {
-  const agreeing = outcome !== null && isSame(witness.answer, outcome) ? [outcome] : [];
-  const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
-  const outcomeConfirmedBy = agreeing.map(({ node }) => node);
-  return { quorum, statuses: [witness], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
-}
 
 /**
  * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the block of
@@ -119,6 +66,7 @@ export async function investigate(
     const told = statuses[index] ?? [];
     const isIncluded = coverage?.containsSignature === true;
     const isLacking = displacement !== null || coverage?.containsSignature === false;
+    if (isLacking) distrustRefuted(chain.pool, told, attempt.signature);
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const blocks = { stillTaking, origin, displacement, coverage };
@@ -143,48 +91,6 @@ function missing(
     ),
   ];
   return faults.length === 0 ? null : faults.join('; ');
-}
-
-/**
- * Has a second node confirm what the statuses report as finalized, where any does. Where none does although the transaction is known
- * to be included, as behind a load balancer that pins an old status, two nodes that show one outcome of it tell in their place.
- */
-export async function confirmOutcome(
-  chain: Chain,
-  signature: string,
-  statuses: readonly NodeTestimony<Sighting>[],
-  isIncluded: boolean,
-): Promise<OutcomeEvidence & { readonly spending: Spending }> {
-  const { quorum } = chain.pool;
-  const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
-  const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
-  const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
-  if (witness === null)
-    return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: NOT_SHOWN };
-  const outcome = await secondOutcome(chain, witness, signature);
-  const evidence = outcomeEvidence(quorum, witness, outcome);
-  const spending = outcome?.spending ?? NOT_SHOWN;
-  // What one node alone shows against its own status tells nothing.
-  const isHeard = witness !== told && evidence.outcomeConfirmedBy.length > 0;
-  return { ...evidence, statuses: isHeard ? [...statuses, witness] : statuses, spending };
-}
-
-/** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */
-async function shownFinal(
-  { pool }: Chain,
-  signature: string,
-  sequence: number,
-): Promise<NodeTestimony<Sighting> | null> {
-  const answers = await pool.all((node) => askOutcome(node, signature));
-  const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
-  const sightings = shown.map((outcome) => ({ outcome, answer: finalSighting(outcome) }));
-  const seconded = sightings.find(({ answer }) => shown.filter((other) => isSame(answer, other)).length > 1);
-  const witness = seconded ?? sightings[0];
-  return witness === undefined ? null : { node: witness.outcome.node, sequence, answer: witness.answer };
-}
-
-function finalSighting({ slot, error }: Outcome): Sighting {
-  return { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null };
 }
 
 interface BlockReading {
@@ -252,20 +158,21 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
-/** For each signature what every node says of it, history included; sequences begin at `from`. */
+/** For each signature what every node says of it, history included, but see {@link believedStatuses}; sequences begin at `from`. */
 export async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
   from: number,
-): Promise<readonly NodeTestimony<Sighting>[][]> {
+): Promise<readonly (readonly NodeTestimony<Sighting>[])[]> {
   const pieces = await pLimit(AT_ONCE).map(chunksOf(signatures, STATUSES_PER_CALL), async (piece) => {
     const answers = await chain.statuses(piece);
-    return piece.map((_, at) =>
-      answers.flatMap(({ node, sightings }, index) => {
+    return piece.map((_, at) => {
+      const statuses = answers.flatMap(({ node, sightings }, index) => {
         const answer = sightings[at];
         return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
-      }),
-    );
+      });
+      return believedStatuses(chain.pool, statuses);
+    });
   });
   return pieces.flat();
 }

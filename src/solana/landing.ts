@@ -7,13 +7,14 @@ import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
 import { Finality } from './finality.ts';
-import { outcomeEvidence, STATUSES_PER_CALL, secondOutcome, whyUnseconded } from './investigation.ts';
+import { STATUSES_PER_CALL } from './investigation.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
+import { outcomeEvidence, secondOutcome, whyUnseconded } from './second-witness.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
 /**
- * Rhythms in milliseconds, after how many tries a missing second witness is worth a word, and after how long a finalized height
+ * Rhythms in milliseconds, after how many tries a node whose report no second node shows is distrusted, and after how long a finalized height
  * that does not rise. No verdict depends on them.
  */
 export interface LandingOptions {
@@ -176,13 +177,20 @@ export class LandingWatcher {
 
   /**
    * Asks a second node for the finalized outcome, one question at a time for each attempt. No answer, or a fault, ends nothing:
-   * the next poll asks again, and after `secondTries` of them the attempt is held with the nodes named.
+   * the next poll asks again. After `secondTries` of them the attempt is held with the nodes named. Where other nodes answered meanwhile, the
+   * one that reported it is distrusted and its report forgotten, so that the bytes are sent again and another node is asked.
    */
   async #conclude(watch: Watch, witness: NodeTestimony<Sighting>, ask: AskOutcome): Promise<void> {
     watch.concluding = true;
     const askedAt = new Date();
     const { signature } = watch.attempt;
-    const outcome = await secondOutcome(this.#chain, witness, signature, ask).catch(() => null);
+    let isDenied = false;
+    const askOther: AskOutcome = async (node, name) => {
+      const shown = await ask(node, name);
+      isDenied ||= node.name !== witness.node;
+      return shown;
+    };
+    const outcome = await secondOutcome(this.#chain, witness, signature, askOther).catch(() => null);
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
@@ -192,9 +200,17 @@ export class LandingWatcher {
       return;
     }
     watch.unseconded += 1;
-    if (why !== null) watch.doubt(why);
-    else if (watch.unseconded >= this.#options.secondTries)
-      watch.doubt(whyUnseconded(this.#chain, witness, outcome));
+    if (why !== null) return watch.doubt(why);
+    if (watch.unseconded < this.#options.secondTries) return;
+    const alone = whyUnseconded(this.#chain, witness, outcome);
+    if (isDenied) this.#distrust(watch, witness.node, alone);
+    watch.doubt(alone);
+  }
+
+  #distrust(watch: Watch, node: string, why: string): void {
+    this.#chain.pool.distrust(node, why);
+    watch.unseconded = 0;
+    watch.see(null, false);
   }
 
   /** One round of proofs for all attempts that can hardly land any more and are not known to be finalized. */

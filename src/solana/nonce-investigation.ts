@@ -11,11 +11,12 @@ import { messageOf } from '../domain/errors.ts';
 import { confirmAbsence, historyStarts } from './absence.ts';
 import { type BlockCache, coverageBetween } from './blocks.ts';
 import type { Chain } from './chain.ts';
-import { askStatuses, confirmOutcome } from './investigation.ts';
+import { askStatuses } from './investigation.ts';
 import { findNonceEnd, type NonceEnd, nonceWalk } from './nonce-history.ts';
 import { readNonceAccount } from './nonces.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from './rpc/methods.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { confirmOutcome, distrustRefuted } from './second-witness.ts';
 import type { Spending } from './spending.ts';
 
 /** An attempt with a durable nonce that has a signature. */
@@ -79,6 +80,9 @@ export async function investigateNonces(
     const isIncluded =
       ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
     const isLacking = isRead(reading) && !isIncluded;
+    const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
+    // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
+    if (isLacking && isUsed) distrustRefuted(chain.pool, told.filter(isSuccess), attempt.signature);
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
@@ -89,6 +93,10 @@ export async function investigateNonces(
       obstacle: faults.length === 0 ? null : faults.join('; '),
     };
   });
+}
+
+function isSuccess({ answer }: NodeTestimony<Sighting>): boolean {
+  return answer.kind === 'seen' && answer.error === null;
 }
 
 function unreadable(statuses: readonly NodeTestimony<Sighting>[]): string[] {

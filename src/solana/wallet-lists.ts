@@ -12,6 +12,7 @@ import { finalizedProgress, type Progress } from './wallet-history.ts';
 
 /** What one node lists of a wallet. */
 export interface WalletListing {
+  readonly node: string;
   readonly entries: readonly WalletSignature[];
   /** Finalized before the list was read; null where the list is so long that its newest entries are left out. */
   readonly finalized: Progress | null;
@@ -82,7 +83,8 @@ export class WalletLists {
     let isKept = false;
     try {
       for (let pages = 0; pages < this.#bounds.pagesALook; pages += 1)
-        if (await this.#isReadOn(reading, node, wallet, known)) return listingOf(reading, slot, known);
+        if (await this.#isReadOn(reading, node, wallet, known))
+          return { node: node.name, ...listingOf(reading, slot, known) };
       isKept = true;
     } finally {
       this.#leave(node, wallet, reading, isKept);
@@ -158,7 +160,11 @@ async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
 }
 
 /** What a reading that may have begun before some of it was known tells above `slot`. */
-function listingOf({ found, finalized, leftOut }: Reading, slot: bigint, known: IsKnown): WalletListing {
+function listingOf(
+  { found, finalized, leftOut }: Reading,
+  slot: bigint,
+  known: IsKnown,
+): Omit<WalletListing, 'node'> {
   const entries = found.filter((entry) => entry.slot > slot && !known(entry.signature));
   const [newest] = found;
   if (leftOut && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };

@@ -118,6 +118,18 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     expect(await balanceOf(destination)).toBe(0n);
   });
 
+  it('is sent again once people have judged the alert as false', async () => {
+    const { id, signature, destination } = await secondPrepared();
+    await use.ledger.attempts.storeSignature(id, 2, signature);
+    await sound(id);
+    const { end, heartbeats } = landing(id, signature);
+    await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
+    await use.ledger.settlements.continueUnpaid(id, { who: 'ops', why: 'no second node shows it' });
+    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature });
+    expect(await stands(id)).toEqual(['finalized', undefined, 'dead', 'landed']);
+    expect(await balanceOf(destination)).toBe(5_000_000n);
+  });
+
   it('is on record where it lands all the same, and only people end the withdrawal', async () => {
     const { id, signature, raw } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);

@@ -1,8 +1,12 @@
-import { Keypair } from '@solana/web3.js';
+import { createHash } from 'node:crypto';
+import { base58 } from '@scure/base';
+import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { quickChain } from '../support/quick-chain.ts';
@@ -33,6 +37,16 @@ async function prepares(): Promise<string> {
   return (await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind;
 }
 
+/** A withdrawal whose first attempt has this signature, and this end. */
+async function givenUp(id: string, signature: string, end: Pick<AttemptOutcome, 'state' | 'slot' | 'error'>) {
+  await use.ledger.withdrawals.reserve(terms(id));
+  await use.ledger.attempts.prepare(attempt(id), PLENTY);
+  await use.ledger.attempts.storeSignature(id, 1, signature);
+  await use.ledger.attempts.settle(id, 1, { ...end, proof: {} });
+}
+
+const signatureOf = (name: string): string => base58.encode(createHash('sha512').update(name).digest());
+
 describe('one node of three', () => {
   it('that names a far slot for a payment blinds nobody to a later spend', async () => {
     lie(0, 'getSignaturesForAddress', [{ signature: await hot.spend(), slot: FAR }]);
@@ -49,6 +63,9 @@ describe('one node of three', () => {
   it('that lists what it cannot show is not listened to', async () => {
     const spent = await hot.spend();
     lie(1, 'getSignaturesForAddress', [{ signature: 'made-up', slot: 7_000 }]);
+    await look();
+    expect(await openSubjects()).toEqual([hot.address, spent]);
+    hot.localnet.controls.clearFaults();
     await look();
     expect(await openSubjects()).toEqual([spent]);
   });
@@ -80,6 +97,32 @@ describe('one node of three', () => {
     hot.localnet.controls.clearFaults();
     hot.localnet.controls.produceSlots(310);
     await look();
+    expect(await prepares()).toBe('prepared');
+  });
+
+  it('that lists an attempt which was proved dead stops nothing, and is distrusted', async () => {
+    const id = newId();
+    await givenUp(id, signatureOf(id), { state: 'dead' });
+    hot.localnet.controls.produceSlots(4);
+    const slot = Number(await finalizedTip(hot.pool));
+    lie(0, 'getSignaturesForAddress', [{ signature: signatureOf(id), slot }]);
+    await look();
+    expect(await openSubjects()).toEqual([]);
+    expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
+    expect(await prepares()).toBe('prepared');
+    expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
+  });
+
+  it('that reports a failed attempt as a success stops nothing', async () => {
+    const id = newId();
+    const toPubkey = Keypair.generate().publicKey;
+    const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey, lamports: 10n ** 18n };
+    const signature = await hot.sign([SystemProgram.transfer(transfer)]);
+    await givenUp(id, signature, { state: 'failed', slot: 9n, error: 'ResultWithNegativeLamports' });
+    const status = { slot: 9, confirmations: null, err: null, confirmationStatus: 'finalized' };
+    lie(0, 'getSignatureStatuses', { context: { slot: 9 }, value: [status] });
+    await look();
+    expect(await openSubjects()).toEqual([]);
     expect(await prepares()).toBe('prepared');
   });
 });

@@ -16,13 +16,13 @@ const attempt = (of: Recorded['state']): Recorded => ({
 describe('a transaction in the history of the hot wallet', () => {
   it('is fine exactly where an attempt on record that was not given up has its signature', () => {
     fc.assert(
-      fc.property(state, others, fc.boolean(), (of, signers, hasSucceeded) => {
-        const { kind } = judgeSpend(wallet, signers, attempt(of), hasSucceeded);
-        const isGivenUp = of === 'dead' || (of === 'failed' && hasSucceeded);
+      fc.property(state, others, fc.boolean(), (of, signers, isProved) => {
+        const { kind } = judgeSpend(wallet, signers, attempt(of), isProved);
+        const isGivenUp = isProved && (of === 'dead' || of === 'failed');
         expect(kind).toBe(isGivenUp ? 'dead_attempt_landed' : 'on_record');
       }),
     );
-    expect(judgeSpend(wallet, [], attempt('dead'), false)).toEqual({
+    expect(judgeSpend(wallet, [], attempt('dead'), true)).toEqual({
       kind: 'dead_attempt_landed',
       settlementId: 'w',
       n: 2,

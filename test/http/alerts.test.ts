@@ -57,6 +57,21 @@ describe('the operations routes', () => {
     await alerts.close('node_silent', 'c');
   });
 
+  it('judge that a settlement is not paid after all', async () => {
+    const { alerts } = service.ledger;
+    const why = 'the receiver has nothing';
+    for (const kind of ['maybe_paid', 'dead_attempt_landed'] as const) {
+      await alerts.raise({ kind, subject: 'w-9', message: 'look' });
+      const close = () => call('POST', '/v1/alerts/close', { kind, subject: 'w-9', why });
+      expect((await close()).json()).toEqual({ closed: true });
+      expect((await close()).json()).toEqual({ closed: false });
+      const { rows } = await alerts.list({ open: false, limit: 1 });
+      expect(rows).toMatchObject([{ kind, details: { closedBy: 'tests', closedWhy: why } }]);
+    }
+    const other = { kind: 'unknown_spend', subject: 'sig', why };
+    expect((await call('POST', '/v1/alerts/close', other)).statusCode).toBe(400);
+  });
+
   it('count open alerts by kind, and none as 0', async () => {
     const metrics = new Registry();
     const show = meterAlerts(metrics, () => service.ledger.alerts.openByKind());

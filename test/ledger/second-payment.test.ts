@@ -71,6 +71,31 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     expect(signatures).toEqual([`first-${id}`, `second-${id}`]);
   });
 
+  it.each([
+    [false, undefined, 'preparing'],
+    [true, undefined, 'sending'],
+    [true, DEAD, 'preparing'],
+    [true, LANDED, 'finalized'],
+    [true, FAILED, 'failed'],
+  ] as const)(
+    'continues where its attempts are once people have judged the alert as false, %s %o',
+    async (signed, outcome, status) => {
+      await shownLanded(signed);
+      const { settlements, attempts, alerts } = use.ledger;
+      if (outcome !== undefined) await attempts.settle(id, 2, outcome);
+      await stands();
+      const word = { who: 'ops', why: 'no second node shows it' };
+      expect(await settlements.continueUnpaid(id, word)).toBe(true);
+      expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status });
+      expect(await settlements.continueUnpaid(id, word)).toBe(false);
+      const { rows } = await alerts.list({ open: false, limit: 1 });
+      expect(rows).toMatchObject([{ subject: id, details: { closedBy: 'ops', closedWhy: word.why } }]);
+      if (status !== 'preparing') return;
+      const next = outcome === DEAD ? 3 : 2;
+      expect((await attempts.prepare(attempt(id, next), PLENTY)).kind).toBe('prepared');
+    },
+  );
+
   it('is told apart from others', async () => {
     await shownLanded(true);
     const other = newId();

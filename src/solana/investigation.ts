@@ -66,9 +66,10 @@ export async function investigate(
     const told = statuses[index] ?? [];
     const isIncluded = coverage?.containsSignature === true;
     const isLacking = displacement !== null || coverage?.containsSignature === false;
-    if (isLacking) distrustRefuted(chain.pool, told, attempt.signature);
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    if (isLacking && found.outcomeConfirmedBy.length === 0)
+      distrustRefuted(chain.pool, said, attempt.signature);
     const blocks = { stillTaking, origin, displacement, coverage };
     const evidence = { ...found, ...blocks, finalizedHeights: heights };
     return { evidence, spending, obstacle: missing(chain, heights, obstacle, said) };

@@ -80,11 +80,12 @@ export async function investigateNonces(
     const isIncluded =
       ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
     const isLacking = isRead(reading) && !isIncluded;
-    const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
-    // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
-    if (isLacking && isUsed) distrustRefuted(chain.pool, told.filter(isSuccess), attempt.signature);
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
+    const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
+    // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
+    if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
+      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature);
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {

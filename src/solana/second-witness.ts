@@ -172,7 +172,7 @@ export function believedStatuses(
   return statuses.filter(({ node, answer }) => answer.kind !== 'seen' || !distrusted.has(node));
 }
 
-/** Distrusts each node that reports as finalized what a quorum of nodes shows to be in no block of its life. */
+/** Distrusts each node that alone reports as finalized what a quorum of nodes shows to be in no block of its life. */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
   statuses: readonly NodeTestimony<Sighting>[],

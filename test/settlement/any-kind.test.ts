@@ -22,7 +22,6 @@ import { crashing } from '../support/intercept.ts';
 import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './gathering.ts';
 import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
 
-const LIAR = 2;
 const FEE_PAYER = 'fee-payer/1';
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
@@ -94,12 +93,12 @@ const CRASHES = [
 ];
 const said = (result: unknown): Fault => ({ kind: 'result', result });
 const atSlot = (value: unknown) => said({ context: { slot: 1 }, value });
+const seen = (confirmationStatus: string, err: unknown) =>
+  atSlot([{ slot: 1, confirmations: null, err, confirmationStatus }]);
 const LIES: readonly (readonly [method: string, fault: Fault])[] = [
   ['getSignatureStatuses', atSlot([null])],
-  [
-    'getSignatureStatuses',
-    atSlot([{ slot: 1, confirmations: null, err: null, confirmationStatus: 'finalized' }]),
-  ],
+  ['getSignatureStatuses', seen('finalized', null)],
+  ['getSignatureStatuses', seen('finalized', 'AccountNotFound')],
   ['getTransaction', said(null)],
   ['getBlock', said(null)],
   ['getBlocksWithLimit', said([])],
@@ -110,6 +109,8 @@ const LIES: readonly (readonly [method: string, fault: Fault])[] = [
 const scenarios = fc.record({
   crashes: fc.uniqueArray(fc.constantFrom(...CRASHES), { maxLength: 3 }),
   lies: fc.uniqueArray(fc.constantFrom(...LIES), { maxLength: 2 }),
+  /** The best node is asked first and alone, the last one only where two nodes are asked. */
+  liar: fc.constantFrom(0, 2),
   fate: fc.constantFrom('lands', 'swallowed', 'forked', 'forked and swallowed'),
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
@@ -129,7 +130,7 @@ function worker(left: string[]) {
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(room.chain, PACE);
+  const watcher = new LandingWatcher(room.chain, { ...PACE, secondTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),
@@ -167,10 +168,10 @@ async function untilEnded(id: string, left: string[]): Promise<void> {
 }
 
 /** Plays the scenario on the chain while blocks come: a fork takes back the first block that pays. */
-async function play<T>(payee: string, { fate, lies }: Scenario, work: Promise<T>): Promise<T> {
+async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Promise<T>): Promise<T> {
   const { controls } = room.localnet;
   if (fate.includes('swallowed')) room.swallow();
-  for (const [method, fault] of lies) controls.setFault(LIAR, method, fault);
+  for (const [method, fault] of lies) controls.setFault(liar, method, fault);
   let forks = fate.includes('forked') ? 1 : 0;
   const clock = setInterval(() => {
     const isPaid = (controls.chain.vm.account(payee)?.lamports ?? 0n) > 0n;

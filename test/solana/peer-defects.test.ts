@@ -169,18 +169,45 @@ describe('an attempt that never landed', () => {
     expect((await end).verdict.kind).toBe('dead');
   });
 
-  it('a node that lies that it is finalized pays for nothing, and brings no verdict while it does', async () => {
-    const sent = await room.attempt(wallet(), AMOUNT);
-    room.swallow();
-    room.localnet.controls.produceSlots(BEYOND_LIFE);
-    const slot = Number(sent.blockhashSlot) + 1;
-    pin([0], { slot, confirmations: null, err: null, confirmationStatus: 'finalized' });
-    const { heard, hooks } = ears();
-    const end = room.impatient().watch(sent, hooks);
-    await until(() => heard.some((word) => word.startsWith('held')));
-    expect(heard.at(-1)).toContain(room.pool.nodes[0]?.name);
-    room.localnet.controls.clearFaults();
-    room.swallow();
-    expect((await end).verdict.kind).toBe('dead');
+  it.each([
+    ['lands where its bytes can', 0],
+    ['is dead where they cannot', BEYOND_LIFE],
+  ])('that the best node alone reports finalized %s: the node is distrusted', async (_end, blocks) => {
+    const three = await LandingRoom.open(undefined, 3);
+    const { controls } = three.localnet;
+    try {
+      const sent = await three.attempt(wallet(), AMOUNT);
+      three.swallow();
+      controls.produceSlots(blocks);
+      const slot = Number(sent.blockhashSlot) + 1;
+      const status = { slot, confirmations: null, err: null, confirmationStatus: 'finalized' };
+      const result = { context: { slot }, value: [status] };
+      controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
+      const { heard, hooks } = ears();
+      const end = three.impatient().watch(sent, hooks);
+      await until(() => heard.some((word) => word.startsWith('held')));
+      const [liar] = three.pool.report();
+      expect(liar?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(liar?.node ?? '') });
+      if (blocks === 0) controls.clearFaults(undefined, 'sendTransaction');
+      const { verdict } = await (blocks === 0 ? three.withBlocks(end) : end);
+      expect(verdict.kind).toBe(blocks === 0 ? 'landed' : 'dead');
+    } finally {
+      await three.close();
+    }
+  });
+
+  it('that a node which is never asked first alone reports finalized is dead all the same', async () => {
+    const three = await LandingRoom.open(undefined, 3);
+    try {
+      const sent = await three.attempt(wallet(), AMOUNT);
+      three.swallow();
+      three.localnet.controls.produceSlots(BEYOND_LIFE);
+      const status = { slot: 1, confirmations: null, err: null, confirmationStatus: 'finalized' };
+      const result = { context: { slot: 1 }, value: [status] };
+      three.localnet.controls.setFault(2, 'getSignatureStatuses', { kind: 'result', result });
+      expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+    } finally {
+      await three.close();
+    }
   });
 });

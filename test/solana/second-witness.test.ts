@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { askHeights } from '../../src/solana/heights.ts';
-import { secondOutcome } from '../../src/solana/second-witness.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { secondOutcome } from '../../src/solana/second-witness.ts';
 import { quickChain } from '../support/quick-chain.ts';
 
 let localnet: Localnet;

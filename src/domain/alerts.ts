@@ -35,6 +35,12 @@ export const ALERT_KINDS = [
   'default_frozen',
   /** The issuer has frozen the receiver's token account: the withdrawal waits. Subject: the withdrawal. */
   'account_frozen',
+  /** The receiver's token account accepts confidential transfers only: the withdrawal waits. Subject: the withdrawal. */
+  'confidential_only',
+  /** A listed mint was closed, or made again with another program or other decimals: it is not paid. Subject: the mint. */
+  'asset_changed',
+  /** Withdrawals cannot be prepared: nodes contradict each other or fail, or our own check refuses the transaction. Subject: the asset. */
+  'cannot_prepare',
   /** Tokens left an account of ours by a transaction that its owner did not sign. Subject: the token account. */
   'tokens_seized',
   /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */
@@ -114,6 +120,7 @@ export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
   'payment_short',
   'default_frozen',
   'account_frozen',
+  'confidential_only',
 ];
 
 /** The subject of an alert about no single thing. */

@@ -11,6 +11,8 @@ export interface PreparedAttempt {
   readonly maxFeeLamports: string;
   /** The most that it may cost in rent of accounts that it makes, decimal lamports. */
   readonly maxRentLamports: string;
+  /** Whether it makes the receiver's token account; absent for other kinds, and for attempts that an older worker prepared. */
+  readonly createsAccount?: boolean;
   /** The durable nonce account that gives it its lifetime; absent where a blockhash does. */
   readonly nonceAccount?: string;
   /** What keys of ours are still to sign of it, the fee payer's last; absent where the workflow knows by itself. */
@@ -70,7 +72,7 @@ export interface SigningTask {
   /** base64. */
   readonly message: string;
   /** What the rule of the kind compares the message with. */
-  readonly terms: Readonly<Record<string, string | null>>;
+  readonly terms: Readonly<Record<string, string | boolean | null>>;
 }
 
 /** How a settlement ended. */

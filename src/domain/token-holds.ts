@@ -1,19 +1,22 @@
 import type { AlertKind } from './alerts.ts';
 
 /**
- * Why a withdrawal waits for the issuer of its token, and the subject of the alert of that name: the mint, where every withdrawal of
- * the token waits, else the withdrawal.
+ * Why a withdrawal is held by its token or by a fault of our own, and the subject of the alert of that name: the asset, where every
+ * withdrawal of it may wait for the same, else the withdrawal.
  */
 const TOKEN_HOLDS = {
   hot_account_frozen: 'asset',
   mint_paused: 'asset',
   default_frozen: 'id',
   account_frozen: 'id',
+  confidential_only: 'id',
+  asset_changed: 'asset',
+  cannot_prepare: 'asset',
 } as const satisfies Partial<Record<AlertKind, 'asset' | 'id'>>;
 
 export type TokenHold = keyof typeof TOKEN_HOLDS;
 
-/** The reason code of a withdrawal that waits for an issuer; null for every other code. */
+/** The reason code of a withdrawal whose hold has an alert of the same name; null for every other code. */
 export function tokenHold(code: string | null): TokenHold | null {
   return code !== null && Object.hasOwn(TOKEN_HOLDS, code) ? (code as TokenHold) : null;
 }

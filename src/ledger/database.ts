@@ -65,6 +65,7 @@ interface AttemptTable {
   computeUnitPriceMicroLamports: bigint;
   feeLamports: bigint;
   rentLamports: bigint;
+  createsAccount: Generated<boolean | null>;
   state: AttemptState;
   /** base58, one for each signer; null for those that have not signed yet. */
   signatures: readonly (string | null)[];

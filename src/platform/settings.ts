@@ -232,6 +232,7 @@ export const SETTINGS = {
       .default(10_000),
   },
   confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
+  allowVaults: { name: 'SLUICE_ALLOW_VAULTS', schema: flag.default(false) },
   tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
   scan: { name: 'SLUICE_SCAN', schema: flag.default(true) },
   scanStartSlot: { name: 'SLUICE_SCAN_START_SLOT', schema: slot.optional() },

@@ -11,6 +11,7 @@ function preparedAttempt(row: AttemptRow): PreparedAttempt {
     signature: row.signature,
     maxFeeLamports: row.feeLamports.toString(),
     maxRentLamports: row.rentLamports.toString(),
+    ...(row.createsAccount === null ? {} : { createsAccount: row.createsAccount }),
     ...(row.nonceAccount === null ? {} : { nonceAccount: row.nonceAccount }),
   };
 }

@@ -11,6 +11,8 @@ export interface SigningBounds {
   readonly priceCapMicroLamports: bigint;
   /** Accept the extra accounts of a transfer hook. */
   readonly allowHookAccounts: boolean;
+  /** Accept a destination off the curve, whose program signs for it. Default false. */
+  readonly allowVaults?: boolean;
 }
 
 /**

@@ -11,18 +11,24 @@ const ACCOUNT_TYPE_MINT = 1;
 
 /** May we pay to this? A wallet that holds something, an empty one, or the reason why never. */
 export type Destination =
-  | { readonly kind: 'wallet' | 'empty' }
+  /** `vault`: an address off the curve that the System program owns and that holds SOL: a program signs for it, as for a multisig. */
+  | { readonly kind: 'wallet' | 'empty' | 'vault' }
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
+/** `own`: what the address is to us, where it is ours. `allowVaults`: default false. */
+export interface DestinationRules {
+  readonly own?: WatchKind | undefined;
+  readonly allowVaults?: boolean;
+}
+
 /**
- * Class of a destination address, given its account (null where the chain has none), and what the address is to us where it is ours.
- * A payment of ours to a deposit address is no deposit, so nobody would be credited for it.
+ * Class of a destination address, given its account (null where the chain has none). A payment of ours to a deposit address is no deposit, so nobody would be credited for it.
  * Source: exchange-interface: Withdrawal rules 3 and 4.
  */
 export function classifyDestination(
   address: string,
   account: AccountInfo | null,
-  own?: WatchKind,
+  { own, allowVaults = false }: DestinationRules = {},
 ): Destination {
   const key = decodeAddress(address);
   if ('reason' in key) return { kind: 'rejected', reason: key.reason };
@@ -32,7 +38,7 @@ export function classifyDestination(
   const use = account === null ? null : otherUse(account);
   if (use !== null) return { kind: 'rejected', reason: use };
   const curve = curveClass(key.bytes);
-  if (curve === 'off') return account === null ? OFF_CURVE : PDA;
+  if (curve === 'off') return offCurve(account, allowVaults);
   if (curve === 'small')
     return rejected('small_order', 'the address is a point of small order: nobody can hold its key');
   if (account === null || account.lamports === 0n) return { kind: 'empty' };
@@ -45,6 +51,13 @@ export function classifyDestination(
   if (account.data.length > 0)
     return rejected('has_data', 'the account holds data, so it is not a plain wallet');
   return { kind: 'wallet' };
+}
+
+function offCurve(account: AccountInfo | null, allowVaults: boolean): Destination {
+  if (account === null) return OFF_CURVE;
+  const { owner, data, lamports } = account;
+  const isVault = owner === SYSTEM_PROGRAM && data.length === 0 && lamports > 0n;
+  return allowVaults && isVault ? { kind: 'vault' } : PDA;
 }
 
 /** The 32 bytes of an address, or the reason why the text is none. */

@@ -1,12 +1,14 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
+import { type AccountView, AgreedAccounts } from './agreed-accounts.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
-import { NodeFault, preflightError, RpcError } from './rpc/errors.ts';
+import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
+import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
 import { forgetfulNodes, readStatuses } from './statuses.ts';
 import type { TransactionError } from './transaction-error.ts';
 import { TtlCache } from './ttl-cache.ts';
@@ -34,24 +36,11 @@ export interface SendAnswer {
 const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 300;
-const SECOND_LOOK_WINDOW_MS = 300;
-
-/** An account as one node shows it; null where the chain of that node does not have it. */
-export interface ShownAccount {
-  readonly address: string;
-  readonly node: string;
-  readonly slot: bigint;
-  readonly account: AccountInfo | null;
-}
-
-type ShownAccounts = ReadonlyMap<string, ShownAccount>;
 
 /** How long a question for an account waits for others that share its call, in ms. */
 export interface ChainOptions {
   /** Default 300. */
   readonly accountWindowMs?: number;
-  /** For a question to a second node. Default 300. */
-  readonly secondLookWindowMs?: number;
 }
 
 /** The chain as activities use it: questions of many payments share calls. */
@@ -62,16 +51,14 @@ export class Chain {
   readonly #epoch = new TtlCache<bigint>(5_000);
   readonly #baseFee = new TtlCache<bigint>(60_000);
   readonly #accounts: Batcher<ShownAccount>;
-  readonly #secondLookWindowMs: number;
-  /** By the node that is not to be asked. */
-  readonly #elsewhere = new Map<string, Batcher<ShownAccount>>();
+  readonly #agreed: AgreedAccounts;
 
   constructor(pool: NodePool, options: ChainOptions = {}) {
     this.pool = pool;
-    this.#secondLookWindowMs = options.secondLookWindowMs ?? SECOND_LOOK_WINDOW_MS;
     const windowMs = options.accountWindowMs ?? ACCOUNT_WINDOW_MS;
+    this.#agreed = new AgreedAccounts(pool, windowMs);
     this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) =>
-      this.pool.read((node) => readAccounts(node, keys, 'finalized')),
+      this.pool.read((node) => readAccounts(node, keys)),
     );
   }
 
@@ -91,14 +78,13 @@ export class Chain {
     return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
   }
 
-  /**
-   * The same account as another node (with a single one, as that) has it confirmed, at `slot` or later; callers within 300 ms share
-   * one call. Throws NodeFault where none has come so far.
-   */
-  async accountElsewhere({ address, node, slot }: ShownAccount): Promise<AccountInfo | null> {
-    const second = await this.#batcherBeside(node).get(address);
-    if (second.slot >= slot) return second.account;
-    throw new NodeFault(second.node, `getMultipleAccounts: is at slot ${second.slot}, ${node} at ${slot}`);
+  /** What `read` makes of accounts that a quorum of nodes shows alike; see {@link AgreedAccounts}. */
+  agreedReading<T>(
+    known: readonly string[],
+    read: (view: AccountView) => Promise<T>,
+    relied: (reading: T) => unknown,
+  ): Promise<T> {
+    return this.#agreed.read(known, read, relied);
   }
 
   /**
@@ -107,7 +93,7 @@ export class Chain {
    */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
-      this.#agreed(`what an account of ${size} bytes must hold`, (node) =>
+      this.#agreedValue(`what an account of ${size} bytes must hold`, (node) =>
         rpc.getMinimumBalanceForRentExemption(node, size),
       ),
     );
@@ -116,7 +102,7 @@ export class Chain {
   /** The present epoch, as a quorum tells: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
     return this.#epoch.get('', () =>
-      this.#agreed('which epoch it is', async (node) => (await rpc.getEpochInfo(node)).epoch),
+      this.#agreedValue('which epoch it is', async (node) => (await rpc.getEpochInfo(node)).epoch),
     );
   }
 
@@ -160,7 +146,7 @@ export class Chain {
    */
   baseFee(message: string, priority: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
-      this.#agreed('what the fee for a signature is', (node) => readBaseFee(node, message, priority)),
+      this.#agreedValue('what the fee for a signature is', (node) => readBaseFee(node, message, priority)),
     );
   }
 
@@ -221,45 +207,11 @@ export class Chain {
     });
   }
 
-  async #agreed(what: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
+  async #agreedValue(what: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
     const agreed = await this.pool.agreed(ask, (one, other) => one === other);
     if (agreed !== null) return agreed.answer;
     throw new DomainError('NoHealthyNode', `no quorum of nodes tells alike ${what}`);
   }
-
-  #batcherBeside(witness: string): Batcher<ShownAccount> {
-    const known = this.#elsewhere.get(witness);
-    if (known !== undefined) return known;
-    const fresh = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#secondLookWindowMs, async (keys) => {
-      const ask = (node: SolanaNode) => readAccounts(node, keys, 'confirmed');
-      const second = await this.pool.second(witness, ask, () => true);
-      if (second !== null) return second.answer;
-      throw new DomainError('NodeFault', `no node beside ${witness} shows accounts`);
-    });
-    this.#elsewhere.set(witness, fresh);
-    return fresh;
-  }
-}
-
-/** The slot that all of these were read at, or later. */
-export function lowestSlot(shown: readonly ShownAccount[]): bigint {
-  const [first, ...others] = shown.map(({ slot }) => slot);
-  return others.reduce((low, next) => (next < low ? next : low), first ?? 0n);
-}
-
-async function readAccounts(
-  node: SolanaNode,
-  keys: readonly string[],
-  commitment: rpc.Commitment,
-): Promise<ShownAccounts> {
-  const { context, value } = await rpc.getMultipleAccounts(node, keys, commitment);
-  if (value.length !== keys.length)
-    throw new NodeFault(
-      node.name,
-      `getMultipleAccounts: value has ${value.length} entries for ${keys.length} keys`,
-    );
-  const by = { node: node.name, slot: context.slot };
-  return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
 }
 
 async function simulateOn(

@@ -6,8 +6,8 @@ import {
 } from '@solana/web3.js';
 import { DomainError } from '../domain/errors.ts';
 import { addExtraAccountMetasForExecute, getExtraAccountMetaAddress } from '../packages/spl-token.ts';
+import type { AccountView } from './agreed-accounts.ts';
 import { deriveAta } from './ata.ts';
-import type { Chain } from './chain.ts';
 import type { MintInfo } from './mint.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { newTokenAccountData } from './token-account.ts';
@@ -19,6 +19,8 @@ export interface HookedTransfer {
   readonly destination: string;
   readonly amount: bigint;
   readonly createAta: boolean;
+  /** The destination may be off the curve. Default false. */
+  readonly toVault?: boolean;
 }
 
 /**
@@ -27,18 +29,18 @@ export interface HookedTransfer {
  * signer; errors of the node pass through.
  */
 export async function resolveHookAccounts(
-  chain: Chain,
+  view: AccountView,
   mint: MintInfo,
   transfer: HookedTransfer,
 ): Promise<HookAccount[]> {
   if (mint.hookProgram === null) return [];
   const hook = new PublicKey(mint.hookProgram);
   const listAddress = getExtraAccountMetaAddress(new PublicKey(mint.address), hook).toBase58();
-  const [list = null] = (await chain.accounts([listAddress])).accounts;
+  const { account: list } = await view.account(listAddress);
   // Token-2022 asks for a list only where it is named, and anybody can send lamports to its address.
   if (list === null || list.data.length === 0) return [{ address: mint.hookProgram, writable: false }];
   if (!isHookList(list.data)) throw refused(mint, 'has a list of accounts that cannot be read');
-  const extra = await follow(chain, mint, hook, transfer, new Map([[listAddress, list]]));
+  const extra = await follow(view, mint, hook, transfer, new Map([[listAddress, list]]));
   if (extra.some((account) => account.isSigner)) throw refused(mint, 'demands another signature');
   return extra.map(({ pubkey, isWritable }) => ({ address: pubkey.toBase58(), writable: isWritable }));
 }
@@ -56,19 +58,19 @@ export function isHookList(data: Uint8Array): boolean {
 }
 
 async function follow(
-  chain: Chain,
+  view: AccountView,
   mint: MintInfo,
   hook: PublicKey,
-  { source, destination, amount, createAta }: HookedTransfer,
+  { source, destination, amount, createAta, toVault }: HookedTransfer,
   known: Map<string, AccountInfo>,
 ) {
   const from = new PublicKey(deriveAta(source, mint.address, mint.program));
-  const to = new PublicKey(deriveAta(destination, mint.address, mint.program));
+  const to = new PublicKey(deriveAta(destination, mint.address, mint.program, toVault));
   const [owner, token] = [new PublicKey(source), new PublicKey(mint.address)];
   if (createAta) known.set(to.toBase58(), accountToBe(mint, destination));
   const four = [from, token, to, owner].map((pubkey) => ({ pubkey, isSigner: false, isWritable: false }));
   const instruction = new TransactionInstruction({ programId: hook, keys: [...four] });
-  const reader = readerOf(chain, known);
+  const reader = readerOf(view, known);
   try {
     await addExtraAccountMetasForExecute(reader, instruction, hook, from, token, to, owner, amount);
   } catch (error) {
@@ -87,10 +89,10 @@ function accountToBe(mint: MintInfo, owner: string): AccountInfo {
 class Unread extends Error {}
 
 // spl-token reads accounts through a Connection and uses only this method of it.
-function readerOf(chain: Chain, known: ReadonlyMap<string, AccountInfo>): Connection {
+function readerOf(view: AccountView, known: ReadonlyMap<string, AccountInfo>): Connection {
   const reader = {
     async getAccountInfo(key: PublicKey): Promise<Web3Account<Buffer> | null> {
-      const account = known.get(key.toBase58()) ?? (await read(chain, key.toBase58()));
+      const account = known.get(key.toBase58()) ?? (await read(view, key.toBase58()));
       if (account === null) return null;
       const { executable, data } = account;
       return { lamports: 0, executable, owner: new PublicKey(account.owner), data: Buffer.from(data) };
@@ -99,9 +101,9 @@ function readerOf(chain: Chain, known: ReadonlyMap<string, AccountInfo>): Connec
   return reader as unknown as Connection;
 }
 
-async function read(chain: Chain, address: string): Promise<AccountInfo | null> {
+async function read(view: AccountView, address: string): Promise<AccountInfo | null> {
   try {
-    return (await chain.accounts([address])).accounts[0] ?? null;
+    return (await view.account(address)).account;
   } catch (error) {
     throw new Unread('an account could not be read', { cause: error });
   }

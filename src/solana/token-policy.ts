@@ -19,8 +19,8 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Verdict on paying this token to this account (null = the account will be made). `mayPass`: the issuer can end the refusal, so the
- * payment waits for that.
+ * Verdict on paying this token to this account (null = the account will be made). `mayPass`: the issuer, or the owner of the
+ * account, can end the refusal, so the payment waits for that.
  */
 export type TokenVerdict =
   | { readonly ok: true; readonly createAta: boolean; readonly memoRequired: boolean }
@@ -49,7 +49,7 @@ export function tokenPolicy(
   }
   const reason = account === null ? null : accountReason(mint, account, destination);
   if (reason !== null) return { ok: false, mayPass: false, reason };
-  const stop = issuerStop(mint, account);
+  const stop = stopped(mint, account);
   if (stop !== null) return { ok: false, mayPass: true, reason: stop };
   return { ok: true, createAta: account === null, memoRequired: account?.memoRequired ?? false };
 }
@@ -87,8 +87,8 @@ function extensionReason(name: string, address: string | null = null): StatusRea
   };
 }
 
-/** What the issuer has stopped and can allow again. */
-function issuerStop({ address, paused, defaultFrozen }: MintInfo, account: TokenAccountInfo | null) {
+/** What the issuer, or the owner of the account, has stopped and can allow again. */
+function stopped({ address, paused, defaultFrozen }: MintInfo, account: TokenAccountInfo | null) {
   const stop = (code: TokenHold, message: string): StatusReason => ({ code, message });
   if (paused) return stop('mint_paused', `the issuer has paused all transfers of ${address}`);
   if (account === null && defaultFrozen)
@@ -98,6 +98,11 @@ function issuerStop({ address, paused, defaultFrozen }: MintInfo, account: Token
     );
   if (account?.frozen === true)
     return stop('account_frozen', `the issuer of ${address} has frozen the destination's token account`);
+  if (account?.acceptsTransfers === false)
+    return stop(
+      'confidential_only',
+      `the destination's token account of ${address} accepts confidential transfers only: its owner must enable other transfers`,
+    );
   return null;
 }
 
@@ -106,9 +111,6 @@ function accountReason(mint: MintInfo, account: TokenAccountInfo, destination: s
     return { code: 'other_mint', message: 'the token account holds another token' };
   if (account.owner !== destination) {
     return { code: 'account_given_away', message: `the token account now belongs to ${account.owner}` };
-  }
-  if (!account.acceptsTransfers) {
-    return { code: 'confidential_only', message: 'the token account accepts confidential transfers only' };
   }
   return null;
 }

@@ -47,6 +47,8 @@ export interface TransferSpec {
   readonly blockhash: string;
   /** The nonce account of `source` that gives the transaction its lifetime; without it the blockhash does. */
   readonly nonceAccount?: string;
+  /** The destination may be off the curve, as a vault that a program signs for is. Default false. */
+  readonly toVault?: boolean;
 }
 
 /** A transfer whose limits are still to be found. */
@@ -72,7 +74,7 @@ const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
  */
 export function composeTransfer(spec: TransferSpec): ComposedTransfer {
   const message = serialized(spec);
-  if (message === null) throw new DomainError('InvalidRequest', tooLarge(spec));
+  if (message === null) throw new DomainError('InvalidRequest', tooLarge(spec), { field: 'memo' });
   return { message, messageHash: messageHashOf(message) };
 }
 
@@ -156,7 +158,7 @@ function createAta(spec: TransferSpec, token: TokenTransfer): TransactionInstruc
   return [
     createAssociatedTokenAccountIdempotentInstruction(
       new PublicKey(spec.source),
-      new PublicKey(deriveAta(spec.destination, token.mint, token.program)),
+      new PublicKey(deriveAta(spec.destination, token.mint, token.program, spec.toVault)),
       new PublicKey(spec.destination),
       new PublicKey(token.mint),
       new PublicKey(token.program),
@@ -167,7 +169,7 @@ function createAta(spec: TransferSpec, token: TokenTransfer): TransactionInstruc
 
 function tokenTransfer(spec: TransferSpec, token: TokenTransfer): TransactionInstruction {
   const from = new PublicKey(deriveAta(spec.source, token.mint, token.program));
-  const to = new PublicKey(deriveAta(spec.destination, token.mint, token.program));
+  const to = new PublicKey(deriveAta(spec.destination, token.mint, token.program, spec.toVault));
   const mint = new PublicKey(token.mint);
   const owner = new PublicKey(spec.source);
   const program = new PublicKey(token.program);

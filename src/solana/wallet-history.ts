@@ -90,15 +90,9 @@ export function mayHavePaid(
   if (all.includes(destination)) return true;
   if (hidesOwners && asset !== SOL) return true;
   if (!all.includes(asset)) return false;
-  try {
-    return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
-      all.includes(deriveAta(destination, asset, one)),
-    );
-  } catch (error) {
-    // An owner off the curve was never paid by us.
-    if (isDomainError(error, 'DestinationRejected')) return false;
-    throw error;
-  }
+  return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
+    all.includes(deriveAta(destination, asset, one, true)),
+  );
 }
 
 async function readParties(node: SolanaNode, signature: string, verify: Verify): Promise<Parties | null> {

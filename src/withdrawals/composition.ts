@@ -43,9 +43,7 @@ export class Composer {
     try {
       return await this.#compose(row, n, salt, lastPrice);
     } catch (error) {
-      const reason = refusalOf(error);
-      if (reason === null) throw error;
-      return { kind: 'rejected', reason };
+      return refusalOf(error);
     }
   }
 
@@ -88,8 +86,9 @@ export class Composer {
     const { hotWallet } = this.#deps.rules;
     const { message, messageHash } = composeTransfer(spec);
     const rentLamports = payee.token?.rentLamports ?? 0n;
-    const request = requestFor(row, hotWallet, feeLamports, rentLamports);
-    checkMessage(message, { ...request, ...nonceOf(lifetime) }, this.#deps.bounds);
+    const createsAccount = payee.token?.transfer.createAta ?? false;
+    const cost = { feeLamports, rentLamports, createsAccount };
+    checkMessage(message, { ...requestFor(row, hotWallet, cost), ...nonceOf(lifetime) }, this.#deps.bounds);
     return {
       settlementId: row.id,
       n,
@@ -100,8 +99,7 @@ export class Composer {
       bareAdvance: false,
       computeUnitLimit: spec.computeUnitLimit,
       computeUnitPriceMicroLamports: spec.computeUnitPriceMicroLamports,
-      feeLamports,
-      rentLamports,
+      ...cost,
     };
   }
 
@@ -115,6 +113,7 @@ export class Composer {
       token: payee.token?.transfer ?? null,
       blockhash: lifetime.kind === 'nonce' ? lifetime.nonce : lifetime.blockhash,
       ...nonceOf(lifetime),
+      ...(payee.isVault ? { toVault: true } : {}),
     };
   }
 }
@@ -126,8 +125,7 @@ function nonceOf(lifetime: Lifetime): { readonly nonceAccount?: string } {
 function requestFor(
   { id, asset, amount, destination, memo }: WithdrawalRow,
   signer: string,
-  feeLamports: bigint,
-  rentLamports: bigint,
+  cost: Pick<NewAttempt, 'feeLamports' | 'rentLamports'> & { readonly createsAccount: boolean },
 ): SigningRequest {
   return {
     withdrawalId: id,
@@ -136,8 +134,9 @@ function requestFor(
     amount: amount.toString(),
     destination,
     memo,
-    maxFeeLamports: feeLamports.toString(),
-    maxRentLamports: rentLamports.toString(),
+    maxFeeLamports: cost.feeLamports.toString(),
+    maxRentLamports: cost.rentLamports.toString(),
+    createsAccount: cost.createsAccount,
   };
 }
 

@@ -1,25 +1,30 @@
 import { checkNativeSides } from '../domain/balance-guard.ts';
 import { type ErrorCode, isDomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
 import { describeFailure } from '../solana/transaction-error.ts';
 import type { Payee } from './payee.ts';
 
-/** Errors about the withdrawal itself, which no retry heals. */
-const REFUSALS: Partial<Record<ErrorCode, string>> = {
-  InvalidRequest: 'invalid_request',
+/** Errors about what the customer asked for, or about the token, on which a quorum agrees: no retry heals them. */
+const REJECTIONS: Partial<Record<ErrorCode, string>> = {
   AssetRejected: 'asset_rejected',
   DestinationRejected: 'destination_rejected',
   AmountRejected: 'amount_rejected',
-  SigningRefused: 'signing_policy',
 };
 
-/** Why the withdrawal can never be paid, where the error says so; null for an error that may pass. */
-export function refusalOf(error: unknown): StatusReason | null {
-  const code = isDomainError(error) ? REFUSALS[error.code] : undefined;
-  return code === undefined || !isDomainError(error) ? null : { code, message: error.message };
+/**
+ * The refusal that an error means. Any other error that no retry heals, such as SigningRefused, is a fault of our own: the withdrawal is
+ * held, and goes on once composing works. Throws an error that may pass, and one that nobody expected.
+ */
+export function refusalOf(error: unknown): Refusal {
+  if (!isDomainError(error) || error.retryable) throw error;
+  const { code, message } = error;
+  // The one request that can be too large for a packet.
+  const isTooLarge = code === 'InvalidRequest' && error.context['field'] === 'memo';
+  const rejection = isTooLarge ? 'invalid_request' : REJECTIONS[code];
+  if (rejection !== undefined) return { kind: 'rejected', reason: { code: rejection, message } };
+  return { kind: 'held', reason: { code: 'cannot_prepare', message } };
 }
 
 /** No limit can be found for a transfer of tokens that are not there, so the finalized balance is asked first. */

@@ -142,7 +142,7 @@ function chainActivities(
 
 /** All that this worker settles. */
 function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
-  const { hotWallet, confirmUsedWallet, tokenPolicy } = config;
+  const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
     capMicroLamports: config.priorityCapMicroLamports,
@@ -157,8 +157,10 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
     rules: {
       hotWallet,
       confirmUsedWallet,
+      allowVaults,
       tokenPolicy,
       kindOf: (address) => ledger.walletHistory.kindOf(address),
+      listed: (mint) => ledger.assets.get(mint),
     },
     bounds: signingBounds(config),
   });

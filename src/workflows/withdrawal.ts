@@ -45,9 +45,10 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
 /** What the signer is asked for: this transfer, by the terms that the run was started with. */
 function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): SigningTask {
   const { id, asset, amount, destination, memo } = terms;
-  const { message, maxFeeLamports, maxRentLamports, nonceAccount } = attempt;
+  const { message, maxFeeLamports, maxRentLamports, createsAccount, nonceAccount } = attempt;
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
-  const bounds = { maxFeeLamports, maxRentLamports, ...lifetime };
+  const account = createsAccount === undefined ? {} : { createsAccount };
+  const bounds = { maxFeeLamports, maxRentLamports, ...account, ...lifetime };
   const transfer = { withdrawalId: id, asset, amount, destination, memo: memo ?? null, ...bounds };
   return { kind: WITHDRAWAL, key: 'hot', message, terms: transfer };
 }

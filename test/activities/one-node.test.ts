@@ -10,6 +10,7 @@ import { readMint } from '../../src/solana/mint.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { newTokenAccountData } from '../../src/solana/token-account.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { Composer } from '../../src/withdrawals/composition.ts';
 import { type Lie, startLiar } from '../solana/liar.ts';
@@ -48,20 +49,30 @@ function composerOf(nodes: NodePool): Composer {
   });
 }
 
-/** Makes the best node show another account at `address`; null: none. */
-async function lieAbout(address: string, account: object | null): Promise<void> {
+/** Makes the best of two nodes, or of three, show what `change` makes of the account at `address`. */
+async function lieAbout(address: string, change: (truth: unknown) => unknown, honest = 1): Promise<void> {
   const lie: Lie = ({ method, params }, said) => {
     // It claims to be ahead, so it is asked first.
     if (method === 'getSlot') return Number(said) + 80;
     if (method !== 'getMultipleAccounts') return undefined;
     const { context, value } = said as { context: object; value: unknown[] };
     const asked = params[0] as string[];
-    return { context, value: value.map((own, at) => (asked[at] === address ? account : own)) };
+    return { context, value: value.map((own, at) => (asked[at] === address ? change(own) : own)) };
   };
   liar = await startLiar(localnet.rpcUrls[0] ?? '', () => lie);
   await pool.close();
-  pool = await openNodePool([liar.url, localnet.rpcUrls[1] ?? '']);
+  pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(-honest)]);
   composer = composerOf(pool);
+}
+
+/** The account of a mint with another number of decimals. */
+function withDecimals(decimals: number): (mint: unknown) => unknown {
+  return (mint) => {
+    const { data, ...rest } = mint as { readonly data: readonly [string, string] };
+    const bytes = base64.decode(data[0]);
+    bytes[44] = decimals;
+    return { ...rest, data: [base64.encode(bytes), 'base64'] };
+  };
 }
 
 function pay(destination: string, asset = localnet.mint.address): Promise<Composition> {
@@ -93,7 +104,7 @@ describe('a withdrawal is not rejected for good', () => {
     await localnet.airdrop(destination, 5_000_000n);
     await localnet.mintTo(localnet.mint.address, destination, 1n);
     localnet.controls.produceSlots(10);
-    localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
+    localnet.controls.setFault(1, 'simulateTransaction', { kind: 'lag', blocks: 60 });
     localnet.controls.setFault(0, 'simulateTransaction', { kind: 'http', status: 503 });
     await expect(pay(destination)).rejects.toMatchObject({ code: -32016 });
     localnet.controls.clearFaults();
@@ -118,23 +129,24 @@ describe('a withdrawal is not rejected for good', () => {
 });
 
 describe('one node that lies about an account', () => {
-  const owned = (owner: string) => ({
+  const account = (owner: string, data: Uint8Array) => ({
     lamports: 5_000_000,
     owner,
-    data: ['AAAA', 'base64'],
+    data: [base64.encode(data), 'base64'],
     executable: false,
     rentEpoch: 0,
-    space: 3,
+    space: data.length,
   });
+  const owned = (owner: string) => account(owner, new Uint8Array(3));
 
   it('has no SOL paid to a mint that it does not show', async () => {
-    await lieAbout(localnet.mint.address, null);
+    await lieAbout(localnet.mint.address, () => null);
     await expect(pay(localnet.mint.address, 'SOL')).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('is not borne out by a second one that lags behind it', async () => {
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
-    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow('is at slot');
+    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow('no 2 nodes agree');
   });
 
   it.each([
@@ -143,16 +155,42 @@ describe('one node that lies about an account', () => {
     ['a mint that it gives another owner', 'token', () => localnet.mint.address],
   ])('has no withdrawal rejected for good for %s', async (why, asset, addressOf) => {
     const address = addressOf();
-    await lieAbout(address, why.endsWith('owner') ? owned(randomAddress()) : null);
+    await lieAbout(address, () => (why.endsWith('owner') ? owned(randomAddress()) : null));
     const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(randomAddress());
     await expect(paid).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it('has none rejected for a token account that it shows in foreign hands', async () => {
-    const destination = randomAddress();
-    const ata = deriveAta(destination, localnet.mint.address, TOKEN_PROGRAM);
-    await lieAbout(ata, owned(TOKEN_2022_PROGRAM));
-    await expect(pay(destination)).rejects.toMatchObject({ code: 'NodeFault' });
+  const ataOf = (owner: string) => deriveAta(owner, localnet.mint.address, TOKEN_PROGRAM);
+  const tokenAccount = (owner: string) => newTokenAccountData(localnet.mint.address, owner);
+  const receiver = randomAddress();
+  // A program of its own, which no token account of ours has.
+  const foreign = randomAddress();
+  const NINE_DECIMALS = 9;
+
+  it.each([
+    ['other decimals of the mint', () => localnet.mint.address, withDecimals(NINE_DECIMALS)],
+    [
+      'a token account that the receiver does not have',
+      () => ataOf(receiver),
+      () => account(TOKEN_PROGRAM, tokenAccount(receiver)),
+    ],
+    ["the receiver's token account in foreign hands", () => ataOf(receiver), () => owned(TOKEN_2022_PROGRAM)],
+    ['our token account in foreign hands', () => ataOf(HOT), () => owned(foreign)],
+    [
+      'another owner of our token account',
+      () => ataOf(HOT),
+      () => account(TOKEN_PROGRAM, tokenAccount(foreign)),
+    ],
+  ] as const)('has no token withdrawal rejected by %s', async (_what, addressOf, change) => {
+    await lieAbout(addressOf(), change);
+    await expect(pay(receiver)).rejects.toMatchObject({ code: 'NodeFault' });
+
+    await pool.close();
+    await liar?.close();
+    await lieAbout(addressOf(), change, 2);
+    const [best] = pool.nodes;
+    expect((await pay(receiver)).kind).toBe('composed');
+    expect(pool.warnings()).toMatchObject([{ rule: 'false-word', node: best?.name }]);
   });
 
   it('is found out by one question to another node for all that are composed together', async () => {
@@ -170,18 +208,20 @@ describe('one node that lies about an account', () => {
     expect(new Set(composed.map(({ kind }) => kind))).toEqual(new Set(['composed']));
     expect(asked).toEqual([
       ['0', '21'],
-      ['1', '20'],
+      ['1', '21'],
     ]);
     await localnet.airdrop(empty[0] ?? '', 5_000_000n);
     localnet.controls.produceSlots(5);
     expect((await pay(empty[0] ?? '', 'SOL')).kind).toBe('composed');
-    expect(asked.slice(2)).toEqual([['0', '2']]);
+    expect(asked.slice(2)).toEqual([
+      ['0', '2'],
+      ['1', '2'],
+    ]);
   });
 });
 
-it.each(['mint', 'feeMint'] as const)(
-  'a token account at an address that somebody sent lamports to has a limit of its own (%s)',
-  async (which) => {
+describe('a token account at an address that somebody sent lamports to', () => {
+  it.each(['mint', 'feeMint'] as const)('has a limit of its own (%s)', async (which) => {
     const { address } = localnet[which];
     const program = which === 'mint' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
     await unitsOf(await pay(randomAddress(), address));
@@ -190,8 +230,18 @@ it.each(['mint', 'feeMint'] as const)(
     localnet.controls.produceSlots(4);
     const { used, limit } = await unitsOf(await pay(funded, address));
     expect(limit).toBeGreaterThan(used * 1.15);
-  },
-);
+  });
+
+  it.each([-1n, 0n, 1_000_000n])('is made and paid with the rent and %s lamports', async (more) => {
+    const rent = 2_039_280n;
+    const destination = randomAddress();
+    await localnet.airdrop(deriveAta(destination, localnet.mint.address, TOKEN_PROGRAM), rent + more);
+    localnet.controls.produceSlots(4);
+    const composed = await pay(destination);
+    await unitsOf(composed);
+    expect(composed).toMatchObject({ attempt: { rentLamports: more < 0n ? -more : 0n } });
+  });
+});
 
 it('accounts too long for an answer spoil no other question of their moment', async () => {
   const [program] = (await chain.accounts([TOKEN_2022_PROGRAM])).accounts;

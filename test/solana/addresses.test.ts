@@ -17,7 +17,7 @@ const account = (changes: Partial<AccountInfo> = {}): AccountInfo => ({
   ...changes,
 });
 const codeOf = (address: string, held: AccountInfo | null = null, own?: WatchKind): string => {
-  const result = classifyDestination(address, held, own);
+  const result = classifyDestination(address, held, { own });
   return result.kind === 'rejected' ? result.reason.code : result.kind;
 };
 const key = fc

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDomainError } from '../../domain/errors.ts';
 import { deriveAta } from '../../solana/ata.ts';
 import type { DecodedInstruction } from '../../solana/message.ts';
 import { isNonceAdvance } from '../../solana/nonces.ts';
@@ -11,8 +12,9 @@ import { checkLimits, type Policy, readMessage, readTerms, refused, type Signing
 export type SigningRequest = TransferTerms & { readonly signer: string };
 
 /** What a withdrawal asks of the signer, beside the message. */
-export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount'>> & {
+export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount' | 'createsAccount'>> & {
   readonly nonceAccount?: string;
+  readonly createsAccount?: boolean;
 };
 
 const terms = z.object({
@@ -23,17 +25,25 @@ const terms = z.object({
   memo: z.string().nullable(),
   /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
   maxFeeLamports: z.string(),
-  /** `0` forbids making a token account. What one costs is not in the message: the chain decides, and it is made at most once. */
+  /** Bound of the rent of a token account that it makes. The message does not hold the rent: the chain decides. */
   maxRentLamports: z.string(),
+  /**
+   * Whether it makes the token account of the destination, which costs no rent if the address holds enough lamports already. The tasks of
+   * older workers lack it: theirs make an account if and only if its rent is above 0.
+   */
+  createsAccount: z.boolean().optional(),
   /** The wallet's own nonce account that gives the message its lifetime; without it only a blockhash may. */
   nonceAccount: z.string().optional(),
 });
 
 /** {@link checkMessage} for a task. */
 export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
-  const { nonceAccount, ...transfer } = readTerms(terms, asked);
-  const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
-  checkMessage(message, { ...transfer, ...lifetime, signer }, bounds);
+  const { nonceAccount, createsAccount, ...transfer } = readTerms(terms, asked);
+  const given = {
+    ...(nonceAccount === undefined ? {} : { nonceAccount }),
+    ...(createsAccount === undefined ? {} : { createsAccount }),
+  };
+  checkMessage(message, { ...transfer, ...given, signer }, bounds);
 };
 
 /**
@@ -53,7 +63,9 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
   if (transfer === undefined) throw refused('it holds no transfer');
   const memo = checkMemo(rest, transfer.program, asked);
   const token =
-    asked.asset === 'SOL' ? checkNative(transfer, asked) : checkToken(transfer, asked, rest.length > 0);
+    asked.asset === 'SOL'
+      ? checkNative(transfer, asked)
+      : checkToken(transfer, asked, rest.length > 0, bounds.allowVaults);
   if (token !== null && token.hookAccounts.length > 0 && !bounds.allowHookAccounts)
     throw refused('the transfer names extra accounts');
   if (rest.length > (token === null ? 0 : 1))
@@ -61,7 +73,8 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
   const { asset, destination, signer, nonceAccount } = asked;
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
   const amount = BigInt(asked.amount);
-  const spec = { asset, destination, source: signer, amount, memo, token, ...limits, ...lifetime };
+  const toVault = bounds.allowVaults ?? false;
+  const spec = { asset, destination, source: signer, amount, memo, token, ...limits, ...lifetime, toVault };
   // Whatever the checks above do not name (flags of accounts, unused keys, order) is caught by composing it anew.
   if (!Buffer.from(composeTransfer(spec).message).equals(message))
     throw refused('it is not the transfer asked for');
@@ -106,7 +119,12 @@ function checkNative(transfer: DecodedInstruction, asked: SigningRequest): null 
   return null;
 }
 
-function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createAta: boolean): TokenTransfer {
+function checkToken(
+  transfer: DecodedInstruction,
+  asked: SigningRequest,
+  createAta: boolean,
+  allowVaults?: boolean,
+): TokenTransfer {
   const { program, accounts } = transfer;
   if (!isTokenProgram(program)) throw refused('its last instruction is not a token transfer');
   const read = readTokenTransfer(transfer);
@@ -118,11 +136,26 @@ function checkToken(transfer: DecodedInstruction, asked: SigningRequest, createA
   if (source !== deriveAta(asked.signer, asked.asset, program) || owner !== asked.signer) {
     throw refused('the source is another one');
   }
-  if (destination !== deriveAta(asked.destination, asked.asset, program))
+  if (destination !== destinationAccount(asked, program, allowVaults))
     throw refused('the destination is another one');
-  if (createAta && asked.maxRentLamports === '0') throw refused('it makes a token account');
+  const { createsAccount = createAta && asked.maxRentLamports !== '0' } = asked;
+  if (createAta !== createsAccount)
+    throw refused(createAta ? 'it makes a token account' : 'it makes no token account');
   const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
   return { mint: asked.asset, program, decimals, createAta, expectedFee, hookAccounts };
+}
+
+function destinationAccount(
+  { destination, asset }: SigningRequest,
+  program: string,
+  allowVaults?: boolean,
+): string {
+  try {
+    return deriveAta(destination, asset, program, allowVaults);
+  } catch (error) {
+    if (isDomainError(error)) throw refused(error.message);
+    throw error;
+  }
 }
 
 function viewOf(data: Uint8Array): DataView {

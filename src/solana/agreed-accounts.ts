@@ -1,0 +1,211 @@
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { highest, lowest } from '../domain/extremes.ts';
+import { Batcher } from './batcher.ts';
+import { NodeFault } from './rpc/errors.ts';
+import * as rpc from './rpc/methods.ts';
+import type { SolanaNode } from './rpc/node.ts';
+import type { NodePool } from './rpc/pool.ts';
+import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
+
+/** Where a reading gets its accounts. A reading that asks for an account twice gets the same one. */
+export interface AccountView {
+  account(address: string): Promise<ShownAccount>;
+}
+
+/** One node's answers as a reading. `meaning` is equal if and only if two readings mean the same payment. */
+interface Reading<T> {
+  readonly node: string;
+  readonly lowest: bigint;
+  readonly highest: bigint;
+  readonly meaning: string;
+  /** Returns the reading, or throws the refusal that it is. */
+  readonly result: () => T;
+}
+
+/** Nodes that are this many slots apart, about 13 seconds, do not confirm each other's answers. */
+const MOST_SLOTS_APART = 32n;
+const MEANING_SHOWN = 300;
+
+/**
+ * Readings of accounts that a quorum of nodes confirms. Questions within a window share one call to each node of a quorum. The nodes
+ * answer independently, each at its own finalized slot.
+ */
+export class AgreedAccounts {
+  readonly #pool: NodePool;
+  readonly #windowMs: number;
+  readonly #quorum: Batcher<readonly ShownAccount[]>;
+  readonly #single = new Map<string, Batcher<ShownAccount>>();
+
+  constructor(pool: NodePool, windowMs: number) {
+    this.#pool = pool;
+    this.#windowMs = windowMs;
+    this.#quorum = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
+  }
+
+  /**
+   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves out values that change
+   * from slot to slot. Otherwise it runs `read` once more on every node, and returns what a quorum agrees on; a node that shows
+   * something else of the same slot is distrusted. `known`: the accounts that `read` asks for first. An AssetRejected that `read` throws
+   * is a reading, too. Throws NodeFault if the nodes contradict each other, NoHealthyNode if too few answer.
+   */
+  async read<T>(
+    known: readonly string[],
+    read: (view: AccountView) => Promise<T>,
+    relied: (reading: T) => unknown,
+  ): Promise<T> {
+    const ask = once((address: string) => this.#quorum.get(address));
+    const [first = []] = await Promise.all(known.map(ask));
+    const asked = await Promise.all(
+      first.map(({ node }) => {
+        const find = async (address: string) => (await ask(address)).find((shown) => shown.node === node);
+        const account = async (address: string) => (await find(address)) ?? this.#fromNode(node, address);
+        return readingOf(node, account, read, relied);
+      }),
+    );
+    const quick = this.#agreement(asked.filter(isReading));
+    if (quick.length > 0 && quick.length === asked.length) return resultOf(quick);
+    return this.#readOnAll(known, read, relied);
+  }
+
+  async #readOnAll<T>(
+    known: readonly string[],
+    read: (view: AccountView) => Promise<T>,
+    relied: (reading: T) => unknown,
+  ): Promise<T> {
+    const answers = await Promise.all(
+      this.#pool.nodes.map(({ name }) =>
+        readingOf(name, (address) => this.#fromNode(name, address), read, relied),
+      ),
+    );
+    const readings = answers.filter(isReading);
+    const agreed = this.#agreement(readings);
+    if (agreed.length === 0) throw disagreement(known, answers, this.#pool.quorum);
+    for (const reading of readings)
+      if (agreed.some((other) => contradicts(reading, other)))
+        this.#pool.distrust(
+          reading.node,
+          `a quorum of nodes shows other content of ${known.join(', ')} in slot ${reading.highest}`,
+        );
+    return resultOf(agreed);
+  }
+
+  /** The readings of a quorum that mean the same at nearly the same slot, in their order; empty if there is no such quorum. */
+  #agreement<T>(readings: readonly Reading<T>[]): readonly Reading<T>[] {
+    const groups = readings.map((one) => readings.filter((other) => confirms(one, other)));
+    return groups.find((group) => group.length >= this.#pool.quorum) ?? [];
+  }
+
+  #fromNode(node: string, address: string): Promise<ShownAccount> {
+    let batcher = this.#single.get(node);
+    if (batcher === undefined) {
+      batcher = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
+      this.#single.set(node, batcher);
+    }
+    return batcher.get(address);
+  }
+
+  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly ShownAccount[]>> {
+    const ask = (node: SolanaNode) => readAccounts(node, keys);
+    const answers = await this.#pool.some(ask, () => true);
+    const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+    return new Map(keys.map((key) => [key, shown.flatMap((accounts) => accounts.get(key) ?? [])]));
+  }
+
+  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, ShownAccount>> {
+    const ask = (node: SolanaNode) => readAccounts(node, keys);
+    const [answer] = await this.#pool.all(ask, (node) => node.name === name);
+    if (answer?.result.status === 'fulfilled') return answer.result.value;
+    throw answer?.result.reason ?? new NodeFault(name, 'is not in the pool');
+  }
+}
+
+/** The error of a node that did not show an account. */
+class NotShown extends Error {}
+
+async function readingOf<T>(
+  node: string,
+  ask: (address: string) => Promise<ShownAccount>,
+  read: (view: AccountView) => Promise<T>,
+  relied: (reading: T) => unknown,
+): Promise<Reading<T> | NotShown> {
+  const shown: ShownAccount[] = [];
+  const account = once(async (address: string): Promise<ShownAccount> => {
+    const one = await ask(address).catch((cause: unknown): never => {
+      throw new NotShown(messageOf(cause), { cause });
+    });
+    shown.push(one);
+    return one;
+  });
+  try {
+    const [meaning, result] = await read({ account }).then(
+      (value) => [textOf(relied(value)), () => value] as const,
+      refusal,
+    );
+    const slots = shown.map(({ slot }) => slot);
+    const [newest, oldest] = [highest([0n, ...slots]), lowestSlot(shown)];
+    return { node, meaning, result, lowest: oldest, highest: newest };
+  } catch (error) {
+    if (error instanceof NotShown) return error;
+    throw error;
+  }
+}
+
+function refusal(error: unknown): readonly [string, () => never] {
+  if (!isDomainError(error, 'AssetRejected')) throw error;
+  return [
+    textOf([error.code, error.message]),
+    () => {
+      throw error;
+    },
+  ];
+}
+
+function isReading<T>(answer: Reading<T> | NotShown): answer is Reading<T> {
+  return !(answer instanceof NotShown);
+}
+
+function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
+  const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
+  return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
+}
+
+/** Two meanings of one and the same slot: one of both is false. At different slots, the accounts may have changed between them. */
+function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
+  return one.meaning !== other.meaning && one.lowest === other.lowest && one.highest === other.highest;
+}
+
+function resultOf<T>([first]: readonly Reading<T>[]): T {
+  if (first === undefined) throw new Error('an agreement has at least one reading');
+  return first.result();
+}
+
+function disagreement(
+  known: readonly string[],
+  answers: readonly (Reading<unknown> | NotShown)[],
+  quorum: number,
+): DomainError {
+  const readings = answers.filter(isReading);
+  const why = answers.map((answer) =>
+    isReading(answer)
+      ? `${answer.node} at slot ${answer.highest} shows ${answer.meaning.slice(0, MEANING_SHOWN)}`
+      : answer.message,
+  );
+  const accounts = `the accounts ${known.join(', ')}`;
+  return readings.length < quorum
+    ? new DomainError('NoHealthyNode', `fewer than ${quorum} nodes show ${accounts}: ${why.join('; ')}`)
+    : new DomainError('NodeFault', `no ${quorum} nodes agree about ${accounts}: ${why.join('; ')}`);
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
+}
+
+/** Calls `ask` once for each address. */
+function once<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
+  const asked = new Map<string, Promise<T>>();
+  return (address) => {
+    const answer = asked.get(address) ?? ask(address);
+    asked.set(address, answer);
+    return answer;
+  };
+}

@@ -1,0 +1,135 @@
+import { isDomainError } from '../domain/errors.ts';
+import type { StatusReason } from '../domain/settlement.ts';
+import type { TokenHold } from '../domain/token-holds.ts';
+import type { TokenPolicy } from '../domain/token-rules.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { Refusal } from '../settlement/kind.ts';
+import type { AccountView } from '../solana/agreed-accounts.ts';
+import { ataRent, deriveAta } from '../solana/ata.ts';
+import type { Chain } from '../solana/chain.ts';
+import { resolveHookAccounts } from '../solana/hooks.ts';
+import { type MintInfo, readMint } from '../solana/mint.ts';
+import { lowestSlot, type ShownAccount } from '../solana/shown-accounts.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../solana/token-account.ts';
+import { tokenPolicy } from '../solana/token-policy.ts';
+import type { TokenTransfer } from '../solana/transactions.ts';
+import { transferFee } from '../solana/transfer-fee.ts';
+
+/** The token side of a payable withdrawal. */
+export interface TokenSide {
+  readonly transfer: TokenTransfer;
+  /** What the hot wallet holds of it, finalized. */
+  readonly hotAmount: bigint;
+  readonly rentLamports: bigint;
+  readonly memoRequired: boolean;
+}
+
+/** A mint as it was when its asset was listed; the asset SOL has no program. */
+export interface ListedMint {
+  readonly program: string | null;
+  readonly decimals: number;
+}
+
+/** A payment whose token side is read, and the accounts as one node shows them. */
+export interface TokenReading {
+  readonly chain: Pick<Chain, 'rentMinimum' | 'epoch'>;
+  readonly view: AccountView;
+  readonly rules: { readonly hotWallet: string; readonly tokenPolicy: TokenPolicy };
+  readonly row: WithdrawalRow;
+  readonly isVault: boolean;
+  readonly listed: ListedMint | undefined;
+}
+
+/** The token side, read at `slot` or later, or why the token is not paid now. Throws AssetRejected for a mint that cannot be used. */
+export async function readTokenSide(
+  reading: TokenReading,
+  shownMint: ShownAccount,
+): Promise<{ readonly slot: bigint; readonly ataFunded: boolean; readonly side: TokenSide } | Refusal> {
+  const { chain, view, rules, row, isVault } = reading;
+  const mint = usableMint(reading, shownMint);
+  if ('reason' in mint) return mint;
+  const to = deriveAta(row.destination, mint.address, mint.program, isVault);
+  const from = deriveAta(rules.hotWallet, mint.address, mint.program);
+  const [toShown, fromShown] = await Promise.all([view.account(to), view.account(from)]);
+  const receiver = readTokenAccount(to, toShown.account);
+  const verdict = tokenPolicy(mint, receiver, row.destination, rules.tokenPolicy);
+  if (!verdict.ok)
+    return verdict.mayPass ? hold(verdict.reason) : { kind: 'rejected', reason: verdict.reason };
+  const source = sourceAccount(mint, rules.hotWallet, fromShown);
+  if (source !== null && 'reason' in source) return source;
+  const { createAta, memoRequired } = verdict;
+  return {
+    slot: lowestSlot([toShown, fromShown]),
+    ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
+    side: {
+      transfer: await tokenTransfer(reading, mint, createAta),
+      hotAmount: source?.amount ?? 0n,
+      rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
+      memoRequired,
+    },
+  };
+}
+
+/** A listed mint that was closed, or closed and made again, is no longer the asset that customers hold: people must look at it. */
+function usableMint({ row, listed }: TokenReading, { account }: ShownAccount): MintInfo | Refusal {
+  if (listed === undefined) return readMint(row.asset, account);
+  try {
+    const mint = readMint(row.asset, account);
+    if (mint.program === listed.program && mint.decimals === listed.decimals) return mint;
+    const now = `it has ${mint.decimals} decimals under program ${mint.program}`;
+    return assetChanged(row.asset, listed, now);
+  } catch (error) {
+    if (isDomainError(error, 'AssetRejected')) return assetChanged(row.asset, listed, error.message);
+    throw error;
+  }
+}
+
+function assetChanged(mint: string, { program, decimals }: ListedMint, now: string): Refusal {
+  const before = `the mint ${mint} was listed with ${decimals} decimals under program ${program}`;
+  return holdFor('asset_changed', `${before}, and the chain shows another one: ${now}`);
+}
+
+/** The hot wallet's own account: what is wrong with it is never the customer's fault. */
+function sourceAccount(
+  { address }: MintInfo,
+  hotWallet: string,
+  shown: ShownAccount,
+): TokenAccountInfo | null | Refusal {
+  const name = `the hot wallet's token account ${shown.address} of ${address}`;
+  try {
+    const source = readTokenAccount(shown.address, shown.account);
+    if (source === null) return null;
+    if (source.owner !== hotWallet || source.mint !== address)
+      return holdFor('cannot_prepare', `${name} belongs to ${source.owner} and holds ${source.mint}`);
+    if (!source.frozen) return source;
+    return holdFor(
+      'hot_account_frozen',
+      `the issuer of ${address} has frozen ${shown.address}, the hot wallet's token account`,
+    );
+  } catch (error) {
+    if (!isDomainError(error, 'AssetRejected')) throw error;
+    return holdFor('cannot_prepare', `${name} cannot be used: ${error.message}`);
+  }
+}
+
+async function tokenTransfer(
+  { chain, view, rules, row, isVault }: TokenReading,
+  mint: MintInfo,
+  createAta: boolean,
+): Promise<TokenTransfer> {
+  const { amount, destination } = row;
+  const { address, program, decimals } = mint;
+  const expectedFee = mint.transferFee === null ? null : transferFee(mint, amount, await chain.epoch());
+  const hooked = { source: rules.hotWallet, destination, amount, createAta, toVault: isVault };
+  const hookAccounts = await resolveHookAccounts(view, mint, hooked);
+  return { mint: address, program, decimals, createAta, expectedFee, hookAccounts };
+}
+
+function holdFor(code: TokenHold, message: string): Refusal {
+  return hold({ code, message });
+}
+
+/** It waits until people, or the issuer, have ended the cause. */
+function hold(reason: StatusReason): Refusal {
+  return { kind: 'held', reason };
+}

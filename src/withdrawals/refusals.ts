@@ -4,7 +4,7 @@ import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
-import { describeFailure } from '../solana/transaction-error.ts';
+import { describeFailure } from '../solana/failure-causes.ts';
 import type { Payee } from './payee.ts';
 
 /** Errors about the withdrawal itself, which no retry heals. */

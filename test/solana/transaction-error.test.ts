@@ -1,12 +1,8 @@
 import { Keypair } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
+import { describeFailure, failureKind } from '../../src/solana/failure-causes.ts';
 import { ATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import {
-  describeFailure,
-  failureKind,
-  readTransactionError,
-  recordedError,
-} from '../../src/solana/transaction-error.ts';
+import { readTransactionError, recordedError } from '../../src/solana/transaction-error.ts';
 import { composeTransfer } from '../../src/solana/transactions.ts';
 
 describe('a failed simulation', () => {

@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/examination.ts';
-import { describeFailure, landedFailureKind } from '../solana/failure-causes.ts';
+import { describeFailure, mayPass } from '../solana/failure-causes.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { rentPaid, type Spending } from '../solana/spending.ts';
 import { recordedError } from '../solana/transaction-error.ts';
@@ -160,8 +160,8 @@ function failedOutcome(
   attempt: AttemptRow,
   error: string,
 ): Pick<AttemptOutcome, 'error' | 'reason' | 'mayPass'> {
-  const kind = landedFailureKind(recordedError(error), base64.decode(attempt.message));
-  return { error, reason: failureOf(attempt, error), mayPass: kind !== 'refused' };
+  const canPass = mayPass(recordedError(error), base64.decode(attempt.message));
+  return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 
 /** Why an attempt failed on chain, for people. */

@@ -76,9 +76,9 @@ export function failureKind(error: TransactionError, logs: readonly string[]): F
   return kindOf(error, innermostFailed(logs));
 }
 
-/** The same for a transaction in a block, whose logs are not on record: `message` tells which program its instruction calls. */
-export function landedFailureKind(error: TransactionError, message: Uint8Array): FailureKind {
-  return kindOf(error, onlyProgramOf(error, message));
+/** False where a transaction that failed in a block can never succeed. Its logs are not on record: `message` names its programs. */
+export function mayPass(error: TransactionError, message: Uint8Array): boolean {
+  return kindOf(error, onlyProgramOf(error, message)) !== 'refused';
 }
 
 /** True where more compute units may be all that the transaction needed. */

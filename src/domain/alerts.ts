@@ -11,6 +11,8 @@ export const ALERT_KINDS = [
   'dead_attempt_landed',
   /** An attempt whose end the nodes do not prove yet: nothing is signed until they do. Subject: the settlement. */
   'evidence_missing',
+  /** Attempts of a settlement keep failing on chain: none follows until the alert is closed. Subject: the settlement. */
+  'payment_keeps_failing',
   /** A fork has taken back a settlement whose callers were answered at `confirmed`. It closes once that is final. Subject: the settlement. */
   'confirmed_taken_back',
   /** A workflow holds an attempt that Postgres does not have. Subject: the settlement. */
@@ -101,6 +103,7 @@ export type AlertKind = (typeof ALERT_KINDS)[number];
  */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
+  'payment_keeps_failing',
   'confirmed_taken_back',
   'deposit_mismatch',
   'deposit_missed',
@@ -114,6 +117,7 @@ export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
   'maybe_paid',
   'dead_attempt_landed',
   'evidence_missing',
+  'payment_keeps_failing',
   'confirmed_taken_back',
   'record_lost',
   'workflow_failed',

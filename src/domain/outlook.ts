@@ -1,4 +1,5 @@
 import type { Verdict } from './attempt.ts';
+import { ATTEMPT_FAILED } from './chain-failures.ts';
 import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settlement.ts';
 
 /** What each state waits for, in an operator's words. */
@@ -28,8 +29,9 @@ const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
   dead: 'nothing: its transaction is proved dead',
 };
 
-/** What a settlement of this kind waits for, in an operator's words. */
-export function waitsFor(kind: string, status: SettlementStatus): string {
+/** What a settlement of this kind waits for, in an operator's words. `code`: that of its reason. */
+export function waitsFor(kind: string, status: SettlementStatus, code: string | null = null): string {
+  if (status === 'preparing' && code === ATTEMPT_FAILED) return 'the next attempt, which follows by itself';
   return (kind === WITHDRAWAL ? undefined : OTHERS_WAIT_FOR[status]) ?? WAITS_FOR[status];
 }
 
@@ -52,6 +54,8 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:
     'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
+  payment_keeps_failing:
+    'find out why its attempts fail on chain, then `sluice alerts seen <position> <why>`: more attempts follow; where it is paid otherwise, `sluice paid <id> <why>`',
   record_lost: 'restore a newer record; it then goes on by itself',
   dead_attempt_landed:
     'look whether its dead attempt has landed: then `sluice paid <id> <why>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed <id> <why>` lets it be paid; `sluice resume` ends the pause',
@@ -94,8 +98,9 @@ export function nextStep(
 ): string {
   switch (verdict) {
     case 'landed':
+      return 'nothing: a worker records that it has landed';
     case 'failed':
-      return `nothing: a worker records that it has ${verdict === 'landed' ? 'landed' : 'failed on chain'}`;
+      return 'nothing: a worker records that it has failed on chain; the next attempt follows if the cause can pass';
     case 'dead':
       return kind === WITHDRAWAL
         ? 'nothing: a worker records the proof and composes the next attempt'
@@ -113,6 +118,7 @@ export function nextStep(
 
 function stepOf(kind: string, status: SettlementStatus, code: string): string {
   const isOther = kind !== WITHDRAWAL;
+  if (status === 'preparing' && code === ATTEMPT_FAILED) return 'wait: the next attempt follows by itself';
   if (status !== 'held') return (isOther ? BY_STATUS_OF_OTHERS[status] : undefined) ?? BY_STATUS[status];
   return (isOther ? ENDS_HOLD_OF_OTHERS[code] : undefined) ?? ENDS_HOLD[code] ?? BY_STATUS.held;
 }

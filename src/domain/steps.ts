@@ -21,7 +21,7 @@ export interface PreparedAttempt {
   readonly isAwaited?: true;
 }
 
-/** Where a settlement stands in Postgres, and its newest attempt that is not dead. */
+/** Where a settlement stands in Postgres, and its attempt that has paid or may land. */
 export interface Standing {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
@@ -60,6 +60,8 @@ export type Landing =
       readonly signature: string;
       readonly slot: string;
       readonly reason: StatusReason;
+      /** Its cause can pass: the settlement has not ended with it. */
+      readonly goesOn?: true;
     }
   /** `ends`: nobody can compose it anew, so the settlement has ended, too. */
   | { readonly kind: 'dead'; readonly signature: string | null; readonly ends?: true };

@@ -99,7 +99,7 @@ async function factsOf(
   // The signer is waited for, whatever nodes say of an attempt that it has not signed.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
   return {
-    waitsFor: waitsFor(row.kind, row.status),
+    waitsFor: waitsFor(row.kind, row.status, row.reason?.code),
     nextStep: nextStep(row.kind, row, verdict),
     attempt,
   };

@@ -20,12 +20,17 @@ export interface AttemptOutcome {
   readonly proof: unknown;
   /** Why, for `failed`. */
   readonly reason?: StatusReason;
+  /** For `failed`: its cause can pass, so that the next attempt of a message that we compose may succeed. Default: false. */
+  readonly mayPass?: boolean;
   /** Base units that reached the destination, for `landed`. */
   readonly amountReceived?: bigint;
 }
 
 /** An attempt in one of these has not ended. */
 export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+
+/** An attempt in one of these has paid its settlement, or may yet. All others are proved never to land: dead, or failed in a block. */
+export const MAY_HAVE_PAID: readonly AttemptState[] = [...LIVE, 'landed'];
 
 /** Oldest first. */
 export async function attemptsOf(db: Database, settlementId: string): Promise<readonly AttemptRow[]> {

@@ -1,27 +1,22 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import { EXPIRED, isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
+import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
+import { afterSettlement } from './attempt-end.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
   attemptsOf,
   illegal,
   LIVE,
+  MAY_HAVE_PAID,
   newestSignatures,
   readAttempt,
 } from './attempt-row.ts';
 import { violates } from './connection.ts';
 import type { Database, Tables } from './database.ts';
 import { GENERATION } from './doubt.ts';
-import { leaseNonce, lockFreeNonce, returnNonce } from './nonces.ts';
-import {
-  landFee,
-  landReservations,
-  type ReservationInput,
-  releaseReservations,
-  reserveFunds,
-  type Shortage,
-} from './reservations.ts';
+import { leaseNonce, lockFreeNonce } from './nonces.ts';
+import { type ReservationInput, reserveFunds, type Shortage } from './reservations.ts';
 import { lockSettlement, type SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 import { stopOf } from './stops.ts';
@@ -43,6 +38,7 @@ export type NewAttempt = Omit<
   | 'generation'
   | 'createdAt'
   | 'createsAccount'
+  | 'endedAt'
 > & {
   /** Whether it makes the receiver's token account. Default null: its kind makes none. */
   readonly createsAccount?: boolean | null;
@@ -71,7 +67,7 @@ export class Attempts {
 
   /**
    * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
-   * The row's existence forbids cancelling and any other attempt until this one is settled as dead. An own (id, n) on record is returned
+   * The row's existence forbids cancelling and any other attempt until this one is proved dead or failed. An own (id, n) on record is returned
    * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that others have signed is only sent and
    * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt
    * has these very bytes.
@@ -123,10 +119,10 @@ export class Attempts {
   }
 
   /**
-   * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized`, `failed` or, for `dead`,
-   * `preparing`, or `dead` where the message was adopted; one that a dead attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind
-   * what a later attempt has reached. `landed` and `failed` turn the reservation into what left the wallet in that slot; `dead` keeps it
-   * open for the next attempt, where there can be one. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
+   * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized` for `landed`. Where the next attempt may
+   * follow, for `dead` or a failure that may pass, `preparing`, or `held` after too many failures; else `dead` or `failed`. One that a dead
+   * attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached.
+   * `landed` turns the reservation into what left the wallet in that slot; it stays open where the next attempt may follow. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -142,6 +138,7 @@ export class Attempts {
           slot: outcome.slot ?? null,
           error: outcome.error ?? null,
           proof: toJson(outcome.proof),
+          endedAt: sql<Date>`now()`,
           feeLamports: outcome.feeLamports ?? row.feeLamports,
           rentLamports: outcome.rentLamports ?? row.rentLamports,
         })
@@ -242,13 +239,13 @@ async function prepareIn(
   return { kind: 'prepared', attempt };
 }
 
-/** Throws IllegalTransition unless all attempts so far are dead, and `n` is the next. */
+/** Throws IllegalTransition unless all attempts so far are proved never to land, and `n` is the next. */
 function refuseAnother(
   { id, status }: SettlementRow,
   { n }: NewAttempt,
   earlier: readonly AttemptRow[],
 ): void {
-  const open = earlier.find((attempt) => attempt.state !== 'dead');
+  const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
   if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
   const why = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
   const message = `attempt ${n} of ${id} may not be prepared: ${why}`;
@@ -275,35 +272,4 @@ async function signIn(
   const begins = isComplete && state === 'prepared' && mayFollow(status, 'sending');
   if (begins && !isPaidByDead(settlement)) await enterStatus(trx, kinds, id, 'sending');
   return row;
-}
-
-async function afterSettlement(
-  trx: Transaction<Tables>,
-  kinds: Kinds,
-  settlement: SettlementRow,
-  settled: AttemptRow,
-  { reason }: AttemptOutcome,
-): Promise<void> {
-  const { id } = settlement;
-  if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
-  const isStopped = isPaidByDead(settlement);
-  if (settled.state === 'dead') {
-    if (isStopped) return;
-    // The fork that showed it confirmed is gone, and no step leads from `confirmed` to what follows.
-    if (settlement.status === 'confirmed') await enterStatus(trx, kinds, id, 'sending');
-    if (settled.adoptedFrom === null) await enterStatus(trx, kinds, id, 'preparing');
-    else {
-      await releaseReservations(trx, id);
-      await enterStatus(trx, kinds, id, 'dead', EXPIRED);
-    }
-    return;
-  }
-  if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
-  if (settled.state === 'landed') {
-    await landReservations(trx, id, settled.slot);
-    if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
-  } else {
-    await landFee(trx, id, settled.slot, settled.feeLamports);
-    if (!isStopped) await enterStatus(trx, kinds, id, 'failed', reason ?? null);
-  }
 }

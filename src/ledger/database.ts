@@ -77,6 +77,8 @@ interface AttemptTable {
   /** That of the record when it was written. */
   generation: Generated<number>;
   createdAt: Generated<Date>;
+  /** When its end was recorded; null while it lives, and for attempts that ended before this column existed. */
+  endedAt: Generated<Date | null>;
 }
 
 /** `unproved`: its value is not known, or is still `nonce`, which somebody's transaction may carry. */

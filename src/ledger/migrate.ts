@@ -14,6 +14,7 @@ import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
+import { failures } from './migrations/0014-failures.ts';
 import { madeAccounts } from './migrations/0018-made-accounts.ts';
 
 /** Migrations by name. The names give the order. */
@@ -37,6 +38,7 @@ export const MIGRATIONS: Migrations = {
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
+  '0014-failures': failures,
   '0018-made-accounts': madeAccounts,
 };
 

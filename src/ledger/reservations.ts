@@ -116,7 +116,7 @@ async function shortageIn(
   { wallet, observedSlot, needs }: ReservationInput,
 ): Promise<Shortage | null> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/wallet/${wallet}`}, 0))`.execute(trx);
-  const committed = await committedToOthers(trx, exceptFor, wallet, observedSlot);
+  const committed = await committedBeside(trx, exceptFor, wallet, observedSlot);
   for (const need of needs) {
     const missing = missingOf(need, committed);
     if (missing !== null) return { kind: 'short', wallet, asset: need.asset, missing };
@@ -148,24 +148,11 @@ export async function landReservations(
     .execute();
 }
 
-/** A failed transaction has cost its fee in `slot` and nothing else. */
-export async function landFee(
-  trx: Transaction<Tables>,
-  settlementId: string,
-  slot: bigint,
-  feeLamports: bigint,
-): Promise<void> {
-  await trx
-    .updateTable('reservation')
-    .set({ state: 'landed', slot, amount: feeLamports })
-    .where('settlementId', '=', settlementId)
-    .where('paysFee', '=', true)
-    .where('state', '=', 'open')
-    .execute();
-  await releaseReservations(trx, settlementId);
-}
-
-async function committedToOthers(
+/**
+ * What is open, or has landed after `observedSlot`, for others than this settlement; and the fees of all attempts that failed after it, which
+ * their reservations do not show.
+ */
+async function committedBeside(
   trx: Transaction<Tables>,
   settlementId: string,
   wallet: string,
@@ -184,6 +171,15 @@ async function committedToOthers(
       ]),
     )
     .groupBy(['asset', 'state'])
+    .unionAll(
+      trx
+        .selectFrom('attempt')
+        .select([sql<string>`${SOL}::text`.as('asset'), sql<'landed'>`'landed'`.as('state')])
+        .select((row) => row.fn.coalesce(row.fn.sum<bigint>('feeLamports'), sql<bigint>`0`).as('amount'))
+        .where(sql<string>`signers[1]`, '=', wallet)
+        .where('state', '=', 'failed')
+        .where('slot', '>', observedSlot),
+    )
     .execute();
 }
 

@@ -12,6 +12,7 @@ import {
   UNPAID_ENDS,
 } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
+import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
@@ -28,7 +29,6 @@ const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
   'awaiting_funds',
   ...UNPAID_ENDS,
 ];
-const NOT_DEAD = ['prepared', 'signed', 'landed', 'failed'] as const;
 const UNFINISHED_AT_ONCE = 500;
 
 /** Obligations that must reach the chain at most once. Every step may be repeated and is then a success without effect. */
@@ -95,7 +95,7 @@ export class Settlements {
 
   /**
    * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
-   * attempt is not dead, and RecordInDoubt for an end without payment while an attempt may be lost.
+   * attempt may land, and RecordInDoubt for an end without payment while an attempt may be lost.
    * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
    * funds keeps it. A repeated end keeps its first reason. One that a dead attempt has paid stays as it is.
    */
@@ -103,8 +103,8 @@ export class Settlements {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
-      if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, NOT_DEAD))) {
-        const message = `settlement ${id} may not become ${to}: an attempt is not dead`;
+      if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
+        const message = `settlement ${id} may not become ${to}: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
@@ -140,8 +140,8 @@ export class Settlements {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
-      if (await hasAttempt(trx, id, NOT_DEAD)) {
-        const message = `settlement ${id} may not be dropped: an attempt is not dead`;
+      if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
+        const message = `settlement ${id} may not be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
       await releaseReservations(trx, id);
@@ -174,7 +174,7 @@ export class Settlements {
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const doubt = await doubtOf(trx, id);
-      if (!ends || doubt === null || (await hasAttempt(trx, id, NOT_DEAD))) throw notEndable(row, doubt);
+      if (!ends || doubt === null || (await hasAttempt(trx, id, MAY_HAVE_PAID))) throw notEndable(row, doubt);
       await releaseReservations(trx, id);
       const message = `paid already, says ${who}: ${why} (${doubt.message})`;
       return enterStatus(trx, this.#kinds, id, 'cancelled', { code: PAID_ALREADY, message });
@@ -191,7 +191,7 @@ export class Settlements {
 async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
   const doubt = await doubtOf(trx, id);
   if (doubt === null) return;
-  const message = `${id} may be paid, or be on its way, without being on record: ${doubt.message}`;
+  const message = `${id} may not end without a payment now: ${doubt.message}`;
   throw new DomainError('RecordInDoubt', message, { id, reason: doubt.code });
 }
 
@@ -207,9 +207,9 @@ function notCancellable({ kind, subjectId: id, status }: SettlementRow): DomainE
   return new DomainError('NotCancellable', message, { id, status });
 }
 
-/** An attempt binds it: one that is not dead for ever, or a dead one that was signed. */
+/** An attempt binds it: one that has paid or may land, or any that was signed. */
 async function isBound(trx: Transaction<Tables>, id: string): Promise<boolean> {
-  if (await hasAttempt(trx, id, NOT_DEAD)) return true;
+  if (await hasAttempt(trx, id, MAY_HAVE_PAID)) return true;
   const signed = trx.selectFrom('attempt').select('n').where('settlementId', '=', id);
   return (await signed.where('signature', 'is not', null).executeTakeFirst()) !== undefined;
 }

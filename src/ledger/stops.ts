@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from './alerts.ts';
@@ -77,7 +78,7 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
 /**
  * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
  * false; a resume that closes the alert is no such judgement. An attempt that only a workflow remembers stops it until that is in the
- * database again, whatever becomes of the alert. That it may be paid already, people judge by closing the alert.
+ * database again, whatever becomes of the alert. That it may be paid already, or keeps failing, people judge by closing the alert.
  */
 async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   const alert = await trx
@@ -99,10 +100,11 @@ async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Prom
               .where('signature', 'is not', null),
           ),
         ]),
-        row.and([row('kind', '=', 'maybe_paid'), row('closedAt', 'is', null)]),
+        row.and([row('kind', 'in', ['maybe_paid', KEEPS_FAILING]), row('closedAt', 'is', null)]),
       ]),
     )
-    // The gravest first, which happens to be the order of their names.
+    // The gravest first, which happens to be the order of their names but for one.
+    .orderBy(sql`kind = ${KEEPS_FAILING}`)
     .orderBy('kind')
     .executeTakeFirst();
   return alert === undefined ? null : { code: alert.kind, message: alert.message };

@@ -3,6 +3,7 @@ import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
 import { isTerminal, UNPAID_ENDS } from '../domain/settlement.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
+import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { anyOf, type Database } from './database.ts';
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
@@ -117,7 +118,7 @@ export class WalletHistory {
 
   /**
    * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint, or of
-   * any token where it hides who got its tokens. They have no attempt but dead ones, and are unfinished, or have ended since a day before
+   * any token where it hides who got its tokens. No attempt of theirs has landed or may land, and they are unfinished, or have ended since a day before
    * the record was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
@@ -142,7 +143,7 @@ export class WalletHistory {
               .selectFrom('attempt')
               .select('n')
               .whereRef('attempt.settlementId', '=', 'withdrawal.id')
-              .where('attempt.state', '<>', 'dead'),
+              .where('attempt.state', 'in', MAY_HAVE_PAID),
           ),
         ),
       )

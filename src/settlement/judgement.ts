@@ -7,9 +7,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/examination.ts';
+import { describeFailure, mayPass } from '../solana/failure-causes.ts';
 import type { LandingWatcher } from '../solana/landing.ts';
 import { rentPaid, type Spending } from '../solana/spending.ts';
-import { describeFailure, recordedError } from '../solana/transaction-error.ts';
+import { recordedError } from '../solana/transaction-error.ts';
 import { assembleTransaction } from '../solana/transactions.ts';
 import type { LandingHooks, LandingOutcome, Outlook } from '../solana/watch.ts';
 import { type Kinds, kindOf } from './kind.ts';
@@ -158,13 +159,21 @@ export async function settle(
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
     state: verdict.kind,
     ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
-    ...(verdict.kind === 'failed' ? { error: verdict.error, reason: failureOf(attempt, verdict.error) } : {}),
+    ...(verdict.kind === 'failed' ? failedOutcome(attempt, verdict.error) : {}),
     ...(amountReceived === null ? {} : { amountReceived }),
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
   });
   await kind.afterwards?.(settled);
   return settled;
+}
+
+function failedOutcome(
+  attempt: AttemptRow,
+  error: string,
+): Pick<AttemptOutcome, 'error' | 'reason' | 'mayPass'> {
+  const canPass = mayPass(recordedError(error), base64.decode(attempt.message));
+  return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 
 /** Why an attempt failed on chain, for people. */

@@ -25,8 +25,10 @@ export interface Place {
   readonly n: number;
   /** Micro-lamports to add to the compute-unit price, so that equal terms never make equal messages. */
   readonly salt: bigint;
-  /** The compute-unit price of the attempt before, in micro-lamports; null for the first. */
+  /** The compute-unit price of the attempt before, in micro-lamports; null for the first, and where that one failed in a block. */
   readonly lastPrice: bigint | null;
+  /** Present where an attempt failed in a block: the limit of compute units is found anew, and is at least this. */
+  readonly leastUnits?: number;
 }
 
 /** What a kind asks signatures for. */

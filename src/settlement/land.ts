@@ -33,13 +33,14 @@ export function createLanding(deps: LandingDeps) {
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const attempt = await signedAttempt(ledger, id, n, signature);
     const ended = attempt.state === 'signed' ? await untilSettled(attempt, reporter) : attempt;
-    return landingOf(await whenPeopleAgree(ledger, ended, reporter, restMs));
+    return whenPeopleAgree(ledger, ended, reporter, restMs);
   }
 
   return {
     /**
      * Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. Where a dead attempt
-     * turns out to have paid, nothing is stored or sent any more, and only another death is a return: all else is for people to end.
+     * turns out to have paid, nothing is stored or sent any more. Only the end of an attempt that paid nothing, and that we composed, is a
+     * return then: all else is for people to end.
      */
     async landAttempt(input: SignedStep): Promise<Landing> {
       const { id, n, signature } = input;
@@ -53,28 +54,30 @@ export function createLanding(deps: LandingDeps) {
   };
 }
 
-/** The attempt as it is on record when its run may go on; with a dead attempt that has paid that is when this one is dead, too. */
+/** The landing when its run may go on; with a dead attempt that has paid that is when this one can never pay, too. */
 async function whenPeopleAgree(
   ledger: Ledger,
   ended: AttemptRow,
   reporter: LandingReporter,
   restMs: number,
-): Promise<AttemptRow> {
+): Promise<Landing> {
   for (let attempt = ended; ; attempt = await ledger.attempts.get(attempt.settlementId, attempt.n)) {
-    if (attempt.state === 'dead') return attempt;
+    if (attempt.state === 'dead') return landingOf(attempt, false);
     const row = await ledger.settlements.get(attempt.settlementId);
-    if (!isPaidByDead(row)) return attempt;
+    const isComposedAnew = attempt.state === 'failed' && attempt.adoptedFrom === null;
+    if (!isPaidByDead(row) || isComposedAnew) return landingOf(attempt, row.status !== 'failed');
     reporter.show({ n: attempt.n, status: row.status, reason: row.reason });
     await sleep(restMs);
   }
 }
 
-/** What a settled attempt made of its settlement; the record has it already. */
-function landingOf(attempt: AttemptRow): Landing {
+/** What a settled attempt made of its settlement; the record has it already. `goesOn`: the settlement did not end with this failure. */
+function landingOf(attempt: AttemptRow, goesOn: boolean): Landing {
   const { signature, state, adoptedFrom } = attempt;
   if (state === 'dead' || signature === null)
     return { kind: 'dead', signature, ...(adoptedFrom === null ? {} : { ends: true }) };
   const slot = (attempt.slot ?? 0n).toString();
   if (state === 'landed') return { kind: 'finalized', signature, slot };
-  return { kind: 'failed', signature, slot, reason: failureOf(attempt, attempt.error) };
+  const reason = failureOf(attempt, attempt.error);
+  return { kind: 'failed', signature, slot, reason, ...(goesOn ? { goesOn: true } : {}) };
 }

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { describeAmount } from '../domain/amount.ts';
+import { ATTEMPT_FAILED, waitAfter } from '../domain/chain-failures.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
-import type { PrepareResult } from '../ledger/attempts.ts';
+import type { AttemptRow, PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
-import type { Composition, Kind, Refusal } from './kind.ts';
+import { mayLackUnits } from '../solana/failure-causes.ts';
+import { recordedError } from '../solana/transaction-error.ts';
+import type { Composition, Kind, Place, Refusal } from './kind.ts';
 import { notYet } from './not-yet.ts';
 import { preparationOf } from './prepared-attempt.ts';
 import { type SignHere, signedHere } from './sign-here.ts';
@@ -72,8 +76,8 @@ class Turn {
     const attempts = await this.#ledger.attempts.of(settlement.id);
     const current = await preparationOf(this.#kind, settlement, attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    const lastPrice = attempts.at(-1)?.computeUnitPriceMicroLamports ?? null;
-    const begin = () => this.#begin(attempts.length + 1, lastPrice);
+    waitForFailure(attempts);
+    const begin = () => this.#begin(attempts.length + 1, afterAttempts(attempts));
     return this.#kind.paced === undefined ? begin() : this.#kind.paced(begin);
   }
 
@@ -89,19 +93,19 @@ class Turn {
   }
 
   /** Composes until no other attempt has the same message or nonce account, and writes it, or says what keeps it from being written. */
-  async #begin(n: number, lastPrice: bigint | null): Promise<Preparation> {
+  async #begin(n: number, after: Earlier): Promise<Preparation> {
     for (let turn = 0; ; turn += 1) {
       const salt = saltOf(this.#settlement.id, n, turn);
-      const composition = await this.#kind.compose(this.#settlement, { n, salt, lastPrice });
-      if (composition.kind !== 'composed') return this.#turnAway(composition, n, lastPrice);
+      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after });
+      if (composition.kind !== 'composed') return this.#turnAway(composition, n, after);
       const written = await this.#write(composition);
       if (written === 'taken' && composition.attempt.adoptedFrom !== null)
-        return this.#turnAway({ kind: 'rejected', reason: TAKEN }, n, lastPrice);
+        return this.#turnAway({ kind: 'rejected', reason: TAKEN }, n, after);
       if (written === 'taken') continue;
       if (written.kind === 'stopped')
-        return this.#turnAway({ kind: 'held', reason: written.reason }, n, lastPrice);
+        return this.#turnAway({ kind: 'held', reason: written.reason }, n, after);
       if (written.kind === 'short')
-        return this.#turnAway({ kind: 'awaiting_funds', reason: shortOf(written) }, n, lastPrice);
+        return this.#turnAway({ kind: 'awaiting_funds', reason: shortOf(written) }, n, after);
       const attempt = await preparationOf(this.#kind, this.#settlement, [written.attempt]);
       if (attempt !== null) return { kind: 'prepared', attempt };
     }
@@ -127,7 +131,7 @@ class Turn {
   }
 
   /** Records why there is no attempt. */
-  async #turnAway({ kind, reason }: Refusal, n: number, lastPrice: bigint | null): Promise<Preparation> {
+  async #turnAway({ kind, reason }: Refusal, n: number, after: Earlier): Promise<Preparation> {
     const { settlements } = this.#ledger;
     const { id } = this.#settlement;
     if (kind === 'needless') {
@@ -135,16 +139,40 @@ class Turn {
       return { kind: 'ended', status: dropped.status, reason: dropped.reason };
     }
     const moved = await settlements.move(id, kind, reason).catch(doubtful);
-    if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, lastPrice);
+    if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, after);
     // The word may have come after it was looked for; nobody would say it again.
     if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
-      return this.#begin(n, lastPrice);
+      return this.#begin(n, after);
     // One that a dead attempt has paid has stayed as it was.
     if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
     return kind === 'rejected'
       ? { kind: 'ended', status: kind, reason }
       : { kind: 'waiting', status: kind, reason };
   }
+}
+
+/** What the next attempt takes from those before it. */
+type Earlier = Pick<Place, 'lastPrice' | 'leastUnits'>;
+
+/** Only an attempt that did not land calls for a higher price; one that failed was in a block. */
+function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
+  const last = attempts.at(-1);
+  const lastPrice = last?.state === 'dead' ? last.computeUnitPriceMicroLamports : null;
+  const failed = attempts.filter(({ state }) => state === 'failed');
+  if (failed.length === 0) return { lastPrice };
+  const short = failed.filter(({ error }) => mayLackUnits(recordedError(error ?? '')));
+  return { lastPrice, leastUnits: Math.max(0, ...short.map((one) => 2 * one.computeUnitLimit)) };
+}
+
+/** Throws while the next attempt must wait for the cause of the last failure to pass. Its row holds since when: no timer is lost by a crash. */
+function waitForFailure(attempts: readonly AttemptRow[]): void {
+  const failed = attempts.filter(({ state }) => state === 'failed');
+  const { n = 0, endedAt = null } = failed.at(-1) ?? {};
+  if (endedAt === null || n !== attempts.length) return;
+  const leftMs = endedAt.getTime() + waitAfter(failed.length) - Date.now();
+  if (leftMs <= 0) return;
+  const message = `attempt ${n} failed on chain: the next one follows in ${Math.ceil(leftMs / 1_000)} s`;
+  throw notYet(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelay()));
 }
 
 /** What keeps it from being turned away for good: what the record has lost may have paid it. */
@@ -159,8 +187,9 @@ function isSeen(preparation: Preparation, shown: Shown): boolean {
   return preparation.status === shown.status && preparation.reason.code === shown.code;
 }
 
-/** Holds, for people to see, what could not be prepared again and again; throws the error while it may pass unseen. */
+/** Holds, for people to see, what could not be prepared again and again; throws the error while it may pass unseen, and an expected wait. */
 async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
+  if (error instanceof ApplicationFailure) throw error;
   const passing = !isDomainError(error) || error.retryable;
   if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
   const message = messageOf(error);

@@ -1,5 +1,5 @@
 import type { PreparedAttempt } from '../domain/steps.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
+import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/attempt-row.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
 import type { Kind } from './kind.ts';
 
@@ -16,9 +16,10 @@ function preparedAttempt(row: AttemptRow): PreparedAttempt {
   };
 }
 
-/** The attempt that counts: of all attempts of a settlement at most one is not dead. */
-function currentAttempt(rows: readonly AttemptRow[]): AttemptRow | null {
-  return rows.find((attempt) => attempt.state !== 'dead') ?? null;
+/** The attempt that counts: at most one has paid or may land. Where the settlement has ended as failed, the one that failed. */
+function currentAttempt({ status }: SettlementRow, rows: readonly AttemptRow[]): AttemptRow | null {
+  const current = rows.find(({ state }) => MAY_HAVE_PAID.includes(state));
+  return current ?? (status === 'failed' ? rows.findLast(({ state }) => state === 'failed') : null) ?? null;
 }
 
 /** {@link currentAttempt} for the history, with what keys of ours are still to sign of it. */
@@ -27,7 +28,7 @@ export async function preparationOf(
   settlement: SettlementRow,
   rows: readonly AttemptRow[],
 ): Promise<PreparedAttempt | null> {
-  const current = currentAttempt(rows);
+  const current = currentAttempt(settlement, rows);
   if (current === null) return null;
   const prepared = preparedAttempt(current);
   const tasks = current.state === 'prepared' ? await kind.tasks?.(settlement, current) : undefined;

@@ -1,9 +1,10 @@
 import { DomainError } from '../domain/errors.ts';
 import { ataBump } from './ata.ts';
 import type { Chain, Simulation } from './chain.ts';
+import { describeFailure, failureKind } from './failure-causes.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
 import { ATA_PROGRAM } from './programs.ts';
-import { failureKind, type TransactionError } from './transaction-error.ts';
+import type { TransactionError } from './transaction-error.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
 import { TtlCache } from './ttl-cache.ts';
 
@@ -27,11 +28,13 @@ export class TransferWouldFail extends Error {
 
 /**
  * What a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded` = somebody has sent lamports to the
- * address of the token account that it makes, which takes other steps than making one from nothing.
+ * address of the token account that it makes, which takes other steps than making one from nothing. `leastUnits` = present where an
+ * attempt of this payment failed in a block: nothing that is known of its shape is used, and its limit is at least this.
  */
 export interface DraftBasis {
   readonly slot: bigint;
   readonly ataFunded: boolean;
+  readonly leastUnits?: number;
 }
 
 /** The basis of a transfer that rests on no account in particular. */
@@ -71,8 +74,9 @@ export class ComputeLimits {
     };
     // A hook is foreign code: what it does for one destination says nothing about another.
     const hooked = draft.token !== null && draft.token.hookAccounts.length > 0;
-    const units = await (hooked ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
-    return withMargin(units + extra);
+    const isAlone = hooked || basis.leastUnits !== undefined;
+    const units = await (isAlone ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
+    return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.leastUnits ?? 0));
   }
 
   /** The same for a message that is no transfer, tried each time. */
@@ -89,7 +93,8 @@ export class ComputeLimits {
     if (error !== null) {
       const kind = failureKind(error, logs);
       if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
-      throw new DomainError('NodeFault', `the transfer would fail: ${error.text}`, { logs });
+      const why = describeFailure(error, message);
+      throw new DomainError('NodeFault', `the transfer would fail now: ${why}`, { logs });
     }
     if (unitsConsumed === null)
       throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');

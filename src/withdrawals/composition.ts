@@ -32,16 +32,17 @@ export class Composer {
 
   /**
    * `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages; `lastPrice` is that of
-   * the attempt before.
+   * the attempt before; `leastUnits` as in {@link DraftBasis}.
    */
   async compose(
     row: WithdrawalRow,
     n: number,
     salt: bigint,
     lastPrice: bigint | null = null,
+    leastUnits?: number,
   ): Promise<Composition> {
     try {
-      return await this.#compose(row, n, salt, lastPrice);
+      return await this.#compose(row, n, salt, lastPrice, leastUnits);
     } catch (error) {
       return refusalOf(error);
     }
@@ -52,6 +53,7 @@ export class Composer {
     n: number,
     salt: bigint,
     lastPrice: bigint | null,
+    leastUnits: number | undefined,
   ): Promise<Composition> {
     const { chain, fees, lifetimes, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
@@ -62,7 +64,8 @@ export class Composer {
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
     const draft = this.#draft(row, payee, lifetime);
-    const plan = await fees.plan(draft, lastPrice, salt, payee.basis).catch(wouldFail);
+    const basis = { ...payee.basis, ...(leastUnits === undefined ? {} : { leastUnits }) };
+    const plan = await fees.plan(draft, lastPrice, salt, basis).catch(wouldFail);
     const failed = plan instanceof TransferWouldFail;
     const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;

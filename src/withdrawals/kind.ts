@@ -24,8 +24,8 @@ export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
   const pace = new Pace(ledger, chain, WITHDRAWAL);
   return {
-    compose: async ({ id }, { n, salt, lastPrice }) =>
-      composer.compose(await ledger.withdrawals.get(id), n, salt, lastPrice),
+    compose: async ({ id }, { n, salt, lastPrice, leastUnits }) =>
+      composer.compose(await ledger.withdrawals.get(id), n, salt, lastPrice, leastUnits),
     paced: (compose) =>
       pace.keep(PACE_DEADLINE_MS, async () => {
         await inTime(walletWatch.look());

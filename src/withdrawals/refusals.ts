@@ -3,7 +3,7 @@ import { type ErrorCode, isDomainError } from '../domain/errors.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import { TransferWouldFail } from '../solana/compute-limit.ts';
-import { describeFailure } from '../solana/transaction-error.ts';
+import { describeFailure } from '../solana/failure-causes.ts';
 import type { Payee } from './payee.ts';
 
 /** Errors about what the customer asked for, or about the token, on which a quorum agrees: no retry heals them. */

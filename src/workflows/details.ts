@@ -15,7 +15,7 @@ export function progressCard(kind: string, purpose: string, view: SettlementView
   const attempt = signature === null ? '' : `, attempt ${view.attempts}: \`${signature}\``;
   const lines = [
     `**${view.status}**${attempt}`,
-    `waits for ${waitsFor(kind, view.status)}`,
+    `waits for ${waitsFor(kind, view.status, reason?.code)}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
     purpose,
   ];

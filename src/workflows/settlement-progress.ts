@@ -6,6 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { attemptFailed } from '../domain/chain-failures.ts';
 import type { LandingReport } from '../domain/landing-report.ts';
 import {
   EXPIRED,
@@ -66,7 +67,7 @@ export class SettlementProgress {
   landed(landing: Landing): void {
     this.attempt = null;
     if (landing.kind === 'finalized') this.show('finalized', null);
-    if (landing.kind === 'failed') this.show('failed', landing.reason);
+    if (landing.kind === 'failed') this.failed(landing.reason, landing.goesOn === true);
     if (landing.kind !== 'dead') return;
     if (landing.ends) this.show('dead', EXPIRED);
     else this.show('preparing', DIED);
@@ -90,6 +91,11 @@ export class SettlementProgress {
     this.reason = reason;
     this.describe();
     this.upsert();
+  }
+
+  private failed(reason: StatusReason, goesOn: boolean): void {
+    if (goesOn) this.show('preparing', attemptFailed(this.attempts, reason.message));
+    else this.show('failed', reason);
   }
 
   /** A report of an attempt that is settled meanwhile says nothing any more. */

@@ -94,7 +94,11 @@ const REFUSED = {
   kind: 'result',
   result: {
     context: { slot: 100 },
-    value: { err: { InstructionError: [2, 'InvalidAccountData'] }, logs: [], unitsConsumed: 9 },
+    value: {
+      err: { InstructionError: [2, { Custom: 37 }] },
+      logs: [`Program ${TOKEN_2022_PROGRAM} failed: custom program error: 0x25`],
+      unitsConsumed: 9,
+    },
   },
 } as const;
 

@@ -43,11 +43,20 @@ beforeAll(async () => {
 });
 afterAll(() => room?.close());
 
+/** How those of each case end in the runs below. */
+const ENDS: Readonly<Record<string, readonly string[]>> = {
+  'composed with three source wallets': ['finalized'],
+  'adopted with the signature of its buyer': ['dead', 'failed', 'finalized'],
+  'sent by its buyer before it is known': ['dead', 'finalized'],
+};
+
 /** How a kind is asked for one that pays `payee`, and what that gets. */
 interface Case {
   readonly request: (payee: string) => Promise<string>;
   readonly amount: bigint;
   readonly isAdopted: boolean;
+  /** The wallet that, once it is emptied, makes the transaction fail on chain. */
+  readonly source: () => string;
 }
 
 async function sentFirst(payee: string): Promise<string> {
@@ -66,6 +75,7 @@ const CASES: Readonly<Record<string, Case>> = {
     request: (payee) => gather(use.ledger, payee),
     amount: 3n * EACH,
     isAdopted: false,
+    source: () => keys['deposit/2']?.address ?? '',
   },
   'adopted with the signature of its buyer': {
     request: async (payee) => {
@@ -77,8 +87,14 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     amount: PRICE,
     isAdopted: true,
+    source: () => buyer.publicKey.toBase58(),
   },
-  'sent by its buyer before it is known': { request: sentFirst, amount: PRICE, isAdopted: true },
+  'sent by its buyer before it is known': {
+    request: sentFirst,
+    amount: PRICE,
+    isAdopted: true,
+    source: () => buyer.publicKey.toBase58(),
+  },
 };
 
 const CRASHES = [
@@ -112,6 +128,7 @@ const scenarios = fc.record({
   /** The best node is asked first and alone, the last one only where two nodes are asked. */
   liar: fc.constantFrom(0, 2),
   fate: fc.constantFrom('lands', 'swallowed', 'forked', 'forked and swallowed'),
+  failures: fc.constantFrom(0, 0, 1, 2, 6),
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
@@ -138,8 +155,55 @@ function worker(left: string[]) {
   };
 }
 
+/** Empties a wallet while attempts are to fail, past the runtime, and gives it back its lamports once one has. */
+class Emptied {
+  readonly #wallet: string;
+  readonly #most: number;
+  #held: bigint | null = null;
+
+  constructor(wallet: string, most: number) {
+    this.#wallet = wallet;
+    this.#most = most;
+  }
+
+  /** Before attempt `n` lands. */
+  empty(n: number): void {
+    if (n <= this.#most && this.#held === null) this.#held = this.#set(1_000_000n);
+  }
+
+  /** After each turn: one that failed has met it. */
+  async giveBack(id: string): Promise<void> {
+    const last = (await use.ledger.attempts.of(id)).at(-1);
+    if (this.#held === null || last?.state === 'signed') return;
+    this.#set(this.#held);
+    this.#held = null;
+  }
+
+  #set(lamports: bigint): bigint {
+    const { vm } = room.localnet.controls.chain;
+    const stored = vm.account(this.#wallet);
+    if (stored === null) throw new Error(`there is no wallet ${this.#wallet}`);
+    vm.setAccount(this.#wallet, { ...stored, lamports });
+    return stored.lamports;
+  }
+}
+
+/** Lets the wait after a failure be over, and has an operator close the alert about too many of them. */
+async function afterFailure(id: string): Promise<void> {
+  await use.ledger.db
+    .updateTable('attempt')
+    .set({ endedAt: new Date(0) })
+    .where('settlementId', '=', id)
+    .where('state', '=', 'failed')
+    .execute();
+  const positions = (await use.ledger.alerts.openAbout(id)).flatMap(({ kind, position }) =>
+    kind === 'payment_keeps_failing' ? [position] : [],
+  );
+  await use.ledger.alerts.endSeen(positions, { who: 'ops', why: 'it has lamports again' });
+}
+
 /** What the workflow does, by a new worker for each turn, until the settlement has ended. Heals sends after the first death. */
-async function settled(id: string, left: string[]): Promise<void> {
+async function settled(id: string, left: string[], emptied: Emptied): Promise<void> {
   const steps = worker(left);
   const run = <T>(work: () => Promise<T>): Promise<T> => activityEnvironment().run(work);
   const shown = { status: 'requested', code: null } as const;
@@ -153,15 +217,18 @@ async function settled(id: string, left: string[]): Promise<void> {
     last = (await run(() => steps.signTransaction(task))).signature;
     if (index < tasks.length - 1) await steps.storeSignature({ id, n, signature: last });
   }
+  emptied.empty(n);
   const landing = await run(() => steps.landAttempt({ id, n, signature: last }));
   if (landing.kind === 'dead') room.localnet.controls.clearFaults();
 }
 
-async function untilEnded(id: string, left: string[]): Promise<void> {
+async function untilEnded(id: string, left: string[], emptied: Emptied): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) {
-    await settled(id, left).catch((error: Error) => {
+    await settled(id, left, emptied).catch((error: Error) => {
       if (!error.message.startsWith('crash')) throw error;
     });
+    await emptied.giveBack(id);
+    await afterFailure(id);
     if (isTerminal((await use.ledger.settlements.get(id)).status)) return;
   }
   throw new Error(`${id} has not ended`);
@@ -184,14 +251,15 @@ async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Prom
   });
 }
 
-describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, isAdopted }) => {
-  it('is paid at most once, and its end is what the chain shows, whatever crashes, lies or forks', async () => {
+describe.each(Object.entries(CASES))('a settlement %s', (what, { request, amount, isAdopted, source }) => {
+  it('is paid at most once, and its end is what the chain shows, whatever crashes, lies, forks or fails', async () => {
     const ends = new Set<string>();
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
         const payee = wallet();
         const id = await request(payee);
-        await play(payee, scenario, untilEnded(id, [...scenario.crashes]));
+        const emptied = new Emptied(source(), scenario.failures);
+        await play(payee, scenario, untilEnded(id, [...scenario.crashes], emptied));
         room.localnet.controls.produceSlots(10);
         const { status } = await use.ledger.settlements.get(id);
         ends.add(status);
@@ -201,13 +269,13 @@ describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, i
         const rows = await use.ledger.attempts.of(id);
         for (const { state, signature } of rows) {
           const record = room.localnet.controls.chain.ledger.record(signature ?? '');
-          expect(record !== undefined).toBe(state === 'landed');
+          expect(record === undefined ? 'dead' : record.meta.err === null ? 'landed' : 'failed').toBe(state);
         }
         expect(rows.filter(({ state }) => state === 'landed')).toHaveLength(status === 'finalized' ? 1 : 0);
         if (isAdopted) expect(rows).toHaveLength(1);
       }),
       { numRuns: 8, seed: 13 },
     );
-    expect([...ends].toSorted()).toEqual(isAdopted ? ['dead', 'finalized'] : ['finalized']);
+    expect([...ends].toSorted()).toEqual(ENDS[what]);
   }, 300_000);
 });

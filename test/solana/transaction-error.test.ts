@@ -1,43 +1,8 @@
 import { Keypair } from '@solana/web3.js';
-import { describe, expect, it } from 'vitest';
-import { ATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import {
-  describeFailure,
-  failureKind,
-  readTransactionError,
-  recordedError,
-} from '../../src/solana/transaction-error.ts';
+import { expect, it } from 'vitest';
+import { describeFailure } from '../../src/solana/failure-causes.ts';
+import { readTransactionError, recordedError } from '../../src/solana/transaction-error.ts';
 import { composeTransfer } from '../../src/solana/transactions.ts';
-
-describe('a failed simulation', () => {
-  const HOOK = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
-  const customFault = (code: number): string => `{"InstructionError":[2,{"Custom":${code}}]}`;
-  const failed = (...programs: string[]): string[] =>
-    programs.map((program) => `Program ${program} failed: custom program error: 0x1`);
-
-  it.each([
-    ['short', 'AccountNotFound', []],
-    ['short', 'InsufficientFundsForFee', []],
-    ['short', '{"InsufficientFundsForRent":{"account_index":0}}', []],
-    ['refused', '{"InsufficientFundsForRent":{"account_index":1}}', []],
-    ['short', customFault(1), failed(SYSTEM_PROGRAM)],
-    ['short', customFault(1), failed(TOKEN_PROGRAM)],
-    ['short', customFault(1), failed(SYSTEM_PROGRAM, ATA_PROGRAM)],
-    ['short', customFault(1), []],
-    ['refused', customFault(1), failed(HOOK, TOKEN_2022_PROGRAM)],
-    ['refused', customFault(9), failed(TOKEN_PROGRAM)],
-    ['passing', customFault(17), failed(TOKEN_PROGRAM)],
-    ['passing', customFault(67), failed(TOKEN_2022_PROGRAM)],
-    ['refused', '{"InstructionError":[2,"InvalidAccountData"]}', failed(TOKEN_PROGRAM)],
-    ['passing', customFault(32), failed(TOKEN_2022_PROGRAM)],
-    ['refused', customFault(32), failed(HOOK, TOKEN_2022_PROGRAM)],
-    ['refused', customFault(1), failed(ATA_PROGRAM)],
-    ['passing', customFault(32), []],
-    ['passing', 'AccountInUse', []],
-  ] as const)('is %s for %s', (kind, error, logs) => {
-    expect(failureKind(recordedError(error), logs)).toBe(kind);
-  });
-});
 
 it.each([
   ['BlockhashNotFound', 'BlockhashNotFound'],

@@ -2,7 +2,7 @@ import type { ScanRange } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Cursor } from '../ledger/scan-cursor.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { ChainReader, type Reading, type ShowBlock } from '../solana/scan/chain-reader.ts';
+import { type BrokenLink, ChainReader, type Reading, type ShowBlock } from '../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
 import { type ExpectedBlock, showBlock } from '../solana/scan/searched-block.ts';
 import { startBlock } from '../solana/scan/start.ts';
@@ -22,8 +22,9 @@ export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
 /** How far one step brought the scan. `lost`: the chain of the nodes does not hold our cursor. */
 export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
-  | { readonly stand: 'goes on' | 'idle' | 'lost' }
-  | { readonly stand: 'gap'; readonly gap: ScanRange }
+  | { readonly stand: 'goes on' | 'idle' }
+  | { readonly stand: 'lost'; readonly link: BrokenLink }
+  | { readonly stand: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
 );
 
 /** Blocks of one reading, and requests for blocks at once. */
@@ -72,10 +73,11 @@ export class DepositScanner {
   ): Promise<Step> {
     const stand = { cursor, tip, blocks: 0 };
     if (reading.kind === 'idle') return { ...stand, stand: 'idle' };
-    if (reading.kind === 'contradicted') return { ...stand, stand: 'lost' };
+    if (reading.kind === 'contradicted') return { ...stand, stand: 'lost', link: reading };
     const gap = await this.#deps.ledger.gaps.open(cursor, reading.child);
     if (gap === undefined) return { ...stand, stand: 'goes on' };
-    return { ...stand, stand: 'gap', gap: { from: gap.fromSlot.toString(), to: gap.toSlot.toString() } };
+    const range = { from: gap.fromSlot.toString(), to: gap.toSlot.toString() };
+    return { ...stand, stand: 'gap', gap: range, link: reading };
   }
 }
 

@@ -1,7 +1,17 @@
 import type { Stand } from '../domain/scan-view.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
+import type { BrokenLink } from '../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../solana/scan/frontier.ts';
+import { showings } from '../solana/scan/header-book.ts';
 import type { Step } from './deposit-scanner.ts';
+
+const COMPARE =
+  'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
+
+function parentInWords({ child, nodes }: BrokenLink): string {
+  const { slot, blockhash, parentSlot, previousBlockhash, height } = child;
+  return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
+}
 
 /** How the scan stands after a step. */
 export function standOf(step: Step): Stand {
@@ -20,18 +30,17 @@ export function standOf(step: Step): Stand {
           };
     case 'gap': {
       const { from, to } = step.gap;
-      return {
-        ...still,
-        state: 'gap',
-        gap: step.gap,
-        why: `no node shows the blocks from slot ${from} to ${to}`,
-      };
+      const why =
+        step.link.shown.length === 0
+          ? `no node shows the blocks from slot ${from} to ${to}`
+          : `${parentInWords(step.link)}; in slot ${to} nodes show another block (${showings(step.link.shown)}). ${COMPARE}`;
+      return { ...still, state: 'gap', gap: step.gap, why };
     }
     case 'lost':
       return {
         ...still,
         state: 'stopped',
-        why: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}`,
+        why: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${parentInWords(step.link)}. ${COMPARE}`,
       };
   }
 }

@@ -9,12 +9,12 @@ export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previou
 /**
  * What walking from a block that nodes agree on back to the cursor came to. `linked`: the blocks after the cursor, the oldest first,
  * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
- * nodes agree on does not hold the cursor.
+ * nodes agree on does not hold the cursor; `child` is its block nearest to the cursor.
  */
 export type Walk<Header extends BlockHeader = BlockHeader> =
   | { readonly kind: 'linked'; readonly headers: readonly Header[] }
   | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: Header }
-  | { readonly kind: 'contradicted'; readonly name: BlockName };
+  | { readonly kind: 'contradicted'; readonly child: Header };
 
 /** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
 export function parentOf({ parentSlot, previousBlockhash, height }: Omit<Link, 'slot'>): BlockName {
@@ -47,10 +47,10 @@ export function walkBack<Header extends BlockHeader>(
   for (let child = anchor; ; ) {
     const name = parentOf(child);
     if (child.slot <= cursor.slot || name.slot >= child.slot || name.height < cursor.height)
-      return { kind: 'contradicted', name: child };
+      return { kind: 'contradicted', child };
     downwards.push(child);
     if (isSameBlock(name, cursor)) return { kind: 'linked', headers: downwards.toReversed() };
-    if (name.slot <= cursor.slot) return { kind: 'contradicted', name };
+    if (name.slot <= cursor.slot) return { kind: 'contradicted', child };
     const block = known(name);
     if (block === undefined || !isSameBlock(block, name)) return { kind: 'wanted', name, child };
     child = block;

@@ -59,7 +59,9 @@ const ScanBody = z
       who: z.string().describe('Who did'),
     }),
     standstill.extend({
-      state: z.literal('gap').describe('No node shows blocks that exist'),
+      state: z
+        .literal('gap')
+        .describe('No node shows blocks that exist, or nodes show blocks that do not link'),
       gap: range.describe('Where they lie'),
     }),
     told.extend({ state: z.enum(UNTOLD).describe('No worker tells how it stands, or none has started it') }),

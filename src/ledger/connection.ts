@@ -1,8 +1,9 @@
 import { Socket } from 'node:net';
-import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
+import { CamelCasePlugin, Kysely } from 'kysely';
 import pg from 'pg';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
+import { SessionlessDialect } from './dialect.ts';
 
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -12,40 +13,67 @@ const STATEMENT_TIMEOUT_MS = 8_000;
 // A server that goes on answers each statement within its timeout: one that is silent for longer stands still, or cannot be reached.
 const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
-/** The limits of time of a connection. `statement_timeout` in the connection string replaces the default. */
-function limitsOf(databaseUrl: string): pg.PoolConfig {
-  const given = URL.canParse(databaseUrl) ? new URL(databaseUrl).searchParams.get('statement_timeout') : null;
-  const statementTimeoutMs = Number(given) || STATEMENT_TIMEOUT_MS;
+/** In the start-up packet, a pooler such as PgBouncer refuses them. */
+const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
+
+/** What a pool does to hold the limits. */
+function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
   const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
   return {
     // The pool closes an idle connection before its silence counts, so a process without queries for that time connects anew.
     idleTimeoutMillis: longestSilenceMs / 2,
     stream: () => impatientSocket(longestSilenceMs),
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: statementTimeoutMs,
+    verify: (client, done) => {
+      limitSession(client, statementTimeoutMs).then(() => done(), done);
+    },
   };
 }
 
-/** The same connection string without limits of time. It overrides the defaults of the server and of the database, too. */
-export function withoutLimits(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) return databaseUrl;
+/**
+ * Limits single statements. Through a pooler the session is not ours: another process id answers there, nothing is set, and the server's
+ * own settings for the role apply.
+ */
+async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
+  const processId = 'processID' in client ? client.processID : null;
+  const settings = LIMITS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
+  await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
+}
+
+/** Sets the limits of the transaction that has begun; 0: no limit, whatever the server, the database or the role has for others. */
+export function limitTransaction(timeoutMs: number): string {
+  return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
+}
+
+/** The connection string without limits, and the limit of a statement that it has. */
+function splitLimits(databaseUrl: string): {
+  readonly plainUrl: string;
+  readonly statementTimeoutMs: number;
+} {
+  if (!URL.canParse(databaseUrl)) return { plainUrl: databaseUrl, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const url = new URL(databaseUrl);
-  for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
-    url.searchParams.set(limit, '0');
-  return url.href;
+  const statementTimeoutMs = Number(url.searchParams.get('statement_timeout')) || STATEMENT_TIMEOUT_MS;
+  const isPlain = !LIMITS.some((limit) => url.searchParams.has(limit));
+  for (const limit of LIMITS) url.searchParams.delete(limit);
+  return { plainUrl: isPlain ? databaseUrl : url.href, statementTimeoutMs };
+}
+
+/** The connection string without limits of time. */
+export function withoutLimits(databaseUrl: string): string {
+  return splitLimits(databaseUrl).plainUrl;
 }
 
 /**
  * A lazy pool of connections; every whole number of the database arrives as bigint. Only migrations are `unlimited`: large tables take
- * them minutes, and the processes that wait for that as well.
+ * them minutes, and the processes that wait for that as well. Each of their transactions waits for the lock of migrations first.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
+  const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
   const pool = new pg.Pool({
-    connectionString: unlimited ? withoutLimits(databaseUrl) : databaseUrl,
+    connectionString: plainUrl,
     max: POOL_SIZE,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    ...(unlimited ? {} : limitsOf(databaseUrl)),
+    ...(unlimited ? {} : limitsOf(statementTimeoutMs)),
     types: {
       getTypeParser: (oid, format) =>
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
@@ -54,8 +82,9 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
   return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new SessionlessDialect({ pool }, { settings, locked: unlimited }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   });
 }

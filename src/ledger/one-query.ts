@@ -1,6 +1,6 @@
 import pg from 'pg';
 import Cursor from 'pg-cursor';
-import { withoutLimits } from './connection.ts';
+import { limitTransaction, withoutLimits } from './connection.ts';
 
 const ROWS_AT_ONCE = 10_000;
 
@@ -21,6 +21,8 @@ export async function* readInOneQuery<Row extends readonly unknown[]>(
   client.on('error', () => undefined);
   await client.connect();
   try {
+    // One transaction, which a pooler keeps on one connection. It ends with the connection.
+    await client.query(`begin; ${limitTransaction(0)}`);
     const cursor = client.query(new Cursor<Row>(query, [], { rowMode: 'array' }));
     for (;;) {
       const rows = await cursor.read(ROWS_AT_ONCE);

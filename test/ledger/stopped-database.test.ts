@@ -30,6 +30,14 @@ it('fails what waits for it, and what comes after, and is asked again once it go
   await db.destroy();
 });
 
+it('has the server end a statement that takes too long, inside a transaction and outside', async () => {
+  const db = connect(withStatementTimeout(postgres.url, 300));
+  const slow = sql`select pg_sleep(60)`;
+  await expect(slow.execute(db)).rejects.toMatchObject({ code: '57014' });
+  await expect(db.transaction().execute((trx) => slow.execute(trx))).rejects.toMatchObject({ code: '57014' });
+  await db.destroy();
+});
+
 it('leaves a commit whose answer is lost in doubt: it is done once the server goes on', async () => {
   const db = connect(briefUrl);
   await sql`create table kept (x int)`.execute(db);

@@ -4,7 +4,7 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type Reaction, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
 import { parseJson } from '../../src/solana/rpc/json.ts';
-import { getEpochInfo } from '../../src/solana/rpc/methods.ts';
+import { getBlock, getEpochInfo } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { u64 } from '../../src/solana/rpc/schemas.ts';
 import { rpcCalls } from './rpc-calls.ts';
@@ -56,6 +56,18 @@ describe('reading from several nodes', () => {
     expect(pool.report()[0]?.score).toBe(100);
     await height();
     expect(calls()).toBe(2);
+  });
+
+  it('leaves a node alone that refuses a slot by a request limit, under the code of a skipped slot', async () => {
+    const message = '100/second request limit reached - reduce calls per second';
+    for (const node of [0, 1])
+      localnet.controls.setFault(node, 'getBlock', { kind: 'error', code: -32007, message });
+    const header = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
+    const asked = pool.read((node, over) => getBlock(node, 1n, header, over));
+    await expect(asked).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    expect(pool.report().map(({ demoted }) => demoted)).toMatchObject(
+      Array(2).fill({ cause: 'fault', why: expect.stringContaining(message) }),
+    );
   });
 
   it('waits two seconds for one that had a fault, and forgets the fault with an answer that comes later', async () => {

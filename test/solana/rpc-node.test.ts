@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
+import { reactionTo, retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import {
   getBlock,
   getSignatureStatuses,
@@ -49,6 +49,28 @@ describe('an answer that is none is a fault of the node, and says where', () => 
     await expect(scripted.node.call('getMultipleAccounts', [], accountsAnswer)).rejects.toThrow(
       'result.value.1.lamports: ',
     );
+  });
+
+  it.each<[string, (asked: Asked) => string]>([
+    [
+      'by the code of a skipped slot',
+      ({ id }) => `{"id":${id},"error":{"code":-32007,"message":"100/second request limit reached"}}`,
+    ],
+    ['without an envelope', () => '{"code":-32007,"message":"15/second request limit reached"}'],
+    ['as a text', ({ id }) => `{"id":${id},"error":"Too many requests"}`],
+    ['by the status', ({ id }) => `{"id":${id},"error":{"code":429,"message":"rate limited"}}`],
+    [
+      'of computing',
+      ({ id }) =>
+        `{"id":${id},"error":{"code":429,"message":"Your app has exceeded its compute units per second capacity"}}`,
+    ],
+  ])('a request limit %s is a fault of the node', async (_name, body) => {
+    await scripted.open((asked) => ({ body: body(asked) }));
+    const error: unknown = await slot().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('getSlot: refused by a request limit: '),
+    });
+    expect(reactionTo(error)).toBe('demote');
   });
 
   it('takes the error of a node that could not read the question', async () => {

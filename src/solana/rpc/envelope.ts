@@ -7,6 +7,29 @@ export const envelope = z.object({
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
+/** Request limits as providers word them. No message of a validator has such words. */
+const REQUEST_LIMIT =
+  /\b(?:rate[ -]?limit(?:ed)?|request(?:s)? limit|too many requests|requests? per (?:second|minute|day)|per second capacity|(?:request|usage|credit|daily|monthly)s? (?:limit|quota))/i;
+
+const refused = z.object({ message: z.string() });
+const refusal = z.object({
+  error: z.union([z.string(), refused]).optional(),
+  message: z.string().optional(),
+});
+
+/**
+ * The message of an answer that refuses for a request limit; null for any other answer. Providers give it any JSON-RPC code, that of a
+ * skipped slot (-32007) among them, with HTTP status 200, and some leave out the envelope. So the message decides, not the code.
+ */
+export function requestLimitOf(answer: unknown): string | null {
+  const { data } = refusal.safeParse(answer);
+  if (data === undefined || (typeof answer === 'object' && answer !== null && 'result' in answer))
+    return null;
+  const { error, message = '' } = data;
+  const text = typeof error === 'string' ? error : (error?.message ?? message);
+  return REQUEST_LIMIT.test(text) ? text : null;
+}
+
 /** More than nodes put around a result. */
 const RIM_BYTES = 256;
 const MEMBER = String.raw`"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|[0-9]+)`;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { OversizedAnswer } from './body.ts';
 import { boundsOf } from './bounds.ts';
-import { envelope, isWholeResult } from './envelope.ts';
+import { envelope, isWholeResult, requestLimitOf } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { TurnMissed } from './gate.ts';
 import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
@@ -59,7 +59,8 @@ export class SolanaNode {
 
   /**
    * One JSON-RPC call whose result has the shape `schema`.
-   * Throws RpcError for an error object, NodeFault for transport faults and answers of another shape, and once `over` is aborted.
+   * Throws RpcError for an error object, NodeFault for transport faults, request limits and answers of another shape, and once `over`
+   * is aborted.
    */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, over?: AbortSignal): Promise<T> {
     this.callCount += 1;
@@ -119,7 +120,10 @@ export class SolanaNode {
 
   /** The result in an answer. Throws what the answer refuses with. */
   #open(bytes: Buffer, id: number, method: string): unknown {
-    const answer = this.#read(envelope, this.#parse(bytes, method), method, '');
+    const parsed = this.#parse(bytes, method);
+    const limit = requestLimitOf(parsed);
+    if (limit !== null) throw this.#fault(method, `refused by a request limit: ${limit}`);
+    const answer = this.#read(envelope, parsed, method, '');
     // A node that could not even read the question answers null for its id.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
       throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the question`, {

@@ -4,7 +4,7 @@ import { lowest } from '../../domain/extremes.ts';
 import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
-import { HeaderBook, isSameListed, type ListedHeader } from './header-book.ts';
+import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from './header-book.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
 /** A whole block as one node shows it; `listed`: see `listingOf`. */
@@ -23,6 +23,13 @@ export type ShowBlock<Block extends ShownBlock> = (
   header?: BlockHeader & { readonly listed?: string },
 ) => Promise<Block>;
 
+/** A block whose parent does not fit: `nodes` show `child`, and `shown` are the blocks that nodes show in the slot of its parent. */
+export interface BrokenLink {
+  readonly child: BlockHeader;
+  readonly nodes: readonly string[];
+  readonly shown: readonly ShownHeader[];
+}
+
 /**
  * What comes after the cursor. `linked`: whole blocks, each proved to be the parent of the next up to one that a quorum agrees on.
  * `idle`: nothing new is agreed on. `gap`: the parent of `child` is with no node, nor is anything between it and the cursor.
@@ -31,8 +38,7 @@ export type ShowBlock<Block extends ShownBlock> = (
 export type Reading<Block> =
   | { readonly kind: 'linked'; readonly blocks: readonly Block[] }
   | { readonly kind: 'idle' }
-  | { readonly kind: 'gap'; readonly child: BlockHeader }
-  | { readonly kind: 'contradicted'; readonly name: BlockName };
+  | ({ readonly kind: 'gap' | 'contradicted' } & BrokenLink);
 
 export interface ReaderOptions extends PrefetchOptions {
   /** Blocks of one reading, at most. */
@@ -41,7 +47,7 @@ export interface ReaderOptions extends PrefetchOptions {
 
 type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
-  | { readonly kind: 'missing'; readonly child: ListedHeader };
+  | { readonly kind: 'missing'; readonly child: ListedHeader; readonly shown: readonly ShownHeader[] };
 
 /** Reads the finalized chain in order, block by proved block, from any nodes. Source: DESIGN, promise 2. */
 export class ChainReader<Block extends ShownBlock> {
@@ -88,11 +94,19 @@ export class ChainReader<Block extends ShownBlock> {
     const anchor = await this.#anchor(batch, listed, to);
     if (anchor === undefined) return { kind: 'idle' };
     const links = await this.#walk(cursor, anchor);
-    if (links.kind === 'contradicted') return links;
+    if (links.kind === 'contradicted') return this.#broken('contradicted', links.child);
     if (links.kind === 'linked') await this.#headers.assertWhole(links.headers);
     const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
     if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
-    return links.kind === 'linked' ? { kind: 'idle' } : { kind: 'gap', child: links.child };
+    return links.kind === 'linked' ? { kind: 'idle' } : this.#broken('gap', links.child, links.shown);
+  }
+
+  #broken(
+    kind: 'gap' | 'contradicted',
+    child: ListedHeader,
+    shown: readonly ShownHeader[] = [],
+  ): Reading<never> {
+    return { kind, child, nodes: this.#headers.nodesWith(child), shown };
   }
 
   /**
@@ -134,7 +148,7 @@ export class ChainReader<Block extends ShownBlock> {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
       if (walk.kind !== 'wanted') return walk;
       const { name, child } = walk;
-      if (asked.has(name.slot) && (await this.#headers.isLost(name))) return { kind: 'missing', child };
+      if (asked.has(name.slot)) return { kind: 'missing', child, shown: await this.#headers.insteadOf(name) };
       asked.add(name.slot);
       await this.#headers.learnParent(name);
     }

@@ -13,15 +13,20 @@ export interface ListedHeader extends BlockHeader {
   readonly listed: string;
 }
 
-/** A block as so many nodes show it alike, but for its time: that is what a quorum of them tells, else null. */
-interface Version {
+/** A block as these nodes show it alike, but for its time: that is what a quorum of them tells, else null. */
+export interface ShownHeader {
   readonly header: ListedHeader;
-  readonly nodes: number;
+  readonly nodes: readonly string[];
+}
+
+interface Shown {
+  readonly node: string;
+  readonly header: ListedHeader;
 }
 
 /** What nodes say of one slot. */
 interface Testimony {
-  readonly versions: readonly Version[];
+  readonly versions: readonly ShownHeader[];
   /** Why nodes said nothing. */
   readonly silent: readonly unknown[];
 }
@@ -69,7 +74,7 @@ export class HeaderBook {
   /** The block of a slot as a quorum shows it. */
   agreed(slot: bigint): ListedHeader | undefined {
     const { versions = [] } = this.#pages.get(slot) ?? {};
-    return versions.find(({ nodes }) => nodes >= this.#pool.quorum)?.header;
+    return versions.find(({ nodes }) => nodes.length >= this.#pool.quorum)?.header;
   }
 
   /**
@@ -79,8 +84,9 @@ export class HeaderBook {
   named(name: BlockName): ListedHeader | undefined {
     const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
     const [first, second] = versions;
-    if (first === undefined || (second !== undefined && second.nodes >= first.nodes)) return undefined;
-    if (first.nodes < this.#pool.quorum && silent.length > 0) return undefined;
+    if (first === undefined || (second !== undefined && second.nodes.length >= first.nodes.length))
+      return undefined;
+    if (first.nodes.length < this.#pool.quorum && silent.length > 0) return undefined;
     return isSameBlock(first.header, name) ? first.header : undefined;
   }
 
@@ -89,13 +95,13 @@ export class HeaderBook {
    * one that it leaves out: of such a chain, every node is heard about each slot that was looked for.
    */
   async assertWhole(chain: readonly ListedHeader[]): Promise<void> {
-    const fewest = Math.min(...chain.map((header) => this.#nodesWith(header)));
+    const fewest = Math.min(...chain.map((header) => this.nodesWith(header).length));
     const last = chain.at(-1);
     if (last === undefined || fewest >= this.#pool.quorum) return;
     const slots = new Set(chain.map(({ slot }) => slot));
     await this.learn([...this.#absent].filter((slot) => slot < last.slot));
     for (const [slot, { versions }] of this.#pages) {
-      const other = versions.find(({ nodes }) => nodes >= fewest);
+      const other = versions.find(({ nodes }) => nodes.length >= fewest);
       if (other === undefined || slots.has(slot) || slot > last.slot) continue;
       const { blockhash } = other.header;
       const message = `nodes contradict each other: one shows block ${blockhash} in slot ${slot}, another one a chain without it`;
@@ -104,10 +110,10 @@ export class HeaderBook {
   }
 
   /**
-   * True where every node has answered for the slot, and none has the block: that is a gap, and never a skipped slot. Throws
-   * NoHealthyNode where one that does not answer now may have it, NodeFault where nodes contradict each other.
+   * The other blocks that nodes show in the slot of a block that no node has: every node has answered. That is a gap, and never a skipped
+   * slot. Throws NoHealthyNode where a node that does not answer now may have the block, NodeFault where some nodes have it.
    */
-  async isLost(name: BlockName): Promise<boolean> {
+  async insteadOf(name: BlockName): Promise<readonly ShownHeader[]> {
     const { versions, silent } = await this.#askAll(name.slot);
     const what = `block ${name.blockhash} of slot ${name.slot}`;
     const isWithSome = versions.some(({ header }) => isSameBlock(header, name));
@@ -115,8 +121,15 @@ export class HeaderBook {
       const who = isWithSome ? 'too few nodes while others do not answer' : 'no node that answers now';
       throw new DomainError('NoHealthyNode', `${what} is with ${who}`, {}, silent[0]);
     }
-    if (isWithSome) throw new DomainError('NodeFault', `nodes contradict each other about ${what}`);
-    return true;
+    if (isWithSome)
+      throw new DomainError('NodeFault', `nodes contradict each other about ${what}: ${showings(versions)}`);
+    return versions;
+  }
+
+  /** The nodes that have shown this block with this parent and these transactions. */
+  nodesWith(header: ListedHeader): readonly string[] {
+    const { versions = [] } = this.#pages.get(header.slot) ?? {};
+    return versions.find((version) => isSameListed(version.header, header))?.nodes ?? [];
   }
 
   dropTo(slot: bigint): void {
@@ -140,18 +153,13 @@ export class HeaderBook {
     } else if (!this.#pages.has(slot)) this.#absent.add(slot);
   }
 
-  #nodesWith(header: ListedHeader): number {
-    const { versions = [] } = this.#pages.get(header.slot) ?? {};
-    return versions.find((version) => isSameListed(version.header, header))?.nodes ?? 0;
-  }
-
   async #ask(slot: bigint): Promise<Testimony> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over),
       (one, other) => one !== null && other !== null && isSameTimed(one, other),
     );
     const { answer: header = null, nodes = [] } = agreed ?? {};
-    return header === null ? this.#askAll(slot) : { versions: [{ header, nodes: nodes.length }], silent: [] };
+    return header === null ? this.#askAll(slot) : { versions: [{ header, nodes }], silent: [] };
   }
 
   async #lookAt(slot: bigint): Promise<Testimony | 'absent'> {
@@ -161,26 +169,33 @@ export class HeaderBook {
     );
     if (agreed === null) return this.#askAll(slot);
     const { answer: header, nodes } = agreed;
-    return header === null ? 'absent' : { versions: [{ header, nodes: nodes.length }], silent: [] };
+    return header === null ? 'absent' : { versions: [{ header, nodes }], silent: [] };
   }
 
   async #askAll(slot: bigint): Promise<Testimony> {
-    const versions: ListedHeader[][] = [];
+    const versions: Shown[][] = [];
     const silent: unknown[] = [];
-    for (const { result } of await this.#pool.all((node, over) => readHeader(node, slot, over))) {
+    for (const { node, result } of await this.#pool.all((node, over) => readHeader(node, slot, over))) {
       if (result.status === 'rejected') {
         if (!tellsOfAbsence(result.reason)) silent.push(result.reason);
         continue;
       }
       const header = result.value;
       if (header === null) continue;
-      const same = versions.find(([first]) => first !== undefined && isSameListed(first, header));
-      if (same === undefined) versions.push([header]);
-      else same.push(header);
+      const same = versions.find(([first]) => first !== undefined && isSameListed(first.header, header));
+      if (same === undefined) versions.push([{ node, header }]);
+      else same.push({ node, header });
     }
     const heard = versions.flatMap((shown) => versionOf(shown, this.#pool.quorum));
-    return { versions: heard.toSorted((a, b) => b.nodes - a.nodes), silent };
+    return { versions: heard.toSorted((a, b) => b.nodes.length - a.nodes.length), silent };
   }
+}
+
+/** The blocks of one slot by node, for messages. */
+export function showings(versions: readonly ShownHeader[]): string {
+  return versions
+    .map(({ header, nodes }) => `${nodes.join(', ')}: block ${header.blockhash} (height ${header.height})`)
+    .join('; ');
 }
 
 /** True for one block with one parent. */
@@ -199,11 +214,12 @@ function isSameTimed(one: ListedHeader, other: ListedHeader): boolean {
 }
 
 /** Some nodes do not know the time of a block that they have: that keeps no block from being agreed on. */
-function versionOf(shown: readonly ListedHeader[], quorum: number): readonly Version[] {
+function versionOf(shown: readonly Shown[], quorum: number): readonly ShownHeader[] {
   const [first] = shown;
   if (first === undefined) return [];
-  const time = shown.find((one) => shown.filter((other) => other.time === one.time).length >= quorum)?.time;
-  return [{ header: { ...first, time: time ?? null }, nodes: shown.length }];
+  const times = shown.map(({ header }) => header.time);
+  const time = times.find((one) => times.filter((other) => other === one).length >= quorum);
+  return [{ header: { ...first.header, time: time ?? null }, nodes: shown.map(({ node }) => node) }];
 }
 
 /** A finalized block; null where the node answers that it has none. */

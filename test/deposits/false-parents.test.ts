@@ -1,0 +1,76 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { standOf } from '../../src/activities/scan-stand.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/liar.ts';
+import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
+import { useScanRoom } from './scan-room.ts';
+
+const TRUTH: Lie = () => undefined;
+/** What a node returns for a parent that it has cleaned up. */
+const CLEANED_UP = '1'.repeat(32);
+
+const room = useScanRoom();
+let nodes: readonly ScriptedNode[] = [];
+let pool: Awaited<ReturnType<typeof openNodePool>>;
+let lie = TRUTH;
+
+beforeAll(async () => {
+  nodes = await Promise.all(room.localnet.rpcUrls.map((url) => startLiar(url, () => lie)));
+  pool = await openNodePool(nodes.map(({ url }) => url));
+});
+afterEach(() => {
+  lie = TRUTH;
+});
+afterAll(async () => {
+  await pool.close();
+  for (const node of nodes) await node.close();
+});
+
+/** Every node shows the block `slots` above the cursor with the hash of no parent. Resolves with the reason why the scan stops there. */
+async function standAt(slots: bigint, previousBlockhash: string) {
+  const scanner = new DepositScanner(room.deps(pool));
+  const { cursor } = await room.scanAll(scanner);
+  const slot = cursor.slot + slots;
+  lie = ({ method, params }, truth) =>
+    method === 'getBlock' && BigInt(String(params[0])) === slot
+      ? { ...(truth as BlockAnswer), previousBlockhash }
+      : undefined;
+  room.finalize(8);
+  const stand = standOf(await room.scanAll(scanner));
+  lie = TRUTH;
+  await room.scanAll(scanner);
+  const headers = await room.ledger.scan.headersBetween(slot - 1n, slot);
+  const [parent, child] = headers.map(({ blockhash }) => blockhash);
+  const names = pool.nodes.map(({ name }) => name).join(', ');
+  return { stand, slot, parent, child, names };
+}
+
+it.each([falseHash(1), CLEANED_UP])(
+  'a block of all nodes whose parent is %s is no gap in their history: the scan says what differs',
+  async (hash) => {
+    const { stand, slot, parent, child, names } = await standAt(3n, hash);
+    expect(stand).toMatchObject({
+      state: 'gap',
+      why: expect.stringMatching(
+        new RegExp(
+          `^block ${child} of slot ${slot} \\(from ${names}\\) names block ${hash} .* in slot ${slot - 1n} as its parent; ` +
+            `in slot ${slot - 1n} nodes show another block \\(${names}: block ${parent} .*compare both slots`,
+        ),
+      ),
+    });
+  },
+);
+
+it('the same above the cursor stops the scan, which says what differs from the block that it has read', async () => {
+  const { stand, slot, parent, child, names } = await standAt(1n, falseHash(2));
+  expect(stand).toMatchObject({
+    state: 'stopped',
+    why: expect.stringMatching(
+      new RegExp(
+        `does not hold block ${parent} of slot ${slot - 1n}, .*: block ${child} of slot ${slot} ` +
+          `\\(from ${names}\\) names block ${falseHash(2)} .*compare both slots`,
+      ),
+    ),
+  });
+});

@@ -101,9 +101,16 @@ export class SpendJudge {
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
       return this.#remember(entry.signature);
-    // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const ids = scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : [];
-    await ledger.pauses.sound(unknownSpendAlarm(wallet, entry.signature, entry.slot, ids), undefined, scope);
+    const sound = (maybePaid: readonly string[] | null) =>
+      ledger.pauses.sound(
+        unknownSpendAlarm(wallet, entry.signature, entry.slot, maybePaid),
+        undefined,
+        scope,
+      );
+    if (scope !== EVERYTHING) return sound([]);
+    // Payments stop before the search for what it may have paid. Until that search has ended, each look repeats it.
+    await sound(null);
+    await sound(await this.#suspected(entry.signature, parties));
   }
 
   /** Raises the alert about each withdrawal that the transaction may have paid; their ids. */

@@ -20,6 +20,7 @@ import {
   type ReservationInput,
   releaseReservations,
   reserveFunds,
+  Short,
   type Shortage,
 } from './reservations.ts';
 import { lockSettlement, type SettlementRow } from './settlement-row.ts';
@@ -69,6 +70,7 @@ export class Attempts {
     try {
       return await this.#db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
     } catch (error) {
+      if (error instanceof Short) return error.shortage;
       if (!violates(error, 'attempt_message_unique')) throw error;
       const { settlementId, n, messageHash } = input;
       const message = `another attempt already has the message of ${settlementId}/${n}`;
@@ -210,9 +212,6 @@ async function prepareIn(
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
-  const needsMoney = reserve.length > 0 || earlier.length > 0;
-  const shortage = needsMoney ? await reserveFunds(trx, settlementId, reserve, signers[0]) : null;
-  if (shortage !== null) return shortage;
   if (leased !== null) await leaseNonce(trx, leased, settlementId);
   const attempt = await trx
     .insertInto('attempt')
@@ -228,6 +227,9 @@ async function prepareIn(
   await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
   await enterStatus(trx, kinds, settlementId, 'preparing');
   if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
+  // Last: other preparations of these wallets wait from here to the end of the transaction.
+  if (reserve.length > 0 || earlier.length > 0)
+    await reserveFunds(trx, { settlementId, feePayer: signers[0], isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
 }
 
@@ -282,17 +284,17 @@ async function afterSettlement(
     if (settlement.status === 'confirmed') await enterStatus(trx, kinds, id, 'sending');
     if (settled.adoptedFrom === null) await enterStatus(trx, kinds, id, 'preparing');
     else {
-      await releaseReservations(trx, id);
       await enterStatus(trx, kinds, id, 'dead', EXPIRED);
+      await releaseReservations(trx, id);
     }
     return;
   }
   if (settled.slot === null) throw illegal(settled, 'end in a block without its slot');
   if (settled.state === 'landed') {
-    await landReservations(trx, id, settled.slot);
     if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
+    await landReservations(trx, id, settled.slot);
   } else {
-    await landFee(trx, id, settled.slot, settled.feeLamports);
     if (!isStopped) await enterStatus(trx, kinds, id, 'failed', reason ?? null);
+    await landFee(trx, id, settled.slot, settled.feeLamports);
   }
 }

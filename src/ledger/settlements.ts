@@ -107,8 +107,9 @@ export class Settlements {
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
+      const moved = await enterStatus(trx, this.#kinds, id, to, reason);
       if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, to, reason);
+      return moved;
     });
   }
 
@@ -143,8 +144,7 @@ export class Settlements {
         const message = `settlement ${id} may not be dropped: an attempt is not dead`;
         throw new DomainError('IllegalTransition', message, { id });
       }
-      await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, 'cancelled', reason);
+      return endUnpaid(trx, this.#kinds, id, reason);
     });
   }
 
@@ -158,8 +158,7 @@ export class Settlements {
       if (row.status === 'cancelled') return row;
       if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) throw notCancellable(row);
       await refuseInDoubt(trx, id);
-      await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, 'cancelled', reason);
+      return endUnpaid(trx, this.#kinds, id, reason);
     });
   }
 
@@ -174,11 +173,22 @@ export class Settlements {
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const doubt = await doubtOf(trx, id);
       if (!ends || doubt === null || (await hasAttempt(trx, id, NOT_DEAD))) throw notEndable(row, doubt);
-      await releaseReservations(trx, id);
       const message = `paid already, says ${who}: ${why} (${doubt.message})`;
-      return enterStatus(trx, this.#kinds, id, 'cancelled', { code: PAID_ALREADY, message });
+      return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
     });
   }
+}
+
+/** The sums of reservations are locked last: see `reserveFunds`. */
+async function endUnpaid(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  id: string,
+  reason: StatusReason,
+): Promise<SettlementRow> {
+  const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
+  await releaseReservations(trx, id);
+  return ended;
 }
 
 /** What the customer is told to be unpaid must not be paid by what the record has lost. */

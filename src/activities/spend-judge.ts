@@ -107,9 +107,15 @@ export class SpendJudge {
       this.#remember(entry.signature);
       return true;
     }
-    // First those that it may have paid: the alarm of the spend is what says that it was seen.
-    const ids = scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : [];
-    await ledger.pauses.sound(unknownSpendAlarm(wallet, entry.signature, entry.slot, ids), undefined, scope);
+    const sound = (maybePaid: readonly string[] | null) =>
+      ledger.pauses.sound(
+        unknownSpendAlarm(wallet, entry.signature, entry.slot, maybePaid),
+        undefined,
+        scope,
+      );
+    // Payments stop before the search for what it may have paid. Until that search has ended, each look repeats it.
+    if (scope === EVERYTHING) await sound(null);
+    await sound(scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : []);
     return true;
   }
 

@@ -19,11 +19,12 @@ export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly Los
   };
 }
 
+/** `suspects`: the withdrawals that it may have paid; null while they are not known. */
 export function unknownSpendAlarm(
   wallet: string,
   signature: string,
   slot: bigint,
-  suspects: readonly string[],
+  suspects: readonly string[] | null,
 ): Alarm {
   return {
     kind: 'unknown_spend',

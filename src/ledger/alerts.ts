@@ -119,7 +119,7 @@ export class Alerts {
 
   /**
    * Those of `subjects` that ever had an alert of this kind which paused this scope or everything: seen by people, whether it is open or
-   * closed.
+   * closed. An alert with `maybePaid: null` does not count: its search for withdrawals has not ended.
    */
   async everRaised(
     kind: AlertKind,
@@ -132,6 +132,7 @@ export class Alerts {
       .where('kind', '=', kind)
       .where('subject', '=', anyOf(subjects))
       .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+      .where(sql<boolean>`details -> 'maybePaid' is distinct from 'null'`)
       .execute();
     return new Set(rows.map((row) => row.subject));
   }

@@ -12,7 +12,7 @@ import type { Kinds } from './subject-events.ts';
 
 /**
  * What the end of an attempt makes of its settlement, in the transaction that records the end. The caller holds the lock and has seen the
- * attempt alive under it.
+ * attempt alive under it. The sums of reservations are locked last: see `reserveFunds`.
  */
 export async function afterSettlement(
   trx: Transaction<Tables>,
@@ -27,22 +27,30 @@ export async function afterSettlement(
   if (settled.state !== 'dead' && settled.slot === null)
     throw illegal(settled, 'end in a block without its slot');
   if (settled.state === 'landed') {
-    await landReservations(trx, id, settled.slot ?? 0n);
     if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
+    await landReservations(trx, id, settled.slot ?? 0n);
     return;
   }
   // Only what we compose can be composed anew: its reservation stays open for the next attempt.
   const goesOn = settled.adoptedFrom === null && (settled.state === 'dead' || mayPass);
-  if (isStopped && goesOn) return;
+  if (!isStopped) await enterNext(trx, kinds, settlement, settled, { goesOn, reason: reason ?? null });
   if (!goesOn) await releaseReservations(trx, id);
-  if (isStopped) return;
+}
+
+async function enterNext(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  { id, status }: SettlementRow,
+  settled: AttemptRow,
+  { goesOn, reason }: { readonly goesOn: boolean; readonly reason: StatusReason | null },
+): Promise<void> {
   // The fork that showed it confirmed is gone, or it failed there: no step leads from `confirmed` to what follows.
-  if (settlement.status === 'confirmed' && (goesOn || settled.state === 'dead'))
+  if (status === 'confirmed' && (goesOn || settled.state === 'dead'))
     await enterStatus(trx, kinds, id, 'sending');
   if (settled.state === 'dead')
     await enterStatus(trx, kinds, id, goesOn ? 'preparing' : 'dead', goesOn ? null : EXPIRED);
-  else if (goesOn) await prepareAgain(trx, kinds, settled, reason ?? null);
-  else await enterStatus(trx, kinds, id, 'failed', reason ?? null);
+  else if (goesOn) await prepareAgain(trx, kinds, settled, reason);
+  else await enterStatus(trx, kinds, id, 'failed', reason);
 }
 
 /** A finalized failure proves that these bytes never land again. The next attempt waits, or an operator is asked first. */

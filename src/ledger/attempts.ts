@@ -16,7 +16,7 @@ import { violates } from './connection.ts';
 import type { Database, Tables } from './database.ts';
 import { GENERATION } from './doubt.ts';
 import { leaseNonce, lockFreeNonce } from './nonces.ts';
-import { type ReservationInput, reserveFunds, type Shortage } from './reservations.ts';
+import { type ReservationInput, reserveFunds, Short, type Shortage } from './reservations.ts';
 import { lockSettlement, type SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 import { stopOf } from './stops.ts';
@@ -76,6 +76,7 @@ export class Attempts {
     try {
       return await this.#db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
     } catch (error) {
+      if (error instanceof Short) return error.shortage;
       if (!violates(error, 'attempt_message_unique')) throw error;
       const { settlementId, n, messageHash } = input;
       const message = `another attempt already has the message of ${settlementId}/${n}`;
@@ -218,9 +219,6 @@ async function prepareIn(
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
-  const needsMoney = reserve.length > 0 || earlier.length > 0;
-  const shortage = needsMoney ? await reserveFunds(trx, settlementId, reserve, signers[0]) : null;
-  if (shortage !== null) return shortage;
   if (leased !== null) await leaseNonce(trx, leased, settlementId);
   const attempt = await trx
     .insertInto('attempt')
@@ -236,6 +234,9 @@ async function prepareIn(
   await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
   await enterStatus(trx, kinds, settlementId, 'preparing');
   if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
+  // Last: other preparations of these wallets wait from here to the end of the transaction.
+  if (reserve.length > 0 || earlier.length > 0)
+    await reserveFunds(trx, { settlementId, feePayer: signers[0], isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
 }
 

@@ -38,6 +38,8 @@ interface WithdrawalTable {
   fingerprint: string;
   confirmedByCustomer: Generated<boolean>;
   amountReceived: bigint | null;
+  /** That of its settlement. */
+  position: Generated<bigint>;
 }
 
 interface AttemptTable {
@@ -104,6 +106,15 @@ interface ReservationTable {
   amount: bigint;
   state: 'open' | 'landed' | 'released';
   slot: bigint | null;
+}
+
+/** The sum of the open reservations of a wallet and an asset, in parts; triggers on `reservation` maintain it. */
+interface ReservedTable {
+  wallet: string;
+  asset: string;
+  part: number;
+  amount: bigint;
+  open: bigint;
 }
 
 interface ApiKeyTable {
@@ -192,6 +203,7 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   withdrawal: WithdrawalTable;
   attempt: AttemptTable;
   reservation: ReservationTable;
+  reserved: ReservedTable;
   apiKey: ApiKeyTable;
   alert: AlertTable;
   pause: PauseTable;

@@ -1,5 +1,11 @@
 import type { Transaction } from 'kysely';
-import { EXPIRED, isPaidByDead, type SettlementStatus, type StatusReason } from '../domain/settlement.ts';
+import {
+  EXPIRED,
+  isPaidByDead,
+  isTerminal,
+  type SettlementStatus,
+  type StatusReason,
+} from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { closeAlerts, noteJudged } from './alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
@@ -30,8 +36,9 @@ export async function judgeLandingFalse(
   const judged = await noteJudged(trx, KIND, id, word);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
-    if (status === 'dead') await releaseReservations(trx, id);
     await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });
+    // The sums of reservations are locked last: see `reserveFunds`.
+    if (isTerminal(status)) await releaseReservations(trx, id);
   }
   return closed.length > 0 || judged;
 }
@@ -43,7 +50,8 @@ function placeOf(newest: AttemptRow | undefined): {
 } {
   if (newest?.state === 'signed') return { status: 'sending', reason: null };
   if (newest?.state === 'landed') return { status: 'finalized', reason: null };
-  if (newest?.state === 'failed') {
+  // One that we composed is composed anew: an attempt that failed pays nothing, and its cause may have passed.
+  if (newest?.state === 'failed' && newest.adoptedFrom !== null) {
     const message = `its transaction failed on chain: ${newest.error ?? 'the error is not known'}`;
     return { status: 'failed', reason: { code: 'failed_on_chain', message } };
   }

@@ -33,14 +33,20 @@ export async function tellOfLate(db: Database): Promise<void> {
 
 /** Those that are told nothing any more have an alert of their own. */
 async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
-  const oldest = trx
-    .selectFrom('webhookDelivery')
-    .select((row) => ['endpoint', row.fn.min('sequence').as('sequence')])
-    .where('state', '=', 'waiting')
-    .groupBy('endpoint');
   return trx
-    .selectFrom(oldest.as('oldest'))
-    .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'oldest.endpoint')
+    .selectFrom('webhookEndpoint as endpoint')
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('webhookDelivery')
+          .select('sequence')
+          .whereRef('endpoint', '=', 'endpoint.id')
+          .where('state', '=', 'waiting')
+          .orderBy('sequence')
+          .limit(1)
+          .as('oldest'),
+      (join) => join.onTrue(),
+    )
     .innerJoin('webhookEvent as event', 'event.sequence', 'oldest.sequence')
     .select(['endpoint.id', 'endpoint.url', 'event.createdAt as since'])
     .where('endpoint.disabledAt', 'is', null)

@@ -15,6 +15,16 @@ import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
 import { failures } from './migrations/0014-failures.ts';
+import {
+  attemptsByPayer,
+  oldEvents,
+  openAlerts,
+  paymentsByState,
+  reservationSums,
+  settlementsByKind,
+  waitingDeliveries,
+  withdrawalPositions,
+} from './migrations/0016-size.ts';
 import { madeAccounts } from './migrations/0018-made-accounts.ts';
 
 /** Migrations by name. The names give the order. */
@@ -40,6 +50,14 @@ export const MIGRATIONS: Migrations = {
   '0012-payments': payments,
   '0014-failures': failures,
   '0018-made-accounts': madeAccounts,
+  '0016-attempts-by-payer': attemptsByPayer,
+  '0016-old-events': oldEvents,
+  '0016-open-alerts': openAlerts,
+  '0016-payments-by-state': paymentsByState,
+  '0016-reservation-sums': reservationSums,
+  '0016-settlements-by-kind': settlementsByKind,
+  '0016-waiting-deliveries': waitingDeliveries,
+  '0016-withdrawal-positions': withdrawalPositions,
 };
 
 const UNDEFINED_TABLE = '42P01';

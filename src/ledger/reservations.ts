@@ -29,10 +29,14 @@ export interface Shortage {
   readonly missing: bigint;
 }
 
+/** What others have reserved of an asset in a wallet. */
 interface Committed {
+  readonly wallet: string;
   readonly asset: string;
-  readonly state: 'open' | 'landed' | 'released';
+  /** Open reservations, and those that landed after the balance was read. */
   readonly amount: bigint;
+  /** How many of them are open. */
+  readonly open: bigint;
 }
 
 /** Money of our wallets that is promised to settlements. */
@@ -45,43 +49,67 @@ export class Reservations {
 
   /** Base units of `asset` in `wallet` that are promised and not yet known to have left. */
   async open(wallet: string, asset: string): Promise<bigint> {
-    const rows = await this.#db
-      .selectFrom('reservation')
-      .select('amount')
+    const { amount } = await this.#db
+      .selectFrom('reserved')
+      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
       .where('wallet', '=', wallet)
       .where('asset', '=', asset)
-      .where('state', '=', 'open')
-      .execute();
-    return rows.reduce((sum, row) => sum + row.amount, 0n);
+      .executeTakeFirstOrThrow();
+    return amount;
   }
 
   /** Base units of every asset and wallet together that are promised: 0 exactly where nothing is open. */
   async total(): Promise<bigint> {
-    const rows = await this.#db
-      .selectFrom('reservation')
-      .select('amount')
-      .where('state', '=', 'open')
-      .execute();
-    return rows.reduce((sum, row) => sum + row.amount, 0n);
+    const { amount } = await this.#db
+      .selectFrom('reserved')
+      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
+      .executeTakeFirstOrThrow();
+    return amount;
   }
 }
 
+/** Undoes what the transaction has written. */
+export class Short extends Error {
+  readonly shortage: Shortage;
+
+  constructor(shortage: Shortage) {
+    super(`${shortage.missing} base units of ${shortage.asset} are missing in ${shortage.wallet}`);
+    this.shortage = shortage;
+  }
+}
+
+/** For whom to reserve. */
+export interface Reserver {
+  readonly settlementId: string;
+  /** Its SOL pays the fee. */
+  readonly feePayer: string | undefined;
+  /** It has had no attempt before, and so no reservation. */
+  readonly isFirst: boolean;
+}
+
 /**
- * Promises the needs to the settlement in place of what it had, or answers what is missing and changes nothing. Available is the
- * finalized balance less what others have open or landed after it was read. Holds the lock of each wallet until the transaction ends,
- * so that two can never promise the same money; all take these locks in one order. The SOL of `feePayer` pays the fee.
+ * Promises the needs to the settlement in place of what it had; throws Short. Available is the finalized balance less what others have
+ * open or landed after it was read. Holds the lock of each wallet until the transaction ends, so that two can never promise the same
+ * money. These are the last locks of a transaction: few statements run while others wait for them.
  */
 export async function reserveFunds(
   trx: Transaction<Tables>,
-  settlementId: string,
+  { settlementId, feePayer, isFirst }: Reserver,
   inputs: readonly ReservationInput[],
-  feePayer: string | undefined,
-): Promise<Shortage | null> {
-  for (const input of inputs.toSorted((a, b) => (a.wallet < b.wallet ? -1 : 1))) {
-    const shortage = await shortageIn(trx, settlementId, input);
-    if (shortage !== null) return shortage;
+): Promise<void> {
+  await lockWallets(trx, settlementId, inputs);
+  const committed = await committedBeside(trx, settlementId, inputs);
+  for (const { wallet, needs } of inputs) {
+    const others = committed.filter((one) => one.wallet === wallet);
+    for (const need of needs) {
+      const missing = missingOf(need, others);
+      if (missing !== null) throw new Short({ kind: 'short', wallet, asset: need.asset, missing });
+    }
   }
-  await releaseReservations(trx, settlementId);
+  if (!isFirst) {
+    await lockSums(trx, settlementId, inputs);
+    await releaseReservations(trx, settlementId);
+  }
   const rows = inputs.flatMap(({ wallet, needs }) =>
     needs.map(({ asset, amount }) => ({
       settlementId,
@@ -93,7 +121,7 @@ export async function reserveFunds(
       slot: null,
     })),
   );
-  if (rows.length === 0) return null;
+  if (rows.length === 0) return;
   await trx
     .insertInto('reservation')
     .values(rows)
@@ -106,22 +134,35 @@ export async function reserveFunds(
       })),
     )
     .execute();
-  return null;
 }
 
-/** What is missing for these needs, beside what is promised to all but one settlement, or null. Takes the lock of the wallet. */
-async function shortageIn(
+/**
+ * Takes the lock of every wallet that the settlement reserves in, or has reserved in. All take these locks in one order: two settlements
+ * that name the same wallets in opposite orders would deadlock.
+ */
+async function lockWallets(
   trx: Transaction<Tables>,
-  exceptFor: string,
-  { wallet, observedSlot, needs }: ReservationInput,
-): Promise<Shortage | null> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/wallet/${wallet}`}, 0))`.execute(trx);
-  const committed = await committedBeside(trx, exceptFor, wallet, observedSlot);
-  for (const need of needs) {
-    const missing = missingOf(need, committed);
-    if (missing !== null) return { kind: 'short', wallet, asset: need.asset, missing };
-  }
-  return null;
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+): Promise<void> {
+  const wallets = inputs.map(({ wallet }) => wallet);
+  await sql`select pg_advisory_xact_lock(hashtextextended('sluice/wallet/' || wallet, 0)) from (
+    select unnest(${wallets}::text[]) as wallet
+    union select wallet from reservation where settlement_id = ${settlementId} and state = 'open'
+    order by wallet) named`.execute(trx);
+}
+
+/** Two statements that follow change sums of the old and of the new wallets: all of them are locked first, in the order of the triggers. */
+async function lockSums(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+): Promise<void> {
+  const wallets = inputs.map(({ wallet }) => wallet);
+  await sql`select from reserved where part = abs(hashtext(${settlementId}) % 16) and wallet = any(array(
+    select unnest(${wallets}::text[])
+    union select wallet from reservation where settlement_id = ${settlementId} and state = 'open'))
+    order by wallet, asset for update`.execute(trx);
 }
 
 /** Gives back what the settlement still has open. */
@@ -149,46 +190,41 @@ export async function landReservations(
 }
 
 /**
- * What is open, or has landed after `observedSlot`, for others than this settlement; and the fees of all attempts that failed after it, which
- * their reservations do not show.
+ * What all settlements but this one have reserved in these wallets, and the fees of all attempts that failed after the balance was read.
+ * The cost does not depend on how many reservations are open: their sum is maintained. One statement, so that one snapshot has the sum and
+ * what has landed.
  */
 async function committedBeside(
   trx: Transaction<Tables>,
   settlementId: string,
-  wallet: string,
-  observedSlot: bigint,
+  inputs: readonly ReservationInput[],
 ): Promise<readonly Committed[]> {
-  return trx
-    .selectFrom('reservation')
-    .select(['asset', 'state'])
-    .select((row) => row.fn.sum<bigint>('amount').as('amount'))
-    .where('wallet', '=', wallet)
-    .where('settlementId', '<>', settlementId)
-    .where((row) =>
-      row.or([
-        row('state', '=', 'open'),
-        row.and([row('state', '=', 'landed'), row('slot', '>', observedSlot)]),
-      ]),
-    )
-    .groupBy(['asset', 'state'])
-    .unionAll(
-      trx
-        .selectFrom('attempt')
-        .select([sql<string>`${SOL}::text`.as('asset'), sql<'landed'>`'landed'`.as('state')])
-        .select((row) => row.fn.coalesce(row.fn.sum<bigint>('feeLamports'), sql<bigint>`0`).as('amount'))
-        .where(sql<string>`signers[1]`, '=', wallet)
-        .where('state', '=', 'failed')
-        .where('slot', '>', observedSlot),
-    )
-    .execute();
+  const wallets = inputs.map(({ wallet }) => wallet);
+  const slots = inputs.map(({ observedSlot }) => observedSlot.toString());
+  const { rows } = await sql<Committed>`
+    with observed as (select * from unnest(${wallets}::text[], ${slots}::bigint[]) as observed (wallet, slot))
+    select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
+      select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
+      union all
+      select wallet, asset, -amount, -1 from reservation
+        where settlement_id = ${settlementId} and state = 'open' and wallet = any(${wallets}::text[])
+      union all
+      select landed.wallet, landed.asset, landed.amount, 0
+        from observed join reservation landed on landed.wallet = observed.wallet and landed.slot > observed.slot
+          and landed.state = 'landed' and landed.settlement_id <> ${settlementId}
+      union all
+      select observed.wallet, ${SOL}, failed.fee_lamports, 0
+        from observed join attempt failed on failed.signers[1] = observed.wallet and failed.slot > observed.slot
+          and failed.state = 'failed'
+    ) committed group by wallet, asset`.execute(trx);
+  return rows;
 }
 
 /** Null where nothing is missing. */
 function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
-  const others = committed.filter((one) => one.asset === need.asset);
-  const available = others.reduce((rest, one) => rest - one.amount, need.finalizedBalance);
-  const left = available - need.amount;
+  const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
+  const left = need.finalizedBalance - others.amount - need.amount;
   // Emptying the wallet is safe only when nothing else is on its way: any other order of landing would strand it below `keep`.
-  const empties = left === 0n && !others.some((one) => one.state === 'open');
+  const empties = left === 0n && others.open === 0n;
   return left >= need.keep || empties ? null : need.keep - left;
 }

@@ -108,8 +108,9 @@ export class Settlements {
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
+      const moved = await enterStatus(trx, this.#kinds, id, to, reason);
       if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, to, reason);
+      return moved;
     });
   }
 
@@ -144,8 +145,7 @@ export class Settlements {
         const message = `settlement ${id} may not be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
-      await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, 'cancelled', reason);
+      return endUnpaid(trx, this.#kinds, id, reason);
     });
   }
 
@@ -159,8 +159,7 @@ export class Settlements {
       if (row.status === 'cancelled') return row;
       if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) throw notCancellable(row);
       await refuseInDoubt(trx, id);
-      await releaseReservations(trx, id);
-      return enterStatus(trx, this.#kinds, id, 'cancelled', reason);
+      return endUnpaid(trx, this.#kinds, id, reason);
     });
   }
 
@@ -175,9 +174,8 @@ export class Settlements {
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const doubt = await doubtOf(trx, id);
       if (!ends || doubt === null || (await hasAttempt(trx, id, MAY_HAVE_PAID))) throw notEndable(row, doubt);
-      await releaseReservations(trx, id);
       const message = `paid already, says ${who}: ${why} (${doubt.message})`;
-      return enterStatus(trx, this.#kinds, id, 'cancelled', { code: PAID_ALREADY, message });
+      return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
     });
   }
 
@@ -185,6 +183,18 @@ export class Settlements {
   async continueUnpaid(id: string, word: Word): Promise<boolean> {
     return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, word));
   }
+}
+
+/** The sums of reservations are locked last: see `reserveFunds`. */
+async function endUnpaid(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  id: string,
+  reason: StatusReason,
+): Promise<SettlementRow> {
+  const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
+  await releaseReservations(trx, id);
+  return ended;
 }
 
 /** What the customer is told to be unpaid must not be paid by what the record has lost. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
-import { isTerminal, UNPAID_ENDS } from '../domain/settlement.ts';
+import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../domain/settlement.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { anyOf, type Database } from './database.ts';
@@ -74,7 +74,8 @@ export class WalletHistory {
     const newest = await this.#db
       .selectFrom('attempt')
       .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
-      .where(sql<boolean>`${wallet} = any(signers)`)
+      // A wallet whose history is judged pays the fee of what it signs.
+      .where(sql<string>`signers[1]`, '=', wallet)
       .executeTakeFirst();
     return newest?.slot ?? null;
   }
@@ -122,10 +123,28 @@ export class WalletHistory {
    * the record was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
-    const lately = sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`;
+    const { lately } = await this.#db
+      .selectNoFrom(
+        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
+      )
+      .executeTakeFirstOrThrow();
+    // Few are unfinished or have ended lately: an index leads to them, and the addresses are compared afterwards.
+    const unpaid = this.#db
+      .selectFrom('settlement')
+      .select(['id', 'status'])
+      .where('kind', '=', WITHDRAWAL)
+      .where('status', 'in', UNFINISHED)
+      .unionAll(
+        this.#db
+          .selectFrom('settlement')
+          .select(['id', 'status'])
+          .where('kind', '=', WITHDRAWAL)
+          .where('status', 'in', UNPAID_ENDS)
+          .where('updatedAt', '>', lately),
+      );
     const rows = await this.#db
-      .selectFrom('withdrawal')
-      .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+      .selectFrom(unpaid.as('unpaid'))
+      .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
       .select(['withdrawal.id', 'destination', 'asset', 'status'])
       .where((row) =>
         row.or([
@@ -134,8 +153,6 @@ export class WalletHistory {
           ...(anyToken ? [row('asset', '<>', SOL)] : []),
         ]),
       )
-      .where('status', '<>', 'finalized')
-      .where((row) => row.or([row('status', 'not in', UNPAID_ENDS), row('updatedAt', '>', lately)]))
       .where((row) =>
         row.not(
           row.exists(

@@ -40,7 +40,16 @@ export class Withdrawals {
       .with('withdrawal', (db) =>
         db
           .insertInto('withdrawal')
-          .columns(['id', 'asset', 'amount', 'destination', 'acceptEmptyWallet', 'memo', 'fingerprint'])
+          .columns([
+            'id',
+            'asset',
+            'amount',
+            'destination',
+            'acceptEmptyWallet',
+            'memo',
+            'fingerprint',
+            'position',
+          ])
           .expression(
             db
               .selectFrom('settlement')
@@ -52,6 +61,7 @@ export class Withdrawals {
                 sql<boolean>`${acceptEmptyWallet}::boolean`.as('acceptEmptyWallet'),
                 sql<string | null>`${memo}::text`.as('memo'),
                 sql<string>`${fingerprint(terms)}::text`.as('fingerprint'),
+                'position',
               ]),
           )
           .returningAll(),
@@ -81,11 +91,16 @@ export class Withdrawals {
   /** Throws InvalidRequest for a cursor that no page gave out. */
   async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
     const { status, asset, destination, limit } = filter;
-    let query = selectWithdrawals(this.#db).where('settlement.position', '<', positionBefore(filter));
+    // Both tables have the same position: the index of the filter that is given has it as well.
+    const isOfTerms = asset !== undefined || destination !== undefined;
+    const position = isOfTerms ? 'withdrawal.position' : 'settlement.position';
+    let query = selectWithdrawals(this.#db)
+      .where('settlement.kind', '=', WITHDRAWAL)
+      .where(position, '<', positionBefore(filter));
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (asset !== undefined) query = query.where('withdrawal.asset', '=', asset);
     if (destination !== undefined) query = query.where('withdrawal.destination', '=', destination);
-    const newest = query.orderBy('settlement.position', 'desc').limit(limit + 1);
+    const newest = query.orderBy(position, 'desc').limit(limit + 1);
     const { rows, nextCursor } = pageOf(await newest.execute(), filter);
     return { rows: rows.map(toWithdrawalRow), nextCursor };
   }

@@ -29,6 +29,8 @@ export const falseAccountSchema = z.object({
 
 type FalseAccount = Readonly<z.infer<typeof falseAccountSchema>>;
 
+type Holders = NonNullable<FalseAccount['holders']>;
+
 type Read = (address: string) => StoredAccount | null;
 
 const DECIMALS_AT = 44;
@@ -36,6 +38,7 @@ const TOKEN_OWNER_AT = 32;
 const TOKEN_STATE_AT = 108;
 const TOKEN_ACCOUNT_SIZE = 165;
 const INITIALIZED = 1;
+const LAMPORTS = 2_039_280n;
 
 /** The account as a node shows it that tells this lie; the very same object where the lie does not concern it. */
 export function falseAccount(
@@ -74,22 +77,41 @@ function rewritten(account: StoredAccount, at: number, bytes: ArrayLike<number>)
 function madeUp(
   address: string,
   account: StoredAccount | null,
-  holders: FalseAccount['holders'] & object,
+  holders: Holders,
   read: Read,
 ): StoredAccount | null {
-  for (const { owner, mint } of holders) {
-    const program = read(mint)?.owner;
-    if (program === undefined || ataOf(owner, mint, program) !== address) continue;
-    const data = new Uint8Array(TOKEN_ACCOUNT_SIZE);
-    data.set(addressBytes(mint));
-    data.set(addressBytes(owner), TOKEN_OWNER_AT);
-    data[TOKEN_STATE_AT] = INITIALIZED;
-    return { lamports: 2_039_280n, owner: program, data, executable: false, rentEpoch: 0n };
-  }
-  return account;
+  const made = accountsOf(holders, read).get(address);
+  if (made === undefined) return account;
+  const data = new Uint8Array(TOKEN_ACCOUNT_SIZE);
+  data.set(addressBytes(made.mint));
+  data.set(addressBytes(made.owner), TOKEN_OWNER_AT);
+  data[TOKEN_STATE_AT] = INITIALIZED;
+  return { lamports: LAMPORTS, owner: made.program, data, executable: false, rentEpoch: 0n };
+}
+
+type Made = ReadonlyMap<string, Holders[number] & { readonly program: string }>;
+
+/** Searching the addresses takes long, and a fault lasts for many calls. */
+const known = new WeakMap<Holders, Made>();
+
+function accountsOf(holders: Holders, read: Read): Made {
+  const found = known.get(holders);
+  if (found !== undefined) return found;
+  const made = new Map(
+    holders.map(({ owner, mint }) => {
+      const program = read(mint)?.owner ?? SYSTEM_PROGRAM;
+      return [ataOf(owner, mint, program), { owner, mint, program }] as const;
+    }),
+  );
+  known.set(holders, made);
+  return made;
 }
 
 function ataOf(owner: string, mint: string, program: string): string {
-  const keys = [mint, owner, program].map((key) => new PublicKey(key)) as [PublicKey, PublicKey, PublicKey];
-  return getAssociatedTokenAddressSync(keys[0], keys[1], true, keys[2]).toBase58();
+  return getAssociatedTokenAddressSync(
+    new PublicKey(mint),
+    new PublicKey(owner),
+    true,
+    new PublicKey(program),
+  ).toBase58();
 }

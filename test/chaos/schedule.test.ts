@@ -28,7 +28,7 @@ describe('the schedule of a chaos run', () => {
       { kind: 'node_false_price', node: 0, draw: 251_493, atMs: 2_220, untilMs: 12_408 },
       { kind: 'database_restart', node: 0, draw: 458_657, atMs: 5_017, untilMs: 9_228 },
     ]);
-    expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 350_836 });
+    expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 350_933 });
   });
 
   it('holds every kind of fault and heals each before the end', () => {

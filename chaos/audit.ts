@@ -1,6 +1,7 @@
 import type { Books } from '../src/localstack/books.ts';
 import type { ChainPayment } from '../src/localstack/chain-truth.ts';
 import { type Claim, judge, strangersTo } from '../src/localstack/verdict.ts';
+import { feeFindings } from './fees.ts';
 
 /** What the record, and Temporal, say of one withdrawal at the end. */
 export interface Outcome extends Claim {
@@ -48,6 +49,7 @@ export function audit({ outcomes, payments, books, alarms }: Evidence): Audit {
     ...unfinished.map(({ terms, status, reason }) => `${terms.id} is ${status}: ${reason ?? 'no reason'}`),
     ...disagreeing.map(({ terms, workflow }) => `${terms.id} is finalized, its workflow is ${workflow}`),
     ...booksFindings(books),
+    ...feeFindings(outcomes, books.fees),
     ...alarms,
   ];
   return {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { SluiceClient, WithdrawalTerms } from '../src/client/client.ts';
 import { newWallet } from '../src/localnet/wallet.ts';
 import { retryWhileUnavailable } from './unavailable.ts';
+import { asWanted, type Market, type Wanted } from './wanted.ts';
 
 /** One withdrawal to ask for, `atMs` after the start. */
 export interface Order {
@@ -16,15 +17,7 @@ export interface DemandPlan {
   readonly minutes: number;
   /** Makes ids new in each run, since they are taken for ever. */
   readonly run: string;
-  /** Moments at which one must be on its way, in milliseconds after the start. */
-  readonly wantedAtMs: readonly number[];
-}
-
-/** What can be paid: the mints of the chain, and wallets that hold something already. */
-export interface Market {
-  readonly mint: string;
-  readonly feeMint: string;
-  readonly wallets: readonly string[];
+  readonly wanted: readonly Wanted[];
 }
 
 const DEMAND_SHARE = 0.95;
@@ -34,7 +27,7 @@ const DEMAND_SHARE = 0.95;
  * a twin of equal terms at the same moment.
  */
 export function drawDemand(
-  { seed, withdrawals, minutes, run, wantedAtMs }: DemandPlan,
+  { seed, withdrawals, minutes, run, wanted }: DemandPlan,
   market: Market,
 ): readonly Order[] {
   const draws = fc.sample(fc.nat({ max: 999_999 }), { seed, numRuns: withdrawals, unbiased: true });
@@ -49,29 +42,35 @@ export function drawDemand(
         : { atMs: twin.atMs, terms: { ...twin.terms, id } },
     );
   }
-  return atMoments(orders, wantedAtMs);
+  return atMoments(orders, wanted, market);
 }
 
-/** Brings forward, or puts off, the nearest order for each moment; twins stay together. */
-function atMoments(orders: readonly Order[], moments: readonly number[]): readonly Order[] {
+/** Brings forward, or puts off, the nearest order for each that is wanted, with the terms that are; twins stay together. */
+function atMoments(orders: readonly Order[], all: readonly Wanted[], market: Market): readonly Order[] {
   const moved = [...orders];
   const free = orders.flatMap((_, index) => (index % 5 > 1 ? [index] : []));
-  for (const atMs of moments) {
+  for (const wanted of all) {
+    const { atMs } = wanted;
     const away = (index: number): number => Math.abs((orders[index]?.atMs ?? 0) - atMs);
     const [nearest] = free.toSorted((a, b) => away(a) - away(b));
     const order = nearest === undefined ? undefined : orders[nearest];
     if (nearest === undefined || order === undefined) break;
     free.splice(free.indexOf(nearest), 1);
-    moved[nearest] = { ...order, atMs };
+    moved[nearest] = { atMs, terms: asWanted(order.terms, wanted, market) };
   }
   return moved;
 }
 
-function drawTerms(draw: number, { mint, feeMint, wallets }: Market): Omit<WithdrawalTerms, 'id'> {
-  const asset = ['SOL', 'SOL', mint, feeMint][draw % 4] ?? 'SOL';
-  const old = wallets[draw % wallets.length] ?? newWallet().address;
-  const destination = draw % 3 === 0 ? newWallet().address : old;
-  return { asset, amount: String(1_000_000 + draw), destination, acceptEmptyWallet: true };
+function drawTerms(draw: number, market: Market): Omit<WithdrawalTerms, 'id'> {
+  const { mint, feeMint, pausableMint, wallets } = market;
+  // Each choice by digits of its own: any asset goes to any kind of wallet.
+  const [fresh, asset, old] = [draw % 3, Math.floor(draw / 3) % 6, Math.floor(draw / 18)];
+  return {
+    asset: ['SOL', 'SOL', 'SOL', mint, feeMint, pausableMint][asset] ?? 'SOL',
+    amount: String(1_000_000 + draw),
+    destination: fresh === 0 ? newWallet().address : (wallets[old % wallets.length] ?? newWallet().address),
+    acceptEmptyWallet: true,
+  };
 }
 
 /** Asks for one withdrawal until the API has taken it, however often the API dies in between. */

@@ -1,6 +1,6 @@
 /**
  * What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the
- * next.
+ * next, and `lie-of-best` strikes the node that is asked most.
  */
 export type Lane =
   | 'worker'
@@ -17,6 +17,9 @@ export type Lane =
   | 'rescan'
   | 'node'
   | 'lie'
+  | 'lie-of-best'
+  | 'stranger'
+  | 'issuer'
   | 'all-nodes';
 
 interface FaultKind {
@@ -32,49 +35,74 @@ interface FaultKind {
  * chain; silence, loss and lag may strike several.
  */
 const STACK_FAULTS = {
-  'kill-worker': { lane: 'worker', seconds: [1, 6], what: 'SIGKILL of the chain worker' },
-  'kill-signer': { lane: 'signer', seconds: [1, 6], what: 'SIGKILL of the signer' },
-  'kill-api': { lane: 'api', seconds: [1, 4], what: 'SIGKILL of the API' },
-  'temporal-restart': { lane: 'temporal', seconds: [2, 6], what: 'Temporal server stopped and started' },
-  'database-restart': { lane: 'database', seconds: [1, 6], what: 'PostgreSQL stopped and started' },
-  'database-cut': {
+  kill_worker: { lane: 'worker', seconds: [1, 6], what: 'SIGKILL of the chain worker' },
+  kill_signer: { lane: 'signer', seconds: [1, 6], what: 'SIGKILL of the signer' },
+  kill_api: { lane: 'api', seconds: [1, 4], what: 'SIGKILL of the API' },
+  temporal_restart: { lane: 'temporal', seconds: [2, 6], what: 'Temporal server stopped and started' },
+  database_restart: { lane: 'database', seconds: [1, 6], what: 'PostgreSQL stopped and started' },
+  database_cut: {
     lane: 'database',
     seconds: [2, 5],
     what: 'PostgreSQL connections cut inside transactions',
   },
-  'clock-jump': { lane: 'clock', seconds: [5, 15], what: 'clock of the chain worker set off by minutes' },
-  'no-answer': { lane: 'node', seconds: [3, 12], what: 'a node keeps silent' },
-  'send-lost-answer': { lane: 'node', seconds: [5, 15], what: 'a node takes a send, its answer is lost' },
-  'send-dropped': { lane: 'node', seconds: [5, 15], what: 'a node answers a send and drops it' },
-  'http-429': { lane: 'node', seconds: [3, 12], what: 'a node limits the rate' },
-  'http-5xx': { lane: 'node', seconds: [3, 12], what: 'a node answers 502' },
+  clock_jump: { lane: 'clock', seconds: [5, 15], what: 'clock of the chain worker set off by minutes' },
+  no_answer: { lane: 'node', seconds: [3, 12], what: 'a node keeps silent' },
+  send_lost_answer: { lane: 'node', seconds: [5, 15], what: 'a node takes a send, its answer is lost' },
+  send_dropped: { lane: 'node', seconds: [5, 15], what: 'a node answers a send and drops it' },
+  http_429: { lane: 'node', seconds: [3, 12], what: 'a node limits the rate' },
+  http_5xx: { lane: 'node', seconds: [3, 12], what: 'a node answers 502' },
   malformed: { lane: 'node', seconds: [3, 10], what: 'a node answers an HTML page' },
   lag: { lane: 'node', seconds: [8, 20], what: 'a node lags by 50 to 400 slots' },
-  'stuck-finality': { lane: 'node', seconds: [8, 20], what: 'finality stands still at a node' },
-  'history-cut': { lane: 'node', seconds: [10, 25], what: 'a node lost its history' },
-  'false-null': { lane: 'lie', seconds: [8, 20], what: 'a node denies every signature' },
-  'false-blockhash-not-found': { lane: 'lie', seconds: [5, 15], what: 'a node refuses every blockhash' },
-  'early-invalid': { lane: 'lie', seconds: [8, 20], what: 'a node calls every blockhash expired' },
-  'false-height': { lane: 'lie', seconds: [8, 20], what: 'a node reports a block height far ahead' },
+  stuck_finality: { lane: 'node', seconds: [8, 20], what: 'finality stands still at a node' },
+  history_cut: { lane: 'node', seconds: [10, 25], what: 'a node lost its history' },
+  false_null: { lane: 'lie', seconds: [8, 20], what: 'a node denies every signature' },
+  false_blockhash_not_found: { lane: 'lie', seconds: [5, 15], what: 'a node refuses every blockhash' },
+  early_invalid: { lane: 'lie', seconds: [8, 20], what: 'a node calls every blockhash expired' },
+  false_height: { lane: 'lie', seconds: [8, 20], what: 'a node reports a block height far ahead' },
+  node_false_account: {
+    lane: 'lie-of-best',
+    seconds: [10, 18],
+    what: 'the best node shows mints, token accounts or owners falsely',
+  },
+  node_false_price: {
+    lane: 'lie-of-best',
+    seconds: [10, 18],
+    what: 'the best node reports false prices and false compute units',
+  },
+  node_false_status: {
+    lane: 'lie-of-best',
+    seconds: [12, 20],
+    what: 'the best node reports attempts as landed, also dead ones',
+  },
+  stranger_funds_ata: {
+    lane: 'stranger',
+    seconds: [5, 10],
+    what: 'a stranger funds token accounts before a withdrawal makes them',
+  },
+  issuer_freezes: {
+    lane: 'issuer',
+    seconds: [14, 20],
+    what: 'issuers freeze our account and pause a mint between signing and landing',
+  },
   fork: { lane: 'chain', seconds: [8, 15], what: 'processed blocks vanish, and transactions with them' },
   expiry: { lane: 'all-nodes', seconds: [25, 30], what: 'every send dropped until blockhashes expire' },
-  'all-nodes-down': { lane: 'all-nodes', seconds: [60, 60], what: 'no node answers' },
+  all_nodes_down: { lane: 'all-nodes', seconds: [60, 60], what: 'no node answers' },
 } as const satisfies Record<string, FaultKind>;
 
 /** What the scan for deposits must survive besides. */
 const SCAN_FAULTS = {
-  'kill-scanner': { lane: 'scanner', seconds: [6, 14], what: 'SIGKILL of the worker that holds the scan' },
-  'scanner-cut': {
+  kill_scanner: { lane: 'scanner', seconds: [6, 14], what: 'SIGKILL of the worker that holds the scan' },
+  scanner_cut: {
     lane: 'database-of-workers',
     seconds: [5, 10],
     what: 'workers cut off from PostgreSQL while an address is given out and paid',
   },
-  'short-lists': { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
-  'null-blocks': { lane: 'blocks', seconds: [8, 15], what: 'a node answers null for every block' },
-  'skipped-blocks': { lane: 'blocks', seconds: [8, 15], what: 'a node calls every slot skipped (-32007)' },
-  'false-block': { lane: 'blocks', seconds: [8, 20], what: 'a node shows transactions of blocks falsely' },
+  short_lists: { lane: 'lists', seconds: [15, 30], what: 'all nodes leave blocks out of their lists' },
+  null_blocks: { lane: 'blocks', seconds: [8, 15], what: 'a node answers null for every block' },
+  skipped_blocks: { lane: 'blocks', seconds: [8, 15], what: 'a node calls every slot skipped (-32007)' },
+  false_block: { lane: 'blocks', seconds: [8, 20], what: 'a node shows transactions of blocks falsely' },
   rescan: { lane: 'rescan', seconds: [3, 8], what: 'hundreds of slots delivered twice' },
-  'deep-fork': {
+  deep_fork: {
     lane: 'chain',
     seconds: [5, 12],
     what: 'confirmed blocks vanish, and transactions with them',
@@ -92,9 +120,9 @@ export function faultNames(withDeposits: boolean): readonly FaultName[] {
 
 /** Those that nothing meets but a send: they go on for a while where there was none yet. */
 export const SEND_FAULTS: readonly FaultName[] = [
-  'send-lost-answer',
-  'send-dropped',
-  'false-blockhash-not-found',
+  'send_lost_answer',
+  'send_dropped',
+  'false_blockhash_not_found',
 ];
 
 /** True where a fault strikes one node. */

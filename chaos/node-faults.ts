@@ -22,32 +22,32 @@ const onSend = (fault: Fault): readonly NodeFault[] => [{ method: 'sendTransacti
 
 /** What a node does wrong, in the terms of the development chain. */
 export const NODE_FAULTS = {
-  'no-answer': () => everywhere({ kind: 'no-answer' }),
-  'send-lost-answer': () => onSend({ kind: 'lost-answer' }),
-  'send-dropped': () => onSend({ kind: 'drop-send' }),
-  'http-429': () => everywhere({ kind: 'http', status: 429, retryAfterSeconds: 1 }),
-  'http-5xx': ({ draw }) => everywhere({ kind: 'http', status: draw % 2 === 0 ? 502 : 503 }),
+  no_answer: () => everywhere({ kind: 'no-answer' }),
+  send_lost_answer: () => onSend({ kind: 'lost-answer' }),
+  send_dropped: () => onSend({ kind: 'drop-send' }),
+  http_429: () => everywhere({ kind: 'http', status: 429, retryAfterSeconds: 1 }),
+  http_5xx: ({ draw }) => everywhere({ kind: 'http', status: draw % 2 === 0 ? 502 : 503 }),
   malformed: ({ draw }) => everywhere({ kind: 'malformed', form: FORMS[draw % FORMS.length] ?? 'html' }),
   lag: ({ draw }) => everywhere({ kind: 'lag', blocks: 50 + (draw % 351) }),
-  'stuck-finality': async ({ url }) => everywhere({ kind: 'stuck-finality', slot: await finalizedSlot(url) }),
-  'history-cut': async ({ url }) => everywhere({ kind: 'history-from', slot: await finalizedSlot(url) }),
-  'false-null': () =>
+  stuck_finality: async ({ url }) => everywhere({ kind: 'stuck-finality', slot: await finalizedSlot(url) }),
+  history_cut: async ({ url }) => everywhere({ kind: 'history-from', slot: await finalizedSlot(url) }),
+  false_null: () =>
     ['getSignatureStatuses', 'getTransaction', 'getSignaturesForAddress'].map((method) => ({
       method,
       fault: { kind: 'history-from', slot: NEVER } as const,
     })),
-  'false-blockhash-not-found': () => onSend(BLOCKHASH_NOT_FOUND),
-  'early-invalid': () => everywhere({ kind: 'blockhash-age', heights: -1 }),
-  'short-lists': async ({ url, draw }) => [
+  false_blockhash_not_found: () => onSend(BLOCKHASH_NOT_FOUND),
+  early_invalid: () => everywhere({ kind: 'blockhash-age', heights: -1 }),
+  short_lists: async ({ url, draw }) => [
     { method: 'getBlocks', fault: await holeAhead(url, draw) },
     { method: 'getBlocksWithLimit', fault: await holeAhead(url, draw) },
   ],
-  'null-blocks': () => [{ method: 'getBlock', fault: { kind: 'null' } }],
-  'skipped-blocks': () => [{ method: 'getBlock', fault: SKIPPED }],
-  'false-block': ({ draw }) => [
+  null_blocks: () => [{ method: 'getBlock', fault: { kind: 'null' } }],
+  skipped_blocks: () => [{ method: 'getBlock', fault: SKIPPED }],
+  false_block: ({ draw }) => [
     { method: 'getBlock', fault: { kind: 'false-block', lie: LIES[draw % LIES.length] ?? 'leave-out' } },
   ],
-  'false-height': ({ draw }) => everywhere({ kind: 'height-offset', blocks: 151 + (draw % 1_000) }),
+  false_height: ({ draw }) => everywhere({ kind: 'height-offset', blocks: 151 + (draw % 1_000) }),
 } as const satisfies Partial<Record<FaultName, Script>>;
 
 export type NodeFaultName = keyof typeof NODE_FAULTS;

@@ -5,20 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceClient } from '../src/client/client.ts';
 import type { Alarm } from '../src/domain/alerts.ts';
-import { newWallet } from '../src/localnet/wallet.ts';
 import { readBooks } from '../src/localstack/books.ts';
-import { mintsOf } from '../src/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../src/localstack/chain-truth.ts';
 import type { ManagedProcess } from '../src/localstack/process.ts';
-import { rpc } from '../src/localstack/rpc.ts';
 import { type Stack, startStack } from '../src/localstack/stack.ts';
 import { alertFindings } from './alerts.ts';
 import { type Audit, audit } from './audit.ts';
-import { drawDemand, type Market, type Order, place } from './demand.ts';
+import { drawDemand, type Order, place } from './demand.ts';
 import type { DepositAudit } from './deposits/audit.ts';
 import { drawDeposits, type Payment } from './deposits/plan.ts';
 import { DepositRun } from './deposits/run.ts';
-import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, SEND_FAULTS } from './kinds.ts';
+import { FAULT_KINDS, type FaultName, faultNames, isNodeLane } from './kinds.ts';
+import { openMarket } from './market.ts';
 import { apartFrom, makeNonces } from './nonces.ts';
 import { readOutcomes } from './outcomes.ts';
 import type { PaymentAudit } from './payments/audit.ts';
@@ -28,6 +26,7 @@ import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
 import { Supervisor } from './supervisor.ts';
 import { retryWhileUnavailable } from './unavailable.ts';
+import { wantedBy } from './wanted.ts';
 
 export interface ChaosPlan {
   readonly seed: number;
@@ -62,7 +61,6 @@ const SLOT_MS = 100;
 const FINALITY_LAG = 16;
 /** A shorter run may be over before something has met every fault. */
 const LONG_ENOUGH_MINUTES = 5;
-const OLD_WALLETS = 6;
 const INTO_THE_CUT_MS = 500;
 
 /** Starts a stack, drives withdrawals through the schedule of faults, and judges what the blocks show afterwards. */
@@ -114,9 +112,12 @@ async function survive(
   }
 }
 
+/** What is there before the withdrawals are drawn. */
+type ReadyField = Omit<Field, 'market' | 'orders'>;
+
 interface Drive {
   readonly stack: Stack;
-  readonly field: Field;
+  readonly field: ReadyField;
   readonly deposits: DepositRun | null;
   readonly selling: PaymentRun | null;
   /** Addresses of the nonce accounts that were made before. */
@@ -130,15 +131,16 @@ interface Drive {
 async function drive(driven: Drive): Promise<ChaosReport> {
   const { stack, field, deposits, selling, plan, limit, say } = driven;
   const schedule = drawSchedule({ ...plan, nodes: NODES });
-  const demand = { ...plan, run: Date.now().toString(36), wantedAtMs: sendsWanted(schedule) };
-  const orders = drawDemand(demand, await marketOf(stack));
+  const demand = { ...plan, run: Date.now().toString(36), wanted: wantedBy(schedule) };
+  const market = await openMarket(stack);
+  const orders = drawDemand(demand, market);
   const supervising = field.supervisor.run(limit.signal);
   const startMs = performance.now();
   const timer = setTimeout(() => limit.abort(), plan.minutes * 2 * 60_000);
   const paying = payAll(stack, orders, startMs, limit.signal);
   const depositing = deposits?.run(paymentsOf(plan, schedule), startMs);
   const buying = selling?.run(stack, startMs, limit.signal);
-  const { faults, met } = await inject(field, schedule, startMs, say);
+  const { faults, met } = await inject({ ...field, market, orders }, schedule, startMs, say);
   const down = await field.supervisor.end(limit.signal);
   await supervising;
   say('all faults are healed; waiting for what is not finalized yet');
@@ -172,15 +174,9 @@ async function judgeAll(
   };
 }
 
-/** A fault of sends shows nothing where nothing is sent. */
-function sendsWanted(schedule: readonly Injection[]): readonly number[] {
-  const ofSends = schedule.filter(({ kind }) => SEND_FAULTS.some((one) => one === kind));
-  return ofSends.flatMap(({ atMs, untilMs }) => [atMs, Math.round((atMs + untilMs) / 2)]);
-}
-
 /** The moments at which workers are cut off are those at which new users come in. */
 function paymentsOf(plan: ChaosPlan, schedule: readonly Injection[]): readonly Payment[] {
-  const cuts = schedule.filter(({ kind }) => kind === 'scanner-cut');
+  const cuts = schedule.filter(({ kind }) => kind === 'scanner_cut');
   return drawDeposits({ ...plan, newcomersAtMs: cuts.map(({ atMs }) => atMs + INTO_THE_CUT_MS) });
 }
 
@@ -279,7 +275,7 @@ async function fieldOf(
   clockFile: string,
   deposits: DepositRun | null,
   say: (line: string) => void,
-): Promise<Field> {
+): Promise<ReadyField> {
   const second = await stack.addWorker('worker-2');
   const temporal = own(stack.temporalServer, 'TEMPORAL_ADDRESS');
   const postgres = own(stack.postgres, 'DATABASE_URL');
@@ -299,6 +295,7 @@ async function fieldOf(
     databaseUrl,
     rpcUrls,
     clockFile,
+    hotWallet: stack.hotWallet,
     exchange: deposits?.exchange ?? null,
   };
 }
@@ -306,16 +303,6 @@ async function fieldOf(
 function own(server: ManagedProcess | null, setting: string): ManagedProcess {
   if (server === null) throw new Error(`chaos stops and starts every server: unset ${setting}`);
   return server;
-}
-
-async function marketOf(stack: Stack): Promise<Market> {
-  const wallets = Array.from({ length: OLD_WALLETS }, () => newWallet().address);
-  const url = stack.rpcUrls[0] ?? '';
-  for (const wallet of wallets) await rpc(url, 'requestAirdrop', [wallet, 10_000_000]);
-  const { mint, feeMint } = mintsOf(stack.chainInfo);
-  if (mint === undefined || feeMint === undefined)
-    throw new Error('chaos needs its own chain: unset SLUICE_RPC_URLS');
-  return { mint, feeMint, wallets };
 }
 
 /** A memory file system where there is one: on a slow disk the server's SQLite file is what a run would measure. */

@@ -46,7 +46,7 @@ function place(drawn: readonly Draw[], gapMs: number, endMs: number, nodes: numb
     const { lane, seconds } = FAULT_KINDS[kind];
     const struck = { kind, node: isNodeLane(lane) ? node % nodes : 0, draw };
     const lengthMs = lengthOf(seconds, length / DRAWS, endMs);
-    const keys = lanesOf(lane, struck.node, nodes);
+    const keys = [...lanesOf(lane, struck.node, nodes), ...(OF_DEATHS.has(kind) ? ['deaths'] : [])];
     const freeMs = Math.max(0, ...keys.map((key) => lanes.get(key) ?? 0));
     const atMs = Math.max(Math.round((index + jitter / DRAWS) * gapMs), freeMs);
     for (const key of keys) lanes.set(key, atMs + lengthMs);
@@ -78,8 +78,18 @@ function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<rea
       fc.shuffledSubarray([...names], { minLength: names.length }),
       fc.array(choices, { minLength: names.length, maxLength: names.length }),
     )
+    .map(([kinds, all]) => [inOrder(kinds), all] as const)
     .map(([kinds, all]) => all.flatMap((one, index) => withKind(kinds[index], one)));
   return fc.array(round, { minLength: rounds, maxLength: rounds }).map((all) => all.flat());
+}
+
+/** One needs the attempts that the other has proved dead, so they never overlap, and come in the order of a round. */
+const OF_DEATHS: ReadonlySet<FaultName> = new Set(['expiry', 'node_false_status']);
+
+/** A node can list dead attempts only once some have died. */
+function inOrder(kinds: readonly FaultName[]): readonly FaultName[] {
+  const [dying, listing] = [kinds.indexOf('expiry'), kinds.indexOf('node_false_status')];
+  return dying < listing ? kinds : kinds.with(dying, 'node_false_status').with(listing, 'expiry');
 }
 
 function withKind(kind: FaultName | undefined, choices: Omit<Draw, 'kind'>): Draw[] {
@@ -99,7 +109,7 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
 }
 
 /**
- * What must be free: a lie needs its node and that nobody else lies; what strikes all nodes needs every one of them, and a chain
+ * What must be free: a lie needs its node, if that is known, and that nobody else lies; what strikes all nodes needs every one of them, and a chain
  * that does not fork meanwhile, since no transaction reaches it that a fork could take back. False blocks are a lie, and want a node that
  * answers. The scanner is
  * found through Temporal, and an address is given out by the API from the database.
@@ -108,6 +118,8 @@ function lanesOf(lane: Lane, node: number, nodes: number): readonly string[] {
   if (lane === 'node') return [`node ${node}`];
   if (lane === 'lie') return ['lie', `node ${node}`];
   if (lane === 'all-nodes') return [...Array.from({ length: nodes }, (_, index) => `node ${index}`), 'chain'];
+  if (lane === 'lie-of-best') return ['lie'];
+  if (lane === 'issuer') return lanesOf('all-nodes', node, nodes);
   if (lane === 'blocks') return ['blocks', 'lie', 'chain'];
   if (lane === 'scanner') return ['worker', 'temporal'];
   if (lane === 'rescan') return ['temporal', 'api'];

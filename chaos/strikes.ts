@@ -3,12 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ManagedProcess } from '../src/localstack/process.ts';
 import { rpc } from '../src/localstack/rpc.ts';
+import type { Order } from './demand.ts';
 import type { Exchange } from './deposits/exchange.ts';
+import { type Heal, repeatedly } from './heal.ts';
+import { stopTokens } from './issuer.ts';
 import { FAULT_KINDS, type FaultName, isNodeLane, SEND_FAULTS } from './kinds.ts';
 import { NODE_FAULTS, type NodeFaultName } from './node-faults.ts';
+import { lie } from './node-lies.ts';
 import { DRIVER_APPLICATION, WORKER_APPLICATION } from './processes.ts';
 import type { Injection } from './schedule.ts';
+import { fundTokenAccounts } from './stranger.ts';
 import type { Supervisor } from './supervisor.ts';
+import type { Market } from './wanted.ts';
 
 /** What faults act on. */
 export interface Field {
@@ -24,12 +30,13 @@ export interface Field {
   /** Node 0 takes the commands for all nodes of the chain. */
   readonly rpcUrls: readonly string[];
   readonly clockFile: string;
+  readonly hotWallet: string;
+  readonly market: Market;
+  /** All withdrawals of the run. */
+  readonly orders: readonly Order[];
   /** Who takes the deposits; null where there are none, and no fault of the scan. */
   readonly exchange: Exchange | null;
 }
-
-/** Undoes a fault; tells how often it was met, for a fault that nobody met shows nothing. */
-export type Heal = () => Promise<number> | number;
 
 type Strike = (field: Field, injection: Injection) => Promise<Heal>;
 
@@ -40,15 +47,15 @@ export function strike(field: Field, injection: Injection): Promise<Heal> {
 }
 
 const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
-  'kill-worker': ({ supervisor, workers, x402 }, { draw }) =>
+  kill_worker: ({ supervisor, workers, x402 }, { draw }) =>
     killAll(supervisor, [workers[draw % workers.length], x402]),
-  'kill-signer': ({ supervisor, signer, x402 }) => killAll(supervisor, [signer, x402]),
-  'kill-api': ({ supervisor, api }) => kill(supervisor, api),
-  'temporal-restart': ({ supervisor, temporal }) => supervisor.strike(temporal, (server) => server.stop()),
-  'database-restart': ({ supervisor, postgres }, { draw }) =>
+  kill_signer: ({ supervisor, signer, x402 }) => killAll(supervisor, [signer, x402]),
+  kill_api: ({ supervisor, api }) => kill(supervisor, api),
+  temporal_restart: ({ supervisor, temporal }) => supervisor.strike(temporal, (server) => server.stop()),
+  database_restart: ({ supervisor, postgres }, { draw }) =>
     supervisor.strike(postgres, (server) => (draw % 2 === 0 ? server.stop() : server.kill('SIGKILL'))),
-  'database-cut': (field) => cutSessions(field, IN_TRANSACTION),
-  'clock-jump': async ({ clockFile }, { draw }) => {
+  database_cut: (field) => cutSessions(field, IN_TRANSACTION),
+  clock_jump: async ({ clockFile }, { draw }) => {
     writeFileSync(clockFile, String((draw % 2 === 0 ? 1 : -1) * (60_000 + (draw % 3_600_000))));
     return () => {
       writeFileSync(clockFile, '0');
@@ -56,17 +63,26 @@ const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
     };
   },
   fork: (field, { draw }) => forkUntilMet(field, 1 + (draw % 3)),
-  'deep-fork': (field, { draw }) => forkUntilMet(field, 3 + (draw % 10)),
-  'kill-scanner': killScanner,
-  'scanner-cut': cutWorkersOff,
-  'short-lists': (field, injection) => everyNode(field, injection, 'short-lists'),
-  'null-blocks': (field, injection) => eachNodeInTurn(field, injection, 'null-blocks'),
-  'skipped-blocks': (field, injection) => eachNodeInTurn(field, injection, 'skipped-blocks'),
-  'false-block': (field, injection) => eachNodeInTurn(field, injection, 'false-block'),
+  deep_fork: (field, { draw }) => forkUntilMet(field, 3 + (draw % 10)),
+  kill_scanner: killScanner,
+  scanner_cut: cutWorkersOff,
+  short_lists: (field, injection) => everyNode(field, injection, 'short_lists'),
+  null_blocks: (field, injection) => eachNodeInTurn(field, injection, 'null_blocks'),
+  skipped_blocks: (field, injection) => eachNodeInTurn(field, injection, 'skipped_blocks'),
+  false_block: (field, injection) => eachNodeInTurn(field, injection, 'false_block'),
   rescan: readTwice,
-  'all-nodes-down': (field, injection) => everyNode(field, injection, 'no-answer'),
-  expiry: (field, injection) => everyNode(field, injection, 'send-dropped'),
+  all_nodes_down: (field, injection) => everyNode(field, injection, 'no_answer'),
+  node_false_account: (field, injection) => lie(liarsOf(field), 'node_false_account', injection),
+  node_false_price: (field, injection) => lie(liarsOf(field), 'node_false_price', injection),
+  node_false_status: (field, injection) => lie(liarsOf(field), 'node_false_status', injection),
+  stranger_funds_ata: fundTokenAccounts,
+  issuer_freezes: stopTokens,
+  expiry: (field, injection) => everyNode(field, injection, 'send_dropped'),
 };
+
+function liarsOf({ rpcUrls, orders }: Field) {
+  return { rpcUrls, terms: orders.map(({ terms }) => terms) };
+}
 
 async function kill(supervisor: Supervisor, process: ManagedProcess | undefined): Promise<Heal> {
   return process === undefined ? () => 0 : supervisor.strike(process, (one) => one.kill('SIGKILL'));
@@ -176,27 +192,6 @@ function exchangeOf({ exchange }: Field): Exchange {
   return exchange;
 }
 
-/** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */
-function repeatedly(everyMs: number, act: () => Promise<number>, patienceMs = 0): Heal {
-  const stop = new AbortController();
-  const acting = (async () => {
-    let met = 0;
-    let end = Number.POSITIVE_INFINITY;
-    stop.signal.addEventListener('abort', () => {
-      end = performance.now() + patienceMs;
-    });
-    while (!stop.signal.aborted || (met === 0 && performance.now() < end)) {
-      met += await act().catch(() => 0);
-      await sleep(everyMs);
-    }
-    return met;
-  })();
-  return () => {
-    stop.abort();
-    return acting;
-  };
-}
-
 async function strikeNode(field: Field, kind: NodeFaultName, { node, draw }: Injection): Promise<Heal> {
   const [url = ''] = field.rpcUrls;
   const faults = await NODE_FAULTS[kind]({ url: field.rpcUrls[node] ?? '', draw });
@@ -241,7 +236,7 @@ async function eachNodeInTurn(field: Field, injection: Injection, kind: NodeFaul
 }
 
 /** A kind of {@link NODE_FAULTS} that strikes one node, drawn from the seed. */
-type OneNodeFault = Exclude<NodeFaultName, 'short-lists' | 'null-blocks' | 'skipped-blocks' | 'false-block'>;
+type OneNodeFault = Exclude<NodeFaultName, 'short_lists' | 'null_blocks' | 'skipped_blocks' | 'false_block'>;
 
 function isOneNodeFault(kind: FaultName): kind is OneNodeFault {
   return kind in NODE_FAULTS && isNodeLane(FAULT_KINDS[kind].lane);

@@ -4,7 +4,9 @@ import {
   createToken2022Mint,
   type MintExtension,
   mintTo,
+  pausableExtension,
   setFrozen,
+  setPaused,
   transferFeeExtension,
 } from './genesis.ts';
 import type { RpcNode } from './node.ts';
@@ -120,6 +122,16 @@ export class Controls {
   /** Like {@link setFrozen}, but only queues the transaction. */
   queueFrozen(mint: string, owner: string, frozen: boolean): string {
     return setFrozen(this.chain, this.#faucet, mint, owner, frozen);
+  }
+
+  /** Pauses or resumes all transfers of a pausable mint, as its issuer; only queues the transaction. */
+  queuePaused(mint: string, paused: boolean): string {
+    return setPaused(this.chain, this.#faucet, mint, paused);
+  }
+
+  /** Queues the creation of a Token-2022 mint that its issuer can pause; gives its address. */
+  queuePausableMint(): string {
+    return createToken2022Mint(this.chain, this.#faucet, [pausableExtension(this.#faucet)]);
   }
 
   /** Creates a Token-2022 mint with 6 decimals; resolves with its address when finalized. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { falseAccountSchema } from './rpc/false-account.ts';
 import { ALL_LIES } from './rpc/false-block.ts';
+import { STATUS_LIES } from './rpc/false-status.ts';
 
 const count = z.int().min(0);
 
@@ -9,6 +11,9 @@ const count = z.int().min(0);
  * block heights; `blockhash-age` holds blockhashes for expired early (heights -1: all of them); `false-block` tells
  * of blocks what is not so ({@link ALL_LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
  * a send and throws it away.
+ * `false-account` shows accounts falsely, `false-price` reports this priority fee for every block, and `false-units` these compute units for
+ * every simulation that succeeds. `false-status` reports signatures that have not landed as landed, and signatures that have failed as successful;
+ * `false-history` lists every signature that was sent, landed or not.
  * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any
  * work and `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what
  * no client can read.
@@ -21,6 +26,11 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('height-offset'), blocks: z.int() }),
   z.object({ kind: z.literal('blockhash-age'), heights: z.int().min(-1) }),
   z.object({ kind: z.literal('false-block'), lie: z.literal(ALL_LIES) }),
+  falseAccountSchema,
+  z.object({ kind: z.literal('false-price'), microLamports: count }),
+  z.object({ kind: z.literal('false-units'), units: count }),
+  z.object({ kind: z.literal('false-status'), lie: z.literal(STATUS_LIES) }),
+  z.object({ kind: z.literal('false-history') }),
   z.object({ kind: z.literal('list-limit'), slots: count }),
   z.object({ kind: z.literal('drop-send') }),
   z.object({ kind: z.literal('delay'), ms: count }),
@@ -50,6 +60,15 @@ export const faultTermsSchema = z.object({
 
 /** See {@link faultTermsSchema}. */
 export type FaultTerms = Readonly<z.infer<typeof faultTermsSchema>>;
+
+/** A call meets one of these only where the answer differs for it: the node counts it then. */
+const COUNTED_BY_NODE: ReadonlySet<Fault['kind']> = new Set([
+  'false-account',
+  'false-price',
+  'false-units',
+  'false-status',
+  'false-history',
+]);
 
 /** Prefix of the controls, which must answer on a node with any fault. */
 const CONTROL_PREFIX = 'localnet_';
@@ -93,12 +112,17 @@ export class Faults {
     return this.#met;
   }
 
+  /** Counts one answer that a fault of this kind has changed. */
+  count(kind: Fault['kind']): void {
+    this.#met.set(kind, (this.#met.get(kind) ?? 0) + 1);
+  }
+
   /** The faults that a call of this method meets now, each counted once; those of the method come before those of `*`. */
   take(method: string): Fault[] {
     const met = this.#of(method).filter((item) => item.random() < item.probability);
     for (const item of met) {
       item.left -= 1;
-      this.#met.set(item.fault.kind, (this.#met.get(item.fault.kind) ?? 0) + 1);
+      if (!COUNTED_BY_NODE.has(item.fault.kind)) this.count(item.fault.kind);
     }
     this.#scripted = this.#scripted.filter((item) => item.left > 0);
     return met.map((item) => item.fault);

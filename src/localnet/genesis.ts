@@ -3,8 +3,11 @@ import {
   createAssociatedTokenAccountIdempotentInstruction,
   createFreezeAccountInstruction,
   createInitializeMint2Instruction,
+  createInitializePausableConfigInstruction,
   createInitializeTransferFeeConfigInstruction,
   createMintToInstruction,
+  createPauseInstruction,
+  createResumeInstruction,
   createThawAccountInstruction,
   ExtensionType,
   getAssociatedTokenAddressSync,
@@ -118,6 +121,21 @@ export function transferFeeExtension(authority: Wallet, basisPoints: number): Mi
         TOKEN_2022_PROGRAM_ID,
       ),
   };
+}
+
+/** Lets `authority` pause and resume all transfers. */
+export function pausableExtension(authority: Wallet): MintExtension {
+  return {
+    type: ExtensionType.PausableConfig,
+    initialize: (mint) =>
+      createInitializePausableConfigInstruction(mint, authority.publicKey, TOKEN_2022_PROGRAM_ID),
+  };
+}
+
+/** Queues the pausing or resuming of a pausable mint; gives the signature. */
+export function setPaused(chain: Chain, authority: Wallet, mint: string, paused: boolean): string {
+  const change = paused ? createPauseInstruction : createResumeInstruction;
+  return submitSigned(chain, [change(new PublicKey(mint), authority.publicKey)], [authority]);
 }
 
 /** Copies the bytes of a mint to the address of devnet's USDC, which nobody here can create: there is no key for it. */

@@ -64,7 +64,7 @@ export class RpcNode {
 
   /** The chain as this node shows it to a method now. */
   view(faults: readonly Fault[]): NodeView {
-    return new NodeView(this.#chain, this.#identity, faults);
+    return new NodeView(this.#chain, this.#identity, faults, (kind) => this.faults.count(kind));
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -11,6 +11,8 @@ export type Spent = Readonly<Record<string, bigint>>;
 export interface Books {
   /** Every transaction that the hot wallet signed, in all finalized blocks. */
   readonly chain: Spent;
+  /** What the hot wallet paid as fee for each of these. */
+  readonly fees: Spent;
   /** Every attempt that landed or failed and that the hot wallet signed, at what the record says it cost. */
   readonly record: Spent;
   /** Attempts that may still land. */
@@ -40,6 +42,7 @@ export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | '
     if (counted === undefined) throw new Error('PostgreSQL answers a count with no row');
     return {
       chain: Object.fromEntries(signed.map((one) => [one.signature, -one.changeLamports])),
+      fees: Object.fromEntries(signed.map((one) => [one.signature, one.feeLamports])),
       record: Object.fromEntries(settled.map(({ signature, spent }) => [signature, BigInt(spent)])),
       live: Number(counted.live),
       dead: Number(counted.dead),

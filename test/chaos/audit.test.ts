@@ -20,7 +20,14 @@ const transfer: ChainPayment = {
   sent: 5n,
 };
 
-const books: Books = { chain: { s1: 7n }, record: { s1: 7n }, live: 0, dead: 2, openReservations: 0n };
+const books: Books = {
+  chain: { s1: 7n },
+  fees: { s1: 5_002n },
+  record: { s1: 7n },
+  live: 0,
+  dead: 2,
+  openReservations: 0n,
+};
 const judged = (
   outcomes: readonly Outcome[],
   payments: readonly ChainPayment[],
@@ -81,6 +88,11 @@ describe('the audit of a chaos run', () => {
       's1 cost 7 lamports on chain, 8 lamports in the record',
       's9 cost 5000 lamports on chain, nothing in the record',
     ]);
+  });
+
+  it('tells of a fee above what an idle chain asks for, of later attempts as much more as they may offer', () => {
+    const { findings } = judged([paid], [transfer], { fees: { s0: 7_700n, s1: 5_500n, foreign: 9_000n } });
+    expect(findings).toEqual(['a paid a fee of 7700 lamports for s0, more than 5250 on an idle chain']);
   });
 
   it('does not trust what the record says arrived: what left is what was asked for', () => {

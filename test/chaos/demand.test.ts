@@ -1,22 +1,61 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { drawDemand } from '../../chaos/demand.ts';
+import { drawSchedule } from '../../chaos/schedule.ts';
+import { type Wanted, wantedBy } from '../../chaos/wanted.ts';
 
-const MARKET = { mint: 'mint', feeMint: 'fee-mint', wallets: ['ann', 'ben'] };
-const demand = (seed: number, withdrawals: number, wantedAtMs: readonly number[]) =>
-  drawDemand({ seed, withdrawals, minutes: 6, run: 'r', wantedAtMs }, MARKET);
+const MARKET = { mint: 'mint', feeMint: 'fee-mint', pausableMint: 'pausable', wallets: ['ann', 'ben'] };
+const demand = (seed: number, withdrawals: number, wanted: readonly Wanted[], minutes = 6) =>
+  drawDemand({ seed, withdrawals, minutes, run: 'r', wanted }, MARKET);
 
-it('an order is there at each wanted moment, and all that were asked for, twins at one moment', () => {
-  const moments = fc.array(fc.integer({ min: 0, max: 360_000 }), { maxLength: 6 });
+const wishes = fc.record(
+  {
+    atMs: fc.integer({ min: 0, max: 360_000 }),
+    asset: fc.constantFrom('mint' as const, 'feeMint' as const, 'pausableMint' as const),
+    toNewWallet: fc.constant(true as const),
+    memo: fc.integer({ min: 1, max: 60 }),
+  },
+  { requiredKeys: ['atMs'] },
+);
+
+it('an order is there for each that is wanted, and all that were asked for, twins at one moment', () => {
+  const all = fc.array(wishes, { maxLength: 6 });
   fc.assert(
-    fc.property(fc.nat(1_000), fc.integer({ min: 20, max: 200 }), moments, (seed, withdrawals, wanted) => {
+    fc.property(fc.nat(1_000), fc.integer({ min: 20, max: 200 }), all, (seed, withdrawals, wanted) => {
       const orders = demand(seed, withdrawals, wanted);
       expect(new Set(orders.map(({ terms }) => terms.id)).size).toBe(withdrawals);
-      const amounts = (all: typeof orders) => all.map(({ terms: { id, amount } }) => [id, amount]);
+      const amounts = (some: typeof orders) => some.map(({ terms: { id, amount } }) => [id, amount]);
       expect(amounts(orders)).toEqual(amounts(demand(seed, withdrawals, [])));
-      for (const atMs of wanted) expect(orders.some((order) => order.atMs === atMs)).toBe(true);
+      for (const one of wanted) expect(orders.some((order) => meets(order, one))).toBe(true);
       for (let twin = 1; twin < withdrawals; twin += 5)
         expect(orders[twin]?.atMs).toBe(orders[twin - 1]?.atMs);
     }),
+    { numRuns: 30 },
   );
+});
+
+function meets({ atMs, terms }: ReturnType<typeof demand>[number], wanted: Wanted): boolean {
+  return (
+    atMs === wanted.atMs &&
+    (wanted.asset === undefined || terms.asset === MARKET[wanted.asset]) &&
+    (wanted.toNewWallet === undefined || !MARKET.wallets.includes(terms.destination)) &&
+    (wanted.memo === undefined || terms.memo?.length === wanted.memo)
+  );
+}
+
+it.each([
+  [150, 5],
+  [60, 2],
+])('of %i in %i minutes some go to new token accounts, of every asset', (withdrawals, minutes) => {
+  const orders = demand(
+    11,
+    withdrawals,
+    wantedBy(drawSchedule({ seed: 11, minutes, nodes: 3, deposits: 0 })),
+    minutes,
+  );
+  for (const asset of ['mint', 'fee-mint', 'pausable'])
+    expect(
+      orders.filter(({ terms }) => terms.asset === asset && !MARKET.wallets.includes(terms.destination))
+        .length,
+    ).toBeGreaterThan(1);
 });

@@ -10,8 +10,8 @@ const REPORT: ChaosReport = {
   lost: 0,
   deadAttempts: 1,
   findings: [],
-  faults: { 'kill-worker': 1 },
-  met: { 'kill-worker': 1 },
+  faults: { kill_worker: 1 },
+  met: { kill_worker: 1 },
   deposits: { made: 3, credited: 3, duplicates: 0, missed: 0 },
 };
 const lastLine = (report: ChaosReport) => renderReport(report).split('\n').at(-1);

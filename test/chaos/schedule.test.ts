@@ -23,12 +23,12 @@ describe('the schedule of a chaos run', () => {
 
   it('does not depend on what faults of the scan there are, where there are no deposits', () => {
     const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0 });
-    expect(schedule).toHaveLength(46);
+    expect(schedule).toHaveLength(56);
     expect(schedule.slice(0, 2)).toEqual([
-      { kind: 'kill-signer', node: 0, draw: 579_318, atMs: 926, untilMs: 2_794 },
-      { kind: 'database-restart', node: 0, draw: 251_493, atMs: 2_146, untilMs: 5_216 },
+      { kind: 'node_false_price', node: 0, draw: 251_493, atMs: 2_220, untilMs: 12_408 },
+      { kind: 'database_restart', node: 0, draw: 458_657, atMs: 5_017, untilMs: 9_228 },
     ]);
-    expect(schedule.at(-1)).toMatchObject({ kind: 'false-blockhash-not-found', atMs: 352_708 });
+    expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 350_933 });
   });
 
   it('holds every kind of fault and heals each before the end', () => {
@@ -47,8 +47,20 @@ describe('the schedule of a chaos run', () => {
     );
   });
 
+  it('lets a node list dead attempts only after some have died', () => {
+    fc.assert(
+      fc.property(plans, (plan) => {
+        const schedule = drawSchedule(plan);
+        const first = (name: Injection['kind']) => schedule.find(({ kind }) => kind === name);
+        expect(first('node_false_status')?.atMs).toBeGreaterThanOrEqual(first('expiry')?.untilMs ?? 0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it.each([
-    ['lets no two nodes lie at a time', ['lie']],
+    ['lets no two nodes lie at a time', ['lie', 'lie-of-best', 'blocks']],
+    ['lets no other node lie beside the best one', ['lie-of-best', 'lie', 'blocks']],
     ['cuts workers off only while database, API and workers run', ['database-of-workers', 'database', 'api']],
     ['seeks the scanner only while Temporal and the workers run', ['scanner', 'temporal']],
     ['takes blocks back in one place at a time', ['chain']],

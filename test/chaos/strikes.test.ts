@@ -10,7 +10,7 @@ import { retryWhileUnavailable } from '../../chaos/unavailable.ts';
 import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 
-const INJECTION = { kind: 'database-cut', atMs: 0, untilMs: 0, node: 0, draw: 0 } as const;
+const INJECTION = { kind: 'database_cut', atMs: 0, untilMs: 0, node: 0, draw: 0 } as const;
 
 async function ownPostgres(): Promise<LocalPostgres & { readonly process: ManagedProcess }> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-strikes-'));
@@ -33,6 +33,9 @@ function fieldOf({ process, url }: { readonly process: ManagedProcess; readonly 
     databaseUrl: url,
     rpcUrls: [],
     clockFile: '',
+    hotWallet: '',
+    market: { mint: '', feeMint: '', pausableMint: '', wallets: [] },
+    orders: [],
     exchange: null,
   };
 }

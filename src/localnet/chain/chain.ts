@@ -6,6 +6,7 @@ import { execute, type Inclusion, memoOf } from './execution.ts';
 import { Ledger } from './ledger.ts';
 import { Lifetimes } from './lifetime.ts';
 import { advanced } from './nonce.ts';
+import { Offered } from './offered.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
 import type { Block, Commitment, TransactionRecord } from './records.ts';
 import { includeUnexecuted } from './unexecuted.ts';
@@ -38,6 +39,7 @@ export class Chain {
   readonly vm = new Vm();
   readonly ledger = new Ledger(LEDGER_LIMITS);
   readonly lifetimes = new Lifetimes();
+  readonly offered = new Offered();
   readonly finalityLag: number;
   /** Address of the validator that produces all blocks and earns their fees. */
   readonly leader = toBase58(randomBytes(32));
@@ -151,6 +153,14 @@ export class Chain {
       this.ledger.below(depth),
     );
     return doomed.reduce((sum, { transactions }) => sum + transactions.length, 0);
+  }
+
+  /** Transactions that were handed to any node, name the address, are in no block, and could be in the next one. */
+  inFlight(address: string): number {
+    const { height } = this.ledger.tip;
+    const at = { height, seed: this.vm.nonceSeed(), account: (one: string) => this.vm.account(one) };
+    const isAlive = (one: WireTransaction) => this.lifetimes.check(one, at).kind === 'valid';
+    return this.offered.naming(address).filter(isAlive).length;
   }
 
   #run(

@@ -34,8 +34,9 @@ export function accountOptions(
   };
 }
 
-function accountAt({ chain }: NodeView, address: string, block: Block): StoredAccount | null {
-  return address === RECENT_BLOCKHASHES ? recentBlockhashes(chain, block) : chain.account(address, block);
+function accountAt(view: NodeView, address: string, block: Block): StoredAccount | null {
+  if (address === RECENT_BLOCKHASHES) return recentBlockhashes(view.chain, block);
+  return view.shown(address, view.chain.account(address, block), block);
 }
 
 function tokenAccountBalance(params: Params, view: NodeView): unknown {

@@ -1,9 +1,12 @@
 import type { Chain } from '../chain/chain.ts';
 import { MAX_AGE } from '../chain/lifetime.ts';
 import type { Block, Commitment, TransactionRecord } from '../chain/records.ts';
+import type { StoredAccount } from '../chain/vm.ts';
 import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
+import { falseAccount } from './false-account.ts';
 import { falseTransactions } from './false-block.ts';
+import type { StatusLie } from './false-status.ts';
 import { type Config, commitmentOf, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
@@ -17,11 +20,19 @@ export class NodeView {
   /** Of the node, base58. */
   readonly identity: string;
   readonly #faults: readonly Fault[];
+  readonly #lied: (kind: Fault['kind']) => void;
 
-  constructor(chain: Chain, identity: string, faults: readonly Fault[] = []) {
+  /** @param lied is called for each false answer that only the view can tell from a true one */
+  constructor(
+    chain: Chain,
+    identity: string,
+    faults: readonly Fault[] = [],
+    lied: (kind: Fault['kind']) => void = () => undefined,
+  ) {
     this.chain = chain;
     this.identity = identity;
     this.#faults = faults;
+    this.#lied = lied;
   }
 
   at(commitment: Commitment): Block {
@@ -54,6 +65,49 @@ export class NodeView {
   transactionsOf({ transactions }: Block): readonly TransactionRecord[] {
     const told = faultOf(this.#faults, 'false-block');
     return told === undefined ? transactions : falseTransactions(transactions, told.lie);
+  }
+
+  /** The account as the node shows it. */
+  shown(address: string, account: StoredAccount | null, block: Block): StoredAccount | null {
+    const told = faultOf(this.#faults, 'false-account');
+    if (told === undefined) return account;
+    const shown = falseAccount(address, account, told, (other) => this.chain.account(other, block));
+    if (shown !== account) this.#lied('false-account');
+    return shown;
+  }
+
+  /** The priority fee that the node reports for every block; null where it reports the true ones. */
+  get falsePrice(): number | null {
+    const told = faultOf(this.#faults, 'false-price');
+    if (told !== undefined) this.#lied('false-price');
+    return told?.microLamports ?? null;
+  }
+
+  /** The compute units that the node reports for a simulation that used `units`. */
+  unitsShown(units: bigint): bigint {
+    const told = faultOf(this.#faults, 'false-units');
+    if (told === undefined) return units;
+    this.#lied('false-units');
+    return BigInt(told.units);
+  }
+
+  /** What the node reports of a signature in place of the truth; null where it tells the truth. */
+  falseStatusOf(record: TransactionRecord | undefined): StatusLie | null {
+    const told = faultOf(this.#faults, 'false-status');
+    const landed = record !== undefined && record.meta.err === null;
+    if (told === undefined || landed || (record !== undefined && told.lie === 'failed')) return null;
+    this.#lied('false-status');
+    return told.lie;
+  }
+
+  /** Signatures that the node lists for an address though no block holds them, the newest first. */
+  falseHistoryOf(address: string): readonly string[] {
+    if (faultOf(this.#faults, 'false-history') === undefined) return [];
+    const { ledger, offered } = this.chain;
+    const all = offered.naming(address).map(({ signature }) => signature);
+    const listed = all.filter((signature) => ledger.record(signature) === undefined).toReversed();
+    if (listed.length > 0) this.#lied('false-history');
+    return listed;
   }
 
   /** Heights for which the node holds a blockhash for valid. */

@@ -82,6 +82,9 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
       run(() => controls.faultsMet(params.has(0) ? params.integer(0) : undefined)),
     localnet_atStake: (params) => controls.chain.atStake(params.integer(0)),
     localnet_undone: () => controls.chain.undone,
+    localnet_inFlight: (params) => controls.chain.inFlight(params.address(0)),
+    localnet_createPausableMint: () => controls.queuePausableMint(),
+    localnet_setPaused: (params) => controls.queuePaused(params.address(0), params.boolean(1)),
     localnet_setFrozen: (params) =>
       controls.queueFrozen(params.address(0), params.address(1), params.boolean(2)),
     localnet_mintTo: (params) =>

@@ -146,7 +146,10 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   const transaction = decodeParam(params, config);
   sanitize(transaction);
   if (!flag(config, 'skipPreflight')) preflight(transaction, config, view);
-  if (signaturesHold(transaction) && !view.dropsSends) view.chain.submit(transaction);
+  if (signaturesHold(transaction)) {
+    view.chain.offered.add(transaction);
+    if (!view.dropsSends) view.chain.submit(transaction);
+  }
   return transaction.signature;
 }
 
@@ -200,6 +203,7 @@ function simulateTransaction(params: Params, view: NodeView): unknown {
   return withContext(block, {
     ...outcomeOf(result),
     accounts: accountsAfter(config, result, view, block),
+    unitsConsumed: result.err === null ? view.unitsShown(result.units) : result.units,
     innerInstructions: wantsInner ? encodeInner(meta?.inner ?? [], keys, true) : null,
     ...(meta
       ? {

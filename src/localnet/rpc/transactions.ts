@@ -3,6 +3,7 @@ import { encodeTransaction } from '../encoding/transaction.ts';
 import { encodeOptions, encodingConfig } from './blocks.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
+import { falseStatus } from './false-status.ts';
 import {
   blockCommitment,
   checkSignature,
@@ -29,6 +30,8 @@ function getTransaction(params: Params, view: NodeView): unknown {
 }
 
 function statusOf(record: TransactionRecord | undefined, view: NodeView, searchHistory: boolean): unknown {
+  const lie = view.falseStatusOf(record);
+  if (lie !== null) return falseStatus(lie, record?.slot ?? view.at('finalized').slot);
   const confirmationStatus = record ? view.commitmentOf(record.slot) : null;
   if (!record || confirmationStatus === null || !view.holds(record.slot)) return null;
   const { ledger, finalityLag } = view.chain;
@@ -66,7 +69,7 @@ function signaturesForAddress(params: Params, view: NodeView): unknown {
   for (const signature of [before, until]) if (signature !== null) checkSignature(signature);
   const newest = view.at(blockCommitment(config)).slot;
   const records = view.chain.ledger.recordsOf(address);
-  const found: unknown[] = [];
+  const found: unknown[] = before === null ? falseHistory(address, view, limit) : [];
   let started = before === null;
   for (let index = records.length - 1; index >= 0 && found.length < limit; index -= 1) {
     const record = records[index];
@@ -78,6 +81,21 @@ function signaturesForAddress(params: Params, view: NodeView): unknown {
     if (signature === before) started = true;
   }
   return found;
+}
+
+function falseHistory(address: string, view: NodeView, limit: number): unknown[] {
+  const { slot, time } = view.at('finalized');
+  return view
+    .falseHistoryOf(address)
+    .slice(0, limit)
+    .map((signature) => ({
+      blockTime: time,
+      confirmationStatus: 'finalized',
+      err: null,
+      memo: null,
+      signature,
+      slot,
+    }));
 }
 
 function describeSignature(record: TransactionRecord, view: NodeView): unknown {

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Undoes a fault; tells how often it was met, for a fault that nobody met shows nothing. */
+export type Heal = () => Promise<number> | number;
+
+/** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */
+export function repeatedly(everyMs: number, act: () => Promise<number>, patienceMs = 0): Heal {
+  const stop = new AbortController();
+  const acting = (async () => {
+    let met = 0;
+    let end = Number.POSITIVE_INFINITY;
+    stop.signal.addEventListener('abort', () => {
+      end = performance.now() + patienceMs;
+    });
+    while (!stop.signal.aborted || (met === 0 && performance.now() < end)) {
+      met += await act().catch(() => 0);
+      await sleep(everyMs);
+    }
+    return met;
+  })();
+  return () => {
+    stop.abort();
+    return acting;
+  };
+}

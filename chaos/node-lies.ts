@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ACCOUNT_LIES } from '../src/localnet/rpc/false-account.ts';
+import { STATUS_LIES } from '../src/localnet/rpc/false-status.ts';
+import { rpc } from '../src/localstack/rpc.ts';
+import { type Heal, repeatedly } from './heal.ts';
+import type { FaultName } from './kinds.ts';
+import type { NodeFault } from './node-faults.ts';
+import type { Injection } from './schedule.ts';
+import { type Terms, tokenOrders } from './wanted.ts';
+
+/** What one node of these is made to lie about. */
+export interface Liars {
+  readonly rpcUrls: readonly string[];
+  readonly terms: readonly Terms[];
+}
+
+/** The lies of a fault, told by the same node one after the other: a quorum that lies together cannot be told from a chain. */
+type Lies = (liars: Liars) => readonly (readonly NodeFault[])[];
+
+/** Micro-lamports a compute unit: more than any payment may offer. */
+const HIGH_PRICE = 1_000_000_000;
+/** Far more compute units than any payment of ours needs; and so few that none lands. */
+const UNITS = { high: 1_390_000, low: 1 };
+
+export const NODE_LIES = {
+  node_false_account: ({ terms }) => {
+    const holders = tokenOrders(terms).map(({ destination, asset }) => ({ owner: destination, mint: asset }));
+    return ACCOUNT_LIES.map((lie) => {
+      const told = lie === 'made-token-account' ? { lie, holders } : { lie };
+      return READS.map((method) => ({ method, fault: { kind: 'false-account', ...told } }));
+    });
+  },
+  node_false_price: () => [priced(HIGH_PRICE, UNITS.low), priced(HIGH_PRICE, UNITS.high)],
+  node_false_status: () =>
+    STATUS_LIES.map((lie) => [
+      { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie } },
+      { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } },
+    ]),
+} as const satisfies Partial<Record<FaultName, Lies>>;
+
+export type LieName = keyof typeof NODE_LIES;
+
+const READS = ['getMultipleAccounts', 'getAccountInfo'] as const;
+const EACH_LIE_MS = 1_500;
+const LOOK_MS = 1_500;
+
+function priced(microLamports: number, units: number): readonly NodeFault[] {
+  return [
+    { method: 'getRecentPrioritizationFees', fault: { kind: 'false-price', microLamports } },
+    { method: 'simulateTransaction', fault: { kind: 'false-units', units } },
+  ];
+}
+
+/**
+ * Has the node that is asked most tell each lie in turn. The answer of the heal is how often the rarest kind of false answer was given:
+ * a fault of two kinds is met only where both are.
+ */
+export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Promise<Heal> {
+  const lies = NODE_LIES[kind](liars);
+  const node = await busiest(liars, draw);
+  const [url = ''] = liars.rpcUrls;
+  const kinds = new Set(lies.flat().map(({ fault }) => fault.kind));
+  const methods = new Set(lies.flat().map(({ method }) => method));
+  const clear = async () => {
+    for (const method of methods) await rpc(url, 'localnet_clearFaults', [node, method]);
+  };
+  const before = await metOf(url, node);
+  let turn = draw;
+  const telling = repeatedly(EACH_LIE_MS, async () => {
+    await clear();
+    for (const { method, fault } of lies[turn % lies.length] ?? [])
+      await rpc(url, 'localnet_setFault', [node, method, fault]);
+    turn += 1;
+    return 0;
+  });
+  return async () => {
+    await telling();
+    await clear();
+    const after = await metOf(url, node);
+    return Math.min(...[...kinds].map((one) => (after[one] ?? 0) - (before[one] ?? 0)));
+  };
+}
+
+/** The node that processes of ours ask most: each of them takes it for the best one. Where nothing is asked, the drawn one. */
+async function busiest({ rpcUrls }: Liars, draw: number): Promise<number> {
+  const [url = ''] = rpcUrls;
+  const nodes = rpcUrls.map((_, node) => node);
+  const asked = () => Promise.all(nodes.map(async (node) => (await metOf(url, node))['delay'] ?? 0));
+  const before = await asked();
+  for (const node of nodes)
+    for (const method of WATCHED)
+      await rpc(url, 'localnet_setFault', [node, method, { kind: 'delay', ms: 0 }]);
+  await sleep(LOOK_MS);
+  for (const node of nodes)
+    for (const method of WATCHED) await rpc(url, 'localnet_clearFaults', [node, method]);
+  const calls = (await asked()).map((count, node) => count - (before[node] ?? 0));
+  const most = Math.max(...calls);
+  return most === 0 ? draw % rpcUrls.length : calls.indexOf(most);
+}
+
+/** Reads of the best node. No other fault that may strike at the same time names them. */
+const WATCHED = ['getMultipleAccounts', 'getSignatureStatuses'] as const;
+
+function metOf(url: string, node: number): Promise<Readonly<Record<string, number>>> {
+  return rpc(url, 'localnet_faultsMet', [node]);
+}

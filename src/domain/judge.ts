@@ -24,7 +24,7 @@ import {
 export const BLOCKHASH_LIFE = 150n;
 
 /** No last height is further above a finalized one: a blockhash is confirmed when it is taken, and final within its life. */
-const FARTHEST = 2n * BLOCKHASH_LIFE;
+export const FARTHEST = 2n * BLOCKHASH_LIFE;
 
 /** The last height by the attempt's own numbers, which one node may have told alone: no death rests on it. */
 export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): bigint {

@@ -53,13 +53,13 @@ export async function adopt(
   const isWhole = !signatures.includes(null);
   if (isWhole && slot === null)
     throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
+  const shared = isWhole || slot === null ? null : ((await lives?.of(slot)) ?? null);
   // Asked before the heights: they say how long a blockhash lives only where a node had it before them.
-  if (slot === null && (await acceptedIn(pool, blockhash)) === null)
+  const isUnknown = slot === null || (lives !== undefined && !isWhole && shared === null);
+  if (isUnknown && (await acceptedIn(pool, blockhash)) === null)
     throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);
   return {
-    ...(isWhole || slot === null || lives === undefined
-      ? await adoptedLife(pool, isWhole ? slot : null)
-      : await lives.of(slot)),
+    ...(shared ?? (await adoptedLife(pool, isWhole ? slot : null))),
     ...cost,
     settlementId,
     n,

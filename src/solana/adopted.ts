@@ -1,7 +1,7 @@
 import type { AgreedBlock, AttemptFacts } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { lowest } from '../domain/extremes.ts';
-import { adoptedLastHeight, BLOCKHASH_LIFE } from '../domain/judge.ts';
+import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from '../domain/judge.ts';
 import { agreedBlock } from './blocks.ts';
 import { askHeights } from './heights.ts';
 import { NodeFault } from './rpc/errors.ts';
@@ -44,6 +44,8 @@ export async function sentTransaction(pool: NodePool, signature: string): Promis
 /** How far the fork of one node may be ahead of the bank of another, in blocks: more than what a cluster confirms in. */
 const FORK_MARGIN = 32n;
 const LIFE_SHARED_MS = 30_000;
+/** No cluster makes slots faster. */
+const SHORTEST_SLOT_MS = 100;
 
 /** Slot and block height of one bank. */
 interface Bank {
@@ -57,9 +59,7 @@ interface Bank {
  */
 export class SharedLives {
   readonly #pool: NodePool;
-  readonly #reported = new TtlCache<{ readonly first: AgreedBlock; readonly banks: readonly Bank[] }>(
-    LIFE_SHARED_MS,
-  );
+  readonly #reported = new TtlCache<Reported>(LIFE_SHARED_MS);
 
   constructor(pool: NodePool) {
     this.#pool = pool;
@@ -68,17 +68,33 @@ export class SharedLives {
   /**
    * `acceptedAt`: the slot of a bank that accepts the blockhash. No chain has more blocks than slots, so what nodes reported for an earlier
    * slot bounds the height of that bank. The first block may be older than the row: no signature of ours exists before that.
+   *
+   * One node alone names `acceptedAt`. Null where that is out of reach of the banks that a quorum reports: the message would never end.
    */
-  async of(acceptedAt: bigint): Promise<AdoptedLife> {
-    const { first, banks } = await this.#reported.get('', async () => {
+  async of(acceptedAt: bigint): Promise<AdoptedLife | null> {
+    const { askedAt, first, banks } = await this.#reported.get('', async () => {
+      const asked = performance.now();
       const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
-      return { first: block, banks: reported };
+      return { askedAt: asked, first: block, banks: reported };
     });
+    const reached = reachedBy(
+      this.#pool.quorum,
+      banks.map(({ slot }) => slot),
+    );
+    const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
+    if (reached !== null && acceptedAt > reached + FARTHEST + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
       acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
     );
     return lifeFrom(this.#pool, first, heights);
   }
+}
+
+/** What nodes reported, and when they were asked, on the clock of `performance.now()`. */
+interface Reported {
+  readonly askedAt: number;
+  readonly first: AgreedBlock;
+  readonly banks: readonly Bank[];
 }
 
 async function askBanks(pool: NodePool): Promise<readonly Bank[]> {

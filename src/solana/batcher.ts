@@ -1,9 +1,14 @@
+import { DomainError } from '../domain/errors.ts';
+
 interface Waiter<R> {
   readonly resolve: (value: R) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Joins single questions of many callers within a short window into calls of at most `size` distinct keys. */
+/**
+ * Joins single questions of many callers within a short window into calls of at most `size` distinct keys. A key without an answer fails
+ * alone, with NodeFault.
+ */
 export class Batcher<R> {
   readonly #ask: (keys: string[]) => Promise<ReadonlyMap<string, R>>;
   readonly #size: number;
@@ -36,8 +41,9 @@ export class Batcher<R> {
       const answers = await this.#ask([...batch.keys()]);
       for (const [key, waiters] of batch) {
         const answer = answers.get(key);
-        if (answer === undefined) throw new Error(`no answer for ${key}`);
-        for (const waiter of waiters) waiter.resolve(answer);
+        for (const { resolve, reject } of waiters)
+          if (answer === undefined) reject(new DomainError('NodeFault', `no node answers for ${key}`));
+          else resolve(answer);
       }
     } catch (error) {
       for (const waiters of batch.values()) for (const waiter of waiters) waiter.reject(error);

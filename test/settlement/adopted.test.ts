@@ -14,7 +14,7 @@ import { adopt } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
-import { acceptedIn, adoptedLife } from '../../src/solana/adopted.ts';
+import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/adopted.ts';
 import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { readSigned } from '../../src/solana/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/transactions.ts';
@@ -193,6 +193,17 @@ describe('the transaction of a buyer', () => {
     transaction.sign([buyer]);
     const unknown = adopted(transaction.serialize(), null);
     await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
+  });
+
+  it('ends although one node names a slot without end for the acceptance of its blockhash', async () => {
+    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const adopting = { pool: room.pool, lives: new SharedLives(room.pool) };
+    const lifeFrom = async (slot: bigint) => {
+      const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
+      return adopted.lastValidBlockHeight ?? 0n;
+    };
+    const honest = await lifeFrom(slotNow());
+    expect(await lifeFrom(9_000_000_000_000n)).toBeLessThan(honest + 150n);
   });
 
   it('that all have signed begins to live below the slot in which it was seen, and is refused without that', async () => {

@@ -33,6 +33,8 @@ export const ALERT_KINDS = [
   'default_frozen',
   /** The issuer has frozen the receiver's token account: the withdrawal waits. Subject: the withdrawal. */
   'account_frozen',
+  /** A listed mint was closed, or made again with another program or other decimals: it is not credited. Subject: the mint. */
+  'asset_changed',
   /** Tokens left an account of ours by a transaction that its owner did not sign. Subject: the token account. */
   'tokens_seized',
   /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */
@@ -98,6 +100,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_missed',
   'deposit_unowned',
   'tokens_seized',
+  'asset_changed',
   'payment_short',
 ];
 

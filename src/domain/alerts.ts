@@ -39,7 +39,7 @@ export const ALERT_KINDS = [
   'account_frozen',
   /** The receiver's token account accepts confidential transfers only: the withdrawal waits. Subject: the withdrawal. */
   'confidential_only',
-  /** A listed mint was closed, or made again with another program or other decimals: it is not paid. Subject: the mint. */
+  /** A listed mint was closed, or made again with another program or other decimals: it is neither paid nor credited. Subject: the mint. */
   'asset_changed',
   /** Withdrawals cannot be prepared: nodes contradict each other or fail, or our own check refuses the transaction. Subject: the asset. */
   'cannot_prepare',
@@ -109,6 +109,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_missed',
   'deposit_unowned',
   'tokens_seized',
+  'asset_changed',
   'payment_short',
 ];
 

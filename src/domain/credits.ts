@@ -74,6 +74,7 @@ interface Change {
   readonly asset: string;
   readonly delta: bigint;
   readonly program: string | null;
+  readonly decimals: number | null;
   readonly ownerChanged: boolean;
 }
 
@@ -84,6 +85,7 @@ function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly Ch
     asset: 'SOL',
     delta: after - before,
     program: null,
+    decimals: null,
     ownerChanged: false,
   }));
   return error === null ? [...native, ...tokens.flatMap(tokenChanges)] : native;
@@ -91,8 +93,11 @@ function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly Ch
 
 function tokenChanges({ account, mint, before, after }: TokenChange): readonly Change[] {
   const program = after?.program ?? before?.program ?? null;
+  const decimals = after?.decimals ?? before?.decimals ?? null;
   const change = (owner: string | null | undefined, delta: bigint, ownerChanged: boolean): Change[] =>
-    typeof owner === 'string' ? [{ account, wallet: owner, asset: mint, delta, program, ownerChanged }] : [];
+    typeof owner === 'string'
+      ? [{ account, wallet: owner, asset: mint, delta, program, decimals, ownerChanged }]
+      : [];
   const [had, has] = [before?.amount ?? 0n, after?.amount ?? 0n];
   if (before !== null && after !== null && before.owner !== after.owner)
     return [...change(before.owner, -had, true), ...change(after.owner, has, true)];
@@ -124,7 +129,7 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
 
 /**
  * Why what arrived by somebody else's hand is not the user's to have; null where it is. The first that holds, `internal` before all of
- * them: whose it is (`hot_wallet`), how it came (`owner_changed`, `not_associated_account`), and last what an operator may change
+ * them: whose it is (`hot_wallet`), how it came (`owner_changed`, `not_associated_account`, `asset_changed`), and last what an operator may change
  * (`unknown_mint`, `deposits_off`, `below_minimum`), so that such a reason says that nothing else was wrong.
  */
 function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
@@ -132,17 +137,23 @@ function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
   if (ours.kindOf(change.wallet) === 'hot') return 'hot_wallet';
   if (change.ownerChanged && ours.ownerChangeAllowed !== true) return 'owner_changed';
   if (!isInItsPlace(change, terms, ours)) return 'not_associated_account';
+  if (terms !== undefined && isRemade(change, terms)) return 'asset_changed';
   if (terms === undefined) return 'unknown_mint';
   if (!terms.depositsOn) return 'deposits_off';
   return change.delta < terms.minimumDeposit ? 'below_minimum' : null;
 }
 
-/** True for SOL, and for an associated token account under the mint's own program, or one handed over where that is allowed. */
+/** True where the mint is not the one that was listed: its issuer has closed it, and made another one at the same address. */
+function isRemade({ program, decimals }: Change, terms: AssetTerms): boolean {
+  const isOther = (shown: unknown, listed: unknown): boolean => shown !== null && shown !== listed;
+  return isOther(program, terms.program) || isOther(decimals, terms.decimals);
+}
+
+/** True for SOL, and for an associated token account under the mint's program of now, or one handed over where that is allowed. */
 function isInItsPlace(change: Change, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
-  const program = terms?.program ?? change.program;
+  const program = change.program ?? terms?.program ?? null;
   if (asset === 'SOL' || program === null) return true;
-  if (change.program !== null && change.program !== program) return false;
   return ownerChanged || ours.ataOf(wallet, asset, program) === account;
 }
 

@@ -32,6 +32,7 @@ export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 export const NOT_CREDITED_REASONS = [
   'owner_changed',
   'not_associated_account',
+  'asset_changed',
   'unknown_mint',
   'deposits_off',
   'below_minimum',
@@ -44,6 +45,7 @@ export const NOT_CREDITED_REASONS = [
  *
  * - `owner_changed`: the token account had another owner before the transaction.
  * - `not_associated_account`: the token account is not the associated one of the wallet under the mint's own program.
+ * - `asset_changed`: the mint has other decimals, or another program, than when it was listed: it was closed and made again.
  * - `unknown_mint`: the mint is not among the assets.
  * - `deposits_off`: the asset takes no deposits now.
  * - `below_minimum`: less than the least deposit of the asset.
@@ -77,6 +79,8 @@ export interface AccountChange {
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;
+  /** Null where a node does not show it. */
+  readonly decimals: number | null;
   readonly amount: bigint;
 }
 

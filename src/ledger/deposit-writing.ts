@@ -114,6 +114,7 @@ export async function endDeposit(
   if (ended === undefined) return undefined;
   // What we moved ourselves, such as a first balance for an address, tells nobody of it.
   if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
+  if (ended.reason === 'asset_changed') await alertChangedAsset(trx, ended);
   if (isAlike(before, told)) return ended;
   const { signature, account, asset } = ended;
   await raiseAlert(trx, {
@@ -123,6 +124,17 @@ export async function endDeposit(
     details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
   });
   return ended;
+}
+
+async function alertChangedAsset(
+  trx: FeedTransaction,
+  { asset, amount, account, signature }: Omit<Movement, 'amount'> & Pick<WrittenDeposit, 'amount'>,
+): Promise<void> {
+  const message =
+    `the mint ${asset} has other decimals or another program than when it was listed: it was closed and made again. ` +
+    `${amount} of it came to ${account} and is not credited. Set its deposits off, and ask the issuer`;
+  const details = { account, amount: amount.toString(), signature };
+  await raiseAlert(trx, { kind: 'asset_changed', subject: asset, message, details });
 }
 
 /** What will not be credited, as far as one node's word goes, is told when a quorum says so. */

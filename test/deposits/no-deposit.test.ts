@@ -4,7 +4,7 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { fund } from '../../src/localnet/genesis.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -47,6 +47,20 @@ describe('what is no deposit', () => {
     fund(room.localnet.controls.chain, wallet, 3_000_000n);
     await scanned();
     expect(await differences()).toBe(0);
+  });
+
+  it('is a token whose mint was closed and made again with other decimals: it is listed, with an alert', async () => {
+    const mint = await room.localnet.controls.createToken22Mint();
+    await room.list(mint, TOKEN_2022_PROGRAM, 9);
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.mintTo(mint, wallet, 7n);
+    await scanned();
+    await room.confirm();
+    expect(await room.depositsOf(wallet)).toMatchObject([
+      { amount: 7n, state: 'not_credited', reason: 'asset_changed' },
+    ]);
+    expect(await openAlertsIn(room, 'asset_changed')).toEqual([mint]);
   });
 
   it('is SOL that is paid to a token account, and not to its wallet: nothing shows it', async () => {

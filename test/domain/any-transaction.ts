@@ -18,9 +18,15 @@ const accounts = fc
   .tuple(fc.shuffledSubarray(WALLETS, { minLength: 1 }), fc.array(account, { minLength: 6, maxLength: 6 }))
   .map(([names, make]) => names.flatMap((name, index) => make[index]?.(name) ?? []));
 
-const holding = fc.option(fc.record({ owner: wallet, program: fc.constantFrom(TOKEN, TOKEN_2022), amount }), {
-  nil: null,
-});
+const holding = fc.option(
+  fc.record({
+    owner: wallet,
+    program: fc.constantFrom(TOKEN, TOKEN_2022),
+    decimals: fc.constantFrom(6, 9),
+    amount,
+  }),
+  { nil: null },
+);
 const token: fc.Arbitrary<TokenChange> = fc
   .record({
     whose: wallet,

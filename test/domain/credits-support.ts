@@ -45,8 +45,13 @@ export function account(
 /** A fee payer that is nothing to us, signs, and loses the fee. */
 export const PAYER = account('stranger', 1_000_000n, 995_000n, { signer: true });
 
-export function holding(owner: string, amount: bigint, program: string | null = TOKEN): TokenHolding {
-  return { owner, program, amount };
+export function holding(
+  owner: string,
+  amount: bigint,
+  program: string | null = TOKEN,
+  decimals: number | null = 6,
+): TokenHolding {
+  return { owner, program, decimals, amount };
 }
 
 /** A token account of one owner. */

@@ -7,6 +7,7 @@ import {
   inflowsOf,
   ours,
   PAYER,
+  TOKEN,
   TOKEN_2022,
   terms,
   tokens,
@@ -117,7 +118,7 @@ describe('a change of owner', () => {
     const toHot = { ...handed, after: holding('hot1', 100n) };
     expect(inflowsOf({ tokens: [toHot] }, allowed)).toMatchObject([{ reason: 'hot_wallet' }]);
     const odd = { ...handed, after: holding('dep1', 100n, TOKEN_2022) };
-    expect(inflowsOf({ tokens: [odd] }, allowed)).toMatchObject([{ reason: 'not_associated_account' }]);
+    expect(inflowsOf({ tokens: [odd] }, allowed)).toMatchObject([{ reason: 'asset_changed' }]);
   });
 
   it('takes all that was there from the owner before', () => {
@@ -130,7 +131,7 @@ describe('a change of owner', () => {
   });
 
   it('is one, too, where an early ledger does not tell the owner before', () => {
-    const untold = { ...handed, before: { owner: null, program: null, amount: 30n } };
+    const untold = { ...handed, before: { owner: null, program: null, decimals: null, amount: 30n } };
     expect(inflowsOf({ tokens: [untold] })).toMatchObject([{ amount: 100n, reason: 'owner_changed' }]);
   });
 });
@@ -225,10 +226,39 @@ describe('a token account', () => {
   });
 });
 
+describe('a mint that was closed and made again', () => {
+  const remade = (decimals: number | null, program = TOKEN) => ({
+    account: ata('dep1', 'usd', program),
+    mint: 'usd',
+    before: null,
+    after: holding('dep1', 9n, program, decimals),
+  });
+
+  it.each([
+    ['with other decimals', remade(9)],
+    ['under another program', remade(6, TOKEN_2022)],
+  ])('%s is not the one that was listed: nothing of it is credited', (_name, change) => {
+    expect(inflowsOf({ tokens: [change] })).toMatchObject([{ amount: 9n, reason: 'asset_changed' }]);
+    expect(inflowsOf({ tokens: [change] }, ours({ assets: [] }))).toMatchObject([{ reason: 'unknown_mint' }]);
+  });
+
+  it('is told by what nodes show: decimals that one leaves out are no others', () => {
+    expect(inflowsOf({ tokens: [remade(null)] })).toEqual([usd('dep1', 9n)]);
+  });
+});
+
 // Each thing that is wrong is taken away in turn; the next reason must come up.
 it('the first reason in the order of precedence is told', () => {
   const told: (string | null)[] = [];
-  const all = { hot: true, changed: true, elsewhere: true, unknown: true, off: true, little: true };
+  const all = {
+    hot: true,
+    changed: true,
+    elsewhere: true,
+    unknown: true,
+    remade: true,
+    off: true,
+    little: true,
+  };
   const tell = (wrong: typeof all, attempt = false): void => {
     const wallet = wrong.hot ? 'hot1' : 'dep1';
     const change = {
@@ -237,14 +267,18 @@ it('the first reason in the order of precedence is told', () => {
       before: holding(wrong.changed ? 'stranger' : wallet, 0n),
       after: holding(wallet, 9n),
     };
-    const asset = terms('usd', { depositsOn: !wrong.off, minimumDeposit: wrong.little ? 10n : 9n });
+    const asset = terms('usd', {
+      decimals: wrong.remade ? 9 : 6,
+      depositsOn: !wrong.off,
+      minimumDeposit: wrong.little ? 10n : 9n,
+    });
     const known = ours({ assets: wrong.unknown ? [] : [asset], isAttempt: () => attempt });
     told.push(...inflowsOf({ tokens: [change] }, known).map(({ reason }) => reason));
   };
   tell(all, true);
   const wrong = { ...all };
   tell(wrong);
-  for (const thing of ['hot', 'changed', 'elsewhere', 'unknown', 'off', 'little'] as const) {
+  for (const thing of ['hot', 'changed', 'elsewhere', 'unknown', 'remade', 'off', 'little'] as const) {
     wrong[thing] = false;
     tell(wrong);
   }
@@ -254,6 +288,7 @@ it('the first reason in the order of precedence is told', () => {
     'owner_changed',
     'not_associated_account',
     'unknown_mint',
+    'asset_changed',
     'deposits_off',
     'below_minimum',
     null,

@@ -21,7 +21,7 @@ const tokenBalance = z.object({
   mint: address,
   owner: address.nullish(),
   programId: address.nullish(),
-  uiTokenAmount: z.object({ amount: u64 }),
+  uiTokenAmount: z.object({ amount: u64, decimals: z.number().int().nullish() }),
 });
 
 const addresses = z.array(address);
@@ -135,7 +135,8 @@ function tokensOf(
 }
 
 function holdingOf({ owner, programId, uiTokenAmount }: TokenBalance): TokenHolding {
-  return { owner: owner ?? null, program: programId ?? null, amount: uiTokenAmount.amount };
+  const { amount, decimals } = uiTokenAmount;
+  return { owner: owner ?? null, program: programId ?? null, decimals: decimals ?? null, amount };
 }
 
 const versioned = z.object({ version: z.number() });

@@ -167,7 +167,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
     if (newest === undefined) continue;
     const range = { from: cursor.slot + 1n, to: newest.header.slot };
     const staged = await ledger.stagedRanges.stage({ ...range, ...matched });
-    if (staged === 'overtaken') matcher.forget();
+    if (staged === 'unknown_version') matcher.forget();
     else cursor = newest.header;
   }
   return cursor.slot >= last;

@@ -56,7 +56,7 @@ export class DepositScanner {
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
     const matched = await matcher.match(reading.blocks);
     const committed = await ledger.scan.commit({ expected: cursor, ...matched });
-    if (committed === 'overtaken') matcher.forget();
+    if (committed === 'unknown_version') matcher.forget();
     const after = (await ledger.scan.cursor()) ?? cursor;
     return {
       cursor: after,

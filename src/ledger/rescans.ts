@@ -95,10 +95,10 @@ export class Rescans {
     of: RescanTry,
     matched: Matched<FoundBlock>,
     progress?: RescanProgress,
-  ): Promise<CommitResult> {
+  ): Promise<Exclude<CommitResult, 'overtaken'>> {
     return this.#change(of, async (trx, change) => {
       const added = await upsertBlocks(trx, matched);
-      if (added === null) return 'overtaken';
+      if (added === null) return 'unknown_version';
       await raiseMissed(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),

@@ -10,8 +10,11 @@ import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
-/** `overtaken`: another scanner moved the cursor, or the record is another one: read the cursor and the watch set anew. */
-export type CommitResult = 'committed' | 'overtaken';
+/**
+ * `overtaken`: another scanner moved the cursor: read the cursor again. `unknown_version`: the database was never at the version of the
+ * watch set, so it has been restored: read the watch set again, too.
+ */
+export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
 
 /**
  * The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks
@@ -68,7 +71,7 @@ export class Scan {
       if (!isSameBlock(cursor, expected)) return 'overtaken';
       await assertNotPaused(trx);
       const blocks = await withNewestWatchSet(trx, matched);
-      if (blocks === null) return 'overtaken';
+      if (blocks === null) return 'unknown_version';
       await appendBlocks(trx, cursor, blocks);
       return 'committed';
     });
@@ -78,9 +81,9 @@ export class Scan {
    * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
    * a block above the cursor, NodeFault for one that is not the block on record at its slot.
    */
-  async upsert(matched: Matched<FoundBlock>): Promise<CommitResult> {
+  async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
     const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
-    return added === null ? 'overtaken' : 'committed';
+    return added === null ? 'unknown_version' : 'committed';
   }
 
   /** The committed blocks of these slots, both ends within, the lowest first. */
@@ -95,7 +98,7 @@ export class Scan {
   }
 }
 
-/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where it is overtaken. */
+/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where its version is unknown. */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
   matched: Matched<FoundBlock>,

@@ -31,11 +31,15 @@ export class StagedRanges {
   }
 
   /** Stages the blocks of these slots, in the place of what was staged from `from`; none where all are skipped. As {@link Scan.commit}. */
-  async stage({ from, to, ...matched }: Matched<MatchedBlock> & Slots): Promise<'staged' | 'overtaken'> {
+  async stage({
+    from,
+    to,
+    ...matched
+  }: Matched<MatchedBlock> & Slots): Promise<'staged' | 'unknown_version'> {
     return this.#db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
       const found = await withNewestWatchSet(trx, matched);
-      if (found === null) return 'overtaken';
+      if (found === null) return 'unknown_version';
       const first = found[0]?.header;
       if (first === undefined) {
         await trx.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
 import { chunksOf } from '../domain/chunks.ts';
 import { messageOf } from '../domain/errors.ts';
@@ -22,6 +23,8 @@ export interface LandingOptions {
   /** While a caller waits for `confirmed`, once it may be. */
   readonly awaitedPollMs?: number;
   readonly resendMs?: number;
+  /** Attempts that are sent again in one second, each to every node, while nodes confirm none of them. The first sending is not counted. */
+  readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
   /** So many that a poll sees finalized in one slot are read from its block: on mainnet that is as long as hundreds of transactions. */
@@ -33,6 +36,7 @@ const DEFAULTS: Required<LandingOptions> = {
   pollMs: 400,
   awaitedPollMs: 150,
   resendMs: 2_000,
+  resendsPerSecond: 200,
   heightMs: 4_000,
   secondTries: 50,
   blockFrom: 4,
@@ -49,6 +53,7 @@ const SLOT_MS = 400;
 /** What is confirmed is looked at once in so many polls for this part of the time that the one before it took to be final. */
 const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
+const POLLS_AT_ONCE = 16;
 
 const SENDING: Outlook = { status: 'sending', why: null };
 
@@ -67,6 +72,9 @@ export class LandingWatcher {
   #burying = false;
   #heightAt = 0;
   #polledAt = 0;
+  /** What is left of the budget of `resendsPerSecond`, and since when it grows. */
+  #resendsLeft = 0;
+  #resentAt = 0;
   /** From the sending of the last one that ended to the poll that saw it finalized. */
   #finalAfterMs = 0;
   #nap = new AbortController();
@@ -98,12 +106,13 @@ export class LandingWatcher {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
+    const polls = pLimit(POLLS_AT_ONCE);
     this.#polledAt = performance.now();
     while (this.#watches.size > 0) {
       this.#resend();
       await this.#untilDue();
       this.#polledAt = performance.now();
-      for (const watches of chunksOf([...this.#watches], STATUSES_PER_CALL)) await this.#poll(watches);
+      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
       void this.#bury();
     }
     this.#running = false;
@@ -113,7 +122,8 @@ export class LandingWatcher {
   async #untilDue(): Promise<void> {
     for (;;) {
       if (this.#watches.size === 0) return;
-      const dueAt = Math.min(...[...this.#watches].map((watch) => this.#dueAt(watch)));
+      let dueAt = Number.POSITIVE_INFINITY;
+      for (const watch of this.#watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
       const rest = dueAt - performance.now();
       if (rest <= 0) return;
       this.#nap = new AbortController();
@@ -130,11 +140,19 @@ export class LandingWatcher {
     return this.#polledAt + (isYoung ? YOUNG_POLLS * pollMs : pollMs);
   }
 
+  /** The attempt that was sent the longest time ago comes first, so that each gets its turn. */
   #resend(): void {
-    const due = performance.now() - this.#options.resendMs;
-    for (const watch of this.#watches) {
-      if (!watch.isIncluded && !watch.expired && watch.sentAt < due) this.#send(watch);
-    }
+    const { resendMs, resendsPerSecond } = this.#options;
+    const now = performance.now();
+    const grown = this.#resendsLeft + (resendsPerSecond * (now - this.#resentAt)) / 1_000;
+    this.#resendsLeft = Math.min(resendsPerSecond, grown);
+    this.#resentAt = now;
+    const due = [...this.#watches]
+      .filter((watch) => !watch.isIncluded && !watch.expired && watch.sentAt < now - resendMs)
+      .toSorted((one, other) => one.sentAt - other.sentAt)
+      .slice(0, Math.floor(this.#resendsLeft));
+    this.#resendsLeft -= due.length;
+    for (const watch of due) this.#send(watch);
   }
 
   // Not awaited: a node that does not answer must not hold up the others.

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
+afterEach(() => vi.restoreAllMocks());
 
 describe('a scanner that lives through a restore of its record', () => {
   it.each([
@@ -35,5 +36,36 @@ describe('a scanner that lives through a restore of its record', () => {
     await room.scanAll(scanner);
     const arrived = await Promise.all(wallets.map((wallet) => room.depositsOf(wallet)));
     expect(arrived.map((rows) => rows.map(({ amount }) => amount))).toEqual(wallets.map(() => [7_000_000n]));
+  });
+});
+
+describe('a scanner that another scanner overtakes', () => {
+  it('goes on from the cursor of the other with the watch set that it has', async () => {
+    const [first, second] = [room.scanner(), room.scanner()];
+    for (const scanner of [first, second]) {
+      room.finalize();
+      await room.scanAll(scanner);
+    }
+    const wallet = await room.newDepositAddress();
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    room.finalize();
+    const { scan, watched } = room.ledger;
+    const read = vi.spyOn(watched, 'stream');
+    const commit = scan.commit.bind(scan);
+    const results: string[] = [];
+    vi.spyOn(scan, 'commit').mockImplementation(async (blocks) => {
+      if (results.push('begun') === 1) {
+        room.finalize();
+        await room.scanAll(second);
+        room.finalize();
+      }
+      const result = await commit(blocks);
+      results.push(result);
+      return result;
+    });
+    await room.scanAll(first);
+    expect(results).toContain('overtaken');
+    expect(read).not.toHaveBeenCalled();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n }]);
   });
 });

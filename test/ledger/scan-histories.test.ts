@@ -157,7 +157,7 @@ class Scanner {
     const next = this.#blocks.filter(({ header }) => header.slot > this.#cursor.slot).slice(0, count);
     const result = await scan.commit({ expected: this.#cursor, ...this.#matched(next) });
     const last = next.at(-1)?.header;
-    if (result === 'overtaken') await this.readAnew();
+    if (result !== 'committed') await this.readAnew();
     else if (heard && last !== undefined) this.#cursor = last;
   }
 

@@ -195,7 +195,7 @@ describe('an address that comes in while blocks are scanned', () => {
   });
 
   it('must be read anew from a record that is older than the watch set in memory', async () => {
-    expect(await commitMatchedWith(1n)).toBe('overtaken');
+    expect(await commitMatchedWith(1n)).toBe('unknown_version');
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(START));
   });
 });

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { LandingWatcher } from '../../src/solana/landing.ts';
+import type { Outlook, WatchedAttempt } from '../../src/solana/watch.ts';
+import { ears, LandingRoom, PACE, until, wallet } from './landing-room.ts';
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(() => room?.close());
+
+/** The waits for these, each with a signal of its own, and what ends them all. */
+function watchAll(
+  watcher: LandingWatcher,
+  attempts: readonly WatchedAttempt[],
+  start?: Outlook,
+): [Promise<unknown>[], () => void] {
+  const hearing = attempts.map(() => ears());
+  const waits = hearing.map(({ hooks }, index) =>
+    watcher.watch(attempts[index] as WatchedAttempt, hooks, start),
+  );
+  return [
+    waits,
+    () => {
+      for (const { abort } of hearing) abort.abort();
+    },
+  ];
+}
+
+describe('a watcher of many attempts that no node confirms', () => {
+  it('sends a few of them again at a time, each in its turn, and new ones at once', async () => {
+    const [attempts, resendsPerSecond] = [12, 10];
+    const watcher = new LandingWatcher(room.chain, { ...PACE, resendMs: 20, resendsPerSecond });
+    const all = await Promise.all(Array.from({ length: attempts }, () => room.attempt(wallet(), 1_000_000n)));
+    const rounds: number[][] = [[]];
+    vi.spyOn(room.chain, 'send').mockImplementation(async (raw) => {
+      rounds.at(-1)?.push(all.findIndex((attempt) => attempt.raw === raw));
+      return [];
+    });
+    const statuses = room.chain.recentStatuses.bind(room.chain);
+    vi.spyOn(room.chain, 'recentStatuses').mockImplementation((signatures) => {
+      rounds.push([]);
+      return statuses(signatures);
+    });
+    const [waits, end] = watchAll(watcher, all);
+    await until(() => rounds.flat().length >= 3 * attempts);
+    end();
+    await Promise.allSettled(waits);
+    const [first = [], ...others] = rounds;
+    expect(Math.max(...others.map((round) => round.length))).toBeLessThanOrEqual(resendsPerSecond);
+    const inTurn = [...all.keys()];
+    expect(first.slice(0, attempts)).toEqual(inTurn);
+    const again = [...first.slice(attempts), ...others.flat()];
+    expect(again.slice(0, attempts)).toEqual(inTurn);
+    expect(again.slice(attempts, 2 * attempts)).toEqual(inTurn);
+  });
+
+  it('asks for all of them at once, more than fit into the arguments of a function', async () => {
+    const watcher = new LandingWatcher(room.chain, PACE);
+    const attempt = await room.attempt(wallet(), 1_000_000n);
+    let [asked, open, most] = [0, 0, 0];
+    vi.spyOn(room.chain, 'recentStatuses').mockImplementation(async (signatures) => {
+      asked += signatures.length;
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise(setImmediate);
+      open -= 1;
+      throw new Error('no node answers');
+    });
+    const count = 130_000;
+    const all = Array.from({ length: count }, () => attempt);
+    const [waits, end] = watchAll(watcher, all, { status: 'confirmed', why: null });
+    await until(() => asked >= count);
+    expect(most).toBeGreaterThan(1);
+    end();
+    await Promise.allSettled(waits);
+  });
+});

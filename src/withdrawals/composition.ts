@@ -31,7 +31,7 @@ export class Composer {
   }
 
   /**
-   * `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages; `lastPrice` is that of
+   * `salt` moves the compute-unit price a little, so that equal terms never make equal messages; `lastPrice` is that of
    * the attempt before.
    */
   async compose(

@@ -12,6 +12,7 @@ export interface NodeWatchDeps {
 
 const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   'few-nodes': 'too_few_nodes',
+  'one-provider': 'nodes_of_one_provider',
   'history-off': 'node_history_off',
   'ledger-gap': 'node_ledger_gap',
   'version-behind': 'node_version_behind',

@@ -85,6 +85,7 @@ export const ALERT_KINDS = [
   /** A webhook is told nothing any more. Subject: the webhook. */
   'webhook_disabled',
   'too_few_nodes',
+  'nodes_of_one_provider',
   'node_history_off',
   'node_ledger_gap',
   'node_version_behind',

@@ -45,6 +45,7 @@ export const ERROR_KINDS = {
     retryable: false,
     title: 'The signer refused a message that is not the transfer asked for',
   },
+  FeeAboveBound: { status: 503, retryable: true, title: 'The fee is above what one payment may cost' },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
   NotRejectable: {

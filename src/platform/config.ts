@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { isLoopback } from '../domain/loopback.ts';
+import { isPublicAddress, literalOf } from '../webhooks/public-address.ts';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
@@ -47,9 +49,23 @@ function checkTogether(settings: Settings, role: Role): void {
   if (settings.signerKey !== undefined && settings.signerKeyFile !== undefined) {
     throw new ConfigError('SLUICE_SIGNER_KEY and SLUICE_SIGNER_KEY_FILE are both set: keep one');
   }
+  const clear = settings.rpcUrls?.find(isReadable);
+  if (settings.cluster === 'mainnet-beta' && clear !== undefined) {
+    throw new ConfigError(
+      `SLUICE_RPC_URLS names ${new URL(clear).host} by http, so anybody on the way can answer for it: on mainnet-beta use https, or the loopback or private IP address of a node of your own`,
+    );
+  }
   if (settings.priorityFloorMicroLamports > settings.priorityCapMicroLamports) {
     throw new ConfigError('SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS is above SLUICE_PRIORITY_CAP_MICRO_LAMPORTS');
   }
+}
+
+/** True where others than its two ends can read, and change, what is sent. A name may lead anywhere: only an address is known to be private. */
+function isReadable(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'https:' || isLoopback(url)) return false;
+  const literal = literalOf(hostname);
+  return literal === null || isPublicAddress(literal);
 }
 
 function keypairOf({ signerKey, signerKeyFile }: Settings): string | undefined {

@@ -218,6 +218,8 @@ export const SETTINGS = {
     name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
     schema: microLamports.default(5_000_000n),
   },
+  /** Bound of the whole fee, base and priority, of one transaction: the chain worker keeps to its own, and the signer refuses above its own. */
+  maxFeeLamports: { name: 'SLUICE_MAX_FEE_LAMPORTS', schema: lamports.default(500_000n) },
   /** Durable nonces are a mechanism that Solana plans to retire: docs/decisions/0011-lifetimes.md. */
   lifetime: {
     name: 'SLUICE_LIFETIME',

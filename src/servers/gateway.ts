@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { DomainError } from '../domain/errors.ts';
 import { explorerLink } from '../domain/explorer.ts';
+import { lowest } from '../domain/extremes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logging.ts';
@@ -86,7 +87,8 @@ function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: 
     runs: new PaymentRuns(temporal),
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
-      maxFeeLamports: config.x402MaxFeeLamports,
+      // Its signer refuses above either.
+      maxFeeLamports: lowest([config.x402MaxFeeLamports, config.maxFeeLamports]),
       assetLamports: config.x402AssetLamports,
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,

@@ -23,7 +23,7 @@ export type Composition =
 /** The place of an attempt among those of its settlement. */
 export interface Place {
   readonly n: number;
-  /** Micro-lamports to add to the compute-unit price, so that equal terms never make equal messages. */
+  /** Moves the compute-unit price a little, so that equal terms never make equal messages. */
   readonly salt: bigint;
   /** The compute-unit price of the attempt before, in micro-lamports; null for the first, and where that one failed in a block. */
   readonly lastPrice: bigint | null;

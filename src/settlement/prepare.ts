@@ -96,7 +96,7 @@ class Turn {
   async #begin(n: number, after: Earlier): Promise<Preparation> {
     for (let turn = 0; ; turn += 1) {
       const salt = saltOf(this.#settlement.id, n, turn);
-      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after });
+      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after }).catch(tooDear);
       if (composition.kind !== 'composed') return this.#turnAway(composition, n, after);
       const written = await this.#write(composition);
       if (written === 'taken' && composition.attempt.adoptedFrom !== null)
@@ -175,6 +175,12 @@ function waitForFailure(attempts: readonly AttemptRow[]): void {
   throw notYet(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelay()));
 }
 
+/** A fee above the bound of the settings is waited for until people change one of the two. */
+function tooDear(error: unknown): Refusal {
+  if (!isDomainError(error, 'FeeAboveBound')) throw error;
+  return { kind: 'held', reason: { code: 'fee_above_bound', message: error.message } };
+}
+
 /** What keeps it from being turned away for good: what the record has lost may have paid it. */
 function doubtful(error: unknown): { readonly doubt: StatusReason } {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
@@ -208,7 +214,7 @@ function retryDelay(): number {
   return RETRY_MS * Math.min(6, activityInfo().attempt);
 }
 
-/** 0 to 65,535 micro-lamports a compute unit: a fraction of a lamport, drawn from the identity of the attempt. */
+/** 0 to 65,535, drawn from the identity of the attempt. */
 function saltOf(id: string, n: number, turn: number): bigint {
   return BigInt(createHash('sha256').update(`${id}/${n}/${turn}`).digest().readUInt16BE(0));
 }

@@ -9,6 +9,8 @@ import { COMPUTE_BUDGET_PROGRAM } from '../solana/programs.ts';
 export interface SigningBounds {
   /** Highest price of a compute unit, in micro-lamports. */
   readonly priceCapMicroLamports: bigint;
+  /** Highest fee of one transaction, base and priority together, in lamports. */
+  readonly maxFeeLamports: bigint;
   /** Accept the extra accounts of a transfer hook. */
   readonly allowHookAccounts: boolean;
   /** Accept a destination off the curve, whose program signs for it. Default false. */
@@ -62,7 +64,13 @@ export function checkLimits(
   if (computeUnitPriceMicroLamports > bounds.priceCapMicroLamports)
     throw refused(`its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports`);
   const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
-  if (priority > BigInt(asked.maxFeeLamports)) throw refused(`its priority fee is ${priority} lamports`);
+  const allowed = BigInt(asked.maxFeeLamports);
+  if (priority > allowed) throw refused(`its priority fee is ${priority} lamports`);
+  // The base fee is in no message: the chain sets it, and what is asked for includes it.
+  if (allowed > bounds.maxFeeLamports)
+    throw refused(
+      `its fee may be ${allowed} lamports, and SLUICE_MAX_FEE_LAMPORTS is ${bounds.maxFeeLamports}`,
+    );
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
 

@@ -1,29 +1,21 @@
 import type { Sighting } from '../domain/attempt.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
+import { ascending } from '../domain/extremes.ts';
 import { type AccountView, AgreedAccounts } from './agreed-accounts.ts';
 import { Batcher } from './batcher.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
+import { recentPrice } from './priority-fee.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
+import { type Simulation, type Simulations, simulateAlike, simulateOn } from './simulation.ts';
 import { forgetfulNodes, readStatuses } from './statuses.ts';
-import type { TransactionError } from './transaction-error.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 export type { LatestBlockhash } from './blockhash.ts';
-
-/** How a simulation ended on `node`. */
-export interface Simulation {
-  readonly node: string;
-  /** The slot of the bank that it ran on. */
-  readonly slot: bigint;
-  readonly error: TransactionError | null;
-  readonly logs: readonly string[];
-  readonly unitsConsumed: bigint | null;
-}
 
 /** What one node said to a send; `error` null = it took the bytes, which proves nothing about a landing. */
 export interface SendAnswer {
@@ -107,37 +99,41 @@ export class Chain {
   }
 
   /**
-   * Run a transaction (base64, signatures not checked, blockhash replaced) without sending it, on a node that has come to
-   * `minContextSlot`.
+   * Run a transaction (base64, signatures not checked, blockhash replaced) without sending it, on nodes at `minContextSlot` or later: as
+   * many as a quorum takes, the best first. Never throws: `alike` is empty where no quorum gives the same.
    */
-  simulate(raw: string, minContextSlot: bigint): Promise<Simulation> {
-    return this.pool.read((node) => simulateOn(node, raw, minContextSlot));
+  simulations(
+    raw: string,
+    minContextSlot: bigint,
+    isAlike: (one: Simulation, other: Simulation) => boolean,
+  ): Promise<Simulations> {
+    return simulateAlike(this.pool, raw, minContextSlot, isAlike);
   }
 
   /**
-   * As {@link simulate}, with the blockhash that the transaction has: where it ends with another error than BlockhashNotFound, the bank of its
+   * Run a transaction on one node as {@link simulations} does, with the blockhash that the transaction has: where it ends with another error than BlockhashNotFound, the bank of its
    * slot accepts that blockhash.
    */
   simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
     return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaced: false }));
   }
 
-  /** {@link simulate} on a node other than `name`; null where none can. With a single node, on that. */
-  async simulateElsewhere(name: string, raw: string, minContextSlot: bigint): Promise<Simulation | null> {
-    const simulated = await this.pool.second(
-      name,
-      (node) => simulateOn(node, raw, minContextSlot),
-      () => true,
-    );
-    return simulated?.answer ?? null;
-  }
-
-  /** Micro-lamports a compute unit that recent blocks took from transactions locking these accounts, newest slots included. */
-  async prioritizationFees(accounts: readonly string[]): Promise<bigint[]> {
-    const answer = await this.pool.read((node) =>
-      rpc.getRecentPrioritizationFees(node, accounts.slice(0, 128)),
-    );
-    return answer.map((entry) => entry.prioritizationFee);
+  /**
+   * What recent blocks took from transactions that lock these accounts (at most 128), at `percentile` of their slots, in micro-lamports a
+   * compute unit: the median of a quorum, of two nodes the lower. So no node sets what a payment costs. Throws NoHealthyNode.
+   */
+  async recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
+    const { slot } = await this.latestBlockhash();
+    const priceOn = async (node: SolanaNode) =>
+      recentPrice(await rpc.getRecentPrioritizationFees(node, accounts), slot, percentile);
+    const answers = await this.pool.some(priceOn, () => true);
+    const prices = answers
+      .flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []))
+      .toSorted(ascending);
+    const median = prices[Math.floor((prices.length - 1) / 2)];
+    if (prices.length >= this.pool.quorum && median !== undefined) return median;
+    const message = `${prices.length} of ${this.pool.nodes.length} nodes tell recent prices, ${this.pool.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
   }
 
   /**
@@ -212,22 +208,6 @@ export class Chain {
     if (agreed !== null) return agreed.answer;
     throw new DomainError('NoHealthyNode', `no quorum of nodes tells alike ${what}`);
   }
-}
-
-async function simulateOn(
-  node: SolanaNode,
-  raw: string,
-  minContextSlot: bigint,
-  { replaced } = { replaced: true },
-): Promise<Simulation> {
-  const { context, value } = await rpc.simulateTransaction(node, raw, minContextSlot, replaced);
-  return {
-    node: node.name,
-    slot: context.slot,
-    error: value.err,
-    logs: value.logs ?? [],
-    unitsConsumed: value.unitsConsumed ?? null,
-  };
 }
 
 function unreadable(why: string): Sighting {

@@ -1,12 +1,16 @@
 import { DomainError } from '../domain/errors.ts';
+import { ascending, highest } from '../domain/extremes.ts';
 import { ataBump } from './ata.ts';
-import type { Chain, Simulation } from './chain.ts';
+import type { Chain } from './chain.ts';
 import { describeFailure, failureKind } from './failure-causes.ts';
+import type { NonceUpkeepDraft } from './nonce-upkeep.ts';
 import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
 import { ATA_PROGRAM } from './programs.ts';
+import type { Simulation } from './simulation.ts';
 import type { TransactionError } from './transaction-error.ts';
 import { assembleTransaction, type TransferDraft } from './transactions.ts';
 import { TtlCache } from './ttl-cache.ts';
+import { transferBounds, type UnitBounds, upkeepBounds } from './unit-bounds.ts';
 
 /**
  * Why a transfer would not go through, as simulated on the newest confirmed block: `short` = the hot wallet lacks money there,
@@ -42,28 +46,50 @@ export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
 
 const SHARED_MS = 600_000;
 const MARGIN_PERCENT = 20n;
+/** What two nodes may differ by and still agree; a hook may do a little more on the next block. */
+const AGREED_PERCENT = 10n;
 const UNITS_PER_BUMP = 1_500n;
+/** Memo programs may spend more on text that they escape in their logs. */
+const PLAIN_TEXT = /^[\w .,:;/+-]*$/;
+
+/** The part of {@link Chain} that simulates. */
+export type LimitsChain = Pick<Chain, 'simulations'> & {
+  readonly pool: Pick<Chain['pool'], 'distrust'>;
+};
+
+/** What a simulation is to end within. `foreign`: it runs code that nodes may honestly see do different things. */
+interface Expected extends UnitBounds {
+  readonly slot: bigint;
+  readonly foreign: boolean;
+}
+
+type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
 
 /**
- * Compute-unit limits found by simulation, once for all transfers of one shape, and each time for those with a hook.
+ * Compute-unit limits found by simulation on two nodes, once for all transfers of one shape, and each time for those with a hook.
  * Source: exchange-interface: Prioritization fee rules 3.
  */
 export class ComputeLimits {
-  readonly #chain: Chain;
+  readonly #chain: LimitsChain;
   readonly #units = new TtlCache<bigint>(SHARED_MS);
 
-  constructor(chain: Chain) {
+  constructor(chain: LimitsChain) {
     this.#chain = chain;
   }
 
   /**
    * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
-   * Throws {@link TransferWouldFail}, and DomainError NodeFault where the simulation failed for a reason that may pass.
+   * Throws {@link TransferWouldFail}, and DomainError NodeFault where the simulation failed for a reason that may pass, where too few nodes
+   * agree on it, or where it takes more than such a transfer may.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);
+    // A hook is foreign code: what it does for one destination says nothing about another.
+    const foreign = draft.token !== null && draft.token.hookAccounts.length > 0;
+    const { floor, ceiling } = transferBounds(draft);
+    const expected = { slot: basis.slot, foreign, floor: floor + extra, ceiling: ceiling + extra };
     const simulated = async (): Promise<bigint> => {
-      const { units, logs } = await this.#simulate(trial, basis);
+      const { units, logs } = await this.#simulate(trial, expected);
       // Where another transaction has just made the account, making it cost nothing; forks may take that one back.
       if (draft.token?.createAta === true && !makesAta(logs))
         throw new DomainError(
@@ -72,57 +98,90 @@ export class ComputeLimits {
         );
       return units - extra;
     };
-    // A hook is foreign code: what it does for one destination says nothing about another.
-    const hooked = draft.token !== null && draft.token.hookAccounts.length > 0;
-    const isAlone = hooked || basis.leastUnits !== undefined;
+    const isAlone = foreign || basis.leastUnits !== undefined;
     const units = await (isAlone ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
     return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.leastUnits ?? 0));
   }
 
-  /** The same for a message that is no transfer, tried each time. */
-  async limitOf(trial: Uint8Array): Promise<number> {
-    return withMargin((await this.#simulate(trial, NO_BASIS)).units);
+  /** The same for the upkeep of a nonce account, tried each time. */
+  async limitOfUpkeep(kind: NonceUpkeepDraft['kind'], trial: Uint8Array): Promise<number> {
+    const expected = { ...upkeepBounds(kind), slot: 0n, foreign: false };
+    return withMargin((await this.#simulate(trial, expected)).units);
   }
 
-  async #simulate(
-    message: Uint8Array,
-    { slot }: DraftBasis,
-  ): Promise<{ readonly units: bigint; readonly logs: readonly string[] }> {
+  async #simulate(message: Uint8Array, expected: Expected): Promise<Tried> {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
-    const { error, logs, unitsConsumed } = await this.#trial(raw, slot);
+    const { alike, others, faults } = await this.#chain.simulations(raw, expected.slot, isAlike);
+    const [first] = alike;
+    if (first === undefined) throw undecided(others, faults);
+    const { error, logs } = first;
     if (error !== null) {
       const kind = failureKind(error, logs);
       if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
       const why = describeFailure(error, message);
       throw new DomainError('NodeFault', `the transfer would fail now: ${why}`, { logs });
     }
-    if (unitsConsumed === null)
-      throw new DomainError('NodeFault', 'simulateTransaction: unitsConsumed is missing');
-    return { units: unitsConsumed, logs };
+    const units = highest([0n, ...alike.map(unitsOf)]);
+    if (!expected.foreign) this.#distrust(first, others);
+    if (units > expected.ceiling) throw tooMany(units, expected.ceiling, alike);
+    return { units: highest([units, expected.floor]), logs };
   }
 
-  /** A refusal ends the payment for good, so it counts only as another node gives it. */
-  async #trial(raw: string, slot: bigint): Promise<Simulation> {
-    const first = await this.#chain.simulate(raw, slot);
-    const { node, error, logs } = first;
-    if (error === null || failureKind(error, logs) !== 'refused') return first;
-    const second = await this.#chain.simulateElsewhere(node, raw, slot);
-    if (second !== null) return second;
-    throw new DomainError('NodeFault', `${node} alone says that the transfer would fail: ${error.text}`);
+  /** A node that saw the transfer take the same way, and counted other units than the quorum. */
+  #distrust(agreed: Simulation, others: readonly Simulation[]): void {
+    for (const other of others) {
+      if (other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs)) continue;
+      const why = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
+      this.#chain.pool.distrust(other.node, why);
+    }
   }
+}
+
+/** Whether two nodes show the same end: the same kind of failure, or nearly the same units spent on the same way. */
+function isAlike(one: Simulation, other: Simulation): boolean {
+  if (one.error === null && other.error === null) {
+    const [less, more] = [unitsOf(one), unitsOf(other)].toSorted(ascending);
+    const near = ((more ?? 0n) - (less ?? 0n)) * 100n <= (more ?? 0n) * AGREED_PERCENT;
+    return near && makesAta(one.logs) === makesAta(other.logs);
+  }
+  if (one.error === null || other.error === null) return false;
+  return failureKind(one.error, one.logs) === failureKind(other.error, other.logs);
+}
+
+function unitsOf({ unitsConsumed }: Simulation): bigint {
+  return unitsConsumed ?? 0n;
+}
+
+function undecided(shown: readonly Simulation[], faults: readonly string[]): DomainError {
+  const ends = shown.map(({ node, error, unitsConsumed }) =>
+    error === null
+      ? `${node}: takes ${unitsConsumed} compute units`
+      : `${node} alone says that the transfer would fail: ${error.text}`,
+  );
+  const message = `no quorum of nodes simulates the transfer alike: ${[...ends, ...faults].join('; ')}`;
+  return new DomainError('NodeFault', message);
+}
+
+function tooMany(units: bigint, ceiling: bigint, by: readonly Simulation[]): DomainError {
+  const nodes = by.map(({ node }) => node).join(', ');
+  const message = `${nodes}: the transfer takes ${units} compute units, and one of its kind may take ${ceiling}; look at the programs that it calls`;
+  return new DomainError('NodeFault', message);
 }
 
 function withMargin(units: bigint): number {
   return Math.min(MAX_COMPUTE_UNITS, Number((units * (100n + MARGIN_PERCENT) + 99n) / 100n));
 }
 
-/** Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. */
+/**
+ * Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. All that the accounts of
+ * the transfer lead to is in it, so that nothing untried is taken for tried.
+ */
 function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: DraftBasis): string {
-  const size = memo === null ? 0 : Buffer.byteLength(memo, 'utf8');
+  const text = memo === null || PLAIN_TEXT.test(memo) ? (memo?.length ?? -1) : `"${memo}"`;
   const advances = nonceAccount !== undefined;
-  if (token === null) return `SOL ${size} ${advances}`;
-  const { mint, createAta, expectedFee } = token;
-  return `${mint} ${size} ${createAta} ${ataFunded} ${expectedFee !== null} ${advances}`;
+  if (token === null) return `SOL ${text} ${advances}`;
+  const { mint, program, decimals, createAta, expectedFee } = token;
+  return [mint, program, decimals, createAta, ataFunded, expectedFee !== null, advances, text].join(' ');
 }
 
 /** True where the ATA program called others: it finds an account that is there already by itself. */

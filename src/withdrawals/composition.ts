@@ -31,8 +31,8 @@ export class Composer {
   }
 
   /**
-   * `salt` moves the compute-unit price by as many micro-lamports, so that equal terms never make equal messages; `lastPrice` is that of
-   * the attempt before; `leastUnits` as in {@link DraftBasis}.
+   * `salt` moves the compute-unit price a little, so that equal terms never make equal messages; `lastPrice` is that of the attempt before;
+   * `leastUnits` as in {@link DraftBasis}.
    */
   async compose(
     row: WithdrawalRow,

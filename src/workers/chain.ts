@@ -146,6 +146,7 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
     capMicroLamports: config.priorityCapMicroLamports,
+    maxFeeLamports: config.maxFeeLamports,
   });
   const composer = new Composer({
     chain,

@@ -34,8 +34,14 @@ export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string
 }
 
 /** What the signer grants by the settings of this process; a chain worker composes nothing that its own would refuse. */
-export function signingBounds({ priorityCapMicroLamports, tokenPolicy, allowVaults }: Config): SigningBounds {
+export function signingBounds({
+  priorityCapMicroLamports,
+  maxFeeLamports,
+  tokenPolicy,
+  allowVaults,
+}: Config): SigningBounds {
   return {
+    maxFeeLamports,
     priceCapMicroLamports: priorityCapMicroLamports,
     allowHookAccounts: allowsHooks(tokenPolicy),
     allowVaults,

@@ -34,7 +34,11 @@ import {
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();
-const HOOKS_ALLOWED = { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: true };
+const HOOKS_ALLOWED = {
+  priceCapMicroLamports: QUICK_PRICES.capMicroLamports,
+  maxFeeLamports: 500_000n,
+  allowHookAccounts: true,
+};
 const NO_HOOKS = { ...HOOKS_ALLOWED, allowHookAccounts: false };
 let localnet: Localnet;
 let pool: NodePool;

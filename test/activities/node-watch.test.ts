@@ -18,6 +18,7 @@ function round(...warnings: readonly NodeWarning[]): Promise<{ open: number }> {
 
 const RULES = {
   'few-nodes': 'too_few_nodes',
+  'one-provider': 'nodes_of_one_provider',
   'history-off': 'node_history_off',
   'ledger-gap': 'node_ledger_gap',
   'version-behind': 'node_version_behind',
@@ -27,6 +28,8 @@ const RULES = {
   'same-node': 'node_twice',
   'false-word': 'node_false_word',
 } as const satisfies Record<NodeWarning['rule'], string>;
+
+const ofAll = (rule: NodeWarning['rule']) => rule === 'few-nodes' || rule === 'one-provider';
 
 async function open(): Promise<readonly string[]> {
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
@@ -43,10 +46,10 @@ describe('the watch over the nodes', () => {
     await use.ledger.alerts.raise({ kind: 'unknown_spend', subject: 'sig', message: 'not about nodes' });
     const rules = Object.keys(RULES) as NodeWarning['rule'][];
     const broken = rules.map((rule): NodeWarning => {
-      return { rule, node: rule === 'few-nodes' ? null : `the-${rule}`, message: `${rule} is broken` };
+      return { rule, node: ofAll(rule) ? null : `the-${rule}`, message: `${rule} is broken` };
     });
     expect(await round(...broken)).toEqual({ open: rules.length });
-    const about = rules.map((rule) => `${RULES[rule]} ${rule === 'few-nodes' ? 'sluice' : `the-${rule}`}`);
+    const about = rules.map((rule) => `${RULES[rule]} ${ofAll(rule) ? 'sluice' : `the-${rule}`}`);
     expect(await open()).toEqual([...about, 'unknown_spend sig'].toSorted());
     await round(...broken.filter(({ rule }) => rule === 'ledger-gap'));
     expect(await open()).toEqual(['node_ledger_gap the-ledger-gap', 'unknown_spend sig']);

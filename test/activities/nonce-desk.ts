@@ -30,7 +30,7 @@ import { QUICK_PRICES } from '../support/quick-chain.ts';
 /** What every withdrawal of a desk pays, in lamports. */
 export const AMOUNT = 2_000_000n;
 
-const BOUNDS = { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false };
+const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
 let serial = 0;
 
 interface Rooms {

@@ -29,7 +29,11 @@ export class HotPayer {
       fees: new FeePlanner(chain, QUICK_PRICES),
       lifetimes: blockhashLifetimes(chain),
       rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
-      bounds: { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: false },
+      bounds: {
+        priceCapMicroLamports: QUICK_PRICES.capMicroLamports,
+        maxFeeLamports: 500_000n,
+        allowHookAccounts: false,
+      },
     });
   }
 

@@ -108,6 +108,31 @@ describe('readConfig', () => {
     expect(() => readConfig(env, role)).toThrow(message);
   });
 
+  test.each([
+    'http://node.example/key',
+    'http://8.8.8.8:8899',
+    'http://validator:8899',
+    'http://[2606:4700::1111]',
+  ])('refuses %s as a node of mainnet-beta', (url) => {
+    const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}` };
+    expect(() => readConfig({ ...env, SLUICE_CLUSTER: 'mainnet-beta' }, 'chain')).toThrow(
+      `SLUICE_RPC_URLS names ${new URL(url).host} by http`,
+    );
+    expect(readConfig({ ...env, SLUICE_CLUSTER: 'devnet' }, 'chain').rpcUrls).toHaveLength(2);
+  });
+
+  test.each([
+    'https://node.example',
+    'http://127.0.0.1:8899',
+    'http://localhost:8899',
+    'http://10.1.2.3:8899',
+    'http://192.168.0.9',
+    'http://[fd00::1]:8899',
+  ])('takes %s as a node of mainnet-beta', (url) => {
+    const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}`, SLUICE_CLUSTER: 'mainnet-beta' };
+    expect(readConfig(env, 'chain').rpcUrls).toContain(url);
+  });
+
   test('never shows the value of a bad secret', () => {
     const secret = '[1,2,3]';
     expect(() => readConfig({ SLUICE_SIGNER_KEY: secret }, 'signer')).toThrow(

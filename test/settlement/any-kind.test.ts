@@ -146,7 +146,7 @@ function worker(left: string[]) {
     [PURCHASE]: purchases(room, orders, feePayer ? { [FEE_PAYER]: feePayer } : {}),
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
-  const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
+  const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const watcher = new LandingWatcher(room.chain, { ...PACE, secondTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),

@@ -45,7 +45,7 @@ function withoutKey(outside: string): Promise<() => Promise<void>> {
   const { ledger } = use;
   const { watcher, chain } = room;
   const own = Object.fromEntries(Object.entries(keys).filter(([name]) => name !== outside));
-  const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
+  const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const steps = {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: own, bounds, rules: GATHERING_RULE }),

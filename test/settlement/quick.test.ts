@@ -79,7 +79,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
     attempts: crash(ledger.attempts, 'attempts'),
     settlements: crash(ledger.settlements, 'settlements'),
   };
-  const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
+  const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const kinds = { [PURCHASE]: purchases(room, orders, keys) };
   const watcher = new LandingWatcher(room.chain, PACE);
   const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };

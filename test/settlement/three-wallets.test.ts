@@ -29,7 +29,7 @@ afterAll(() => room?.close());
 function worker(keysOfSigner: Keys = keys) {
   const { ledger } = use;
   const kinds = { [GATHERING]: gathering(room, keys) };
-  const bounds = { priceCapMicroLamports: 100_000n, allowHookAccounts: false };
+  const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: keysOfSigner, bounds, rules: GATHERING_RULE }),

@@ -12,7 +12,11 @@ const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fil
 const SIGNER = wallet(1);
 const OTHER = wallet(9);
 const NONCE_ACCOUNT = nonceAddress(SIGNER, nonceSeed(1));
-const BOUNDS: SigningBounds = { priceCapMicroLamports: 10_000n, allowHookAccounts: false };
+const BOUNDS: SigningBounds = {
+  priceCapMicroLamports: 10_000n,
+  maxFeeLamports: 500_000n,
+  allowHookAccounts: false,
+};
 const LIMITS = { computeUnitLimit: 900, computeUnitPriceMicroLamports: 1_000n };
 const refusal = expect.objectContaining({ code: 'SigningRefused' });
 
@@ -109,6 +113,8 @@ describe('the upkeep of a nonce account', () => {
         expect(() => checkUpkeep(message, { ...asked(upkeep), ...changes }, BOUNDS)).toThrow(refusal);
       const priced = composeUpkeep({ ...upkeep, computeUnitPriceMicroLamports: 10_001n });
       expect(() => checkUpkeep(priced, asked(upkeep), BOUNDS)).toThrow(refusal);
+      const bounded = { ...BOUNDS, maxFeeLamports: 5_999n };
+      expect(() => checkUpkeep(message, asked(upkeep), bounded)).toThrow('SLUICE_MAX_FEE_LAMPORTS');
     }
     const rich = { ...create, rentLamports: 5_000_001n };
     expect(() => checkUpkeep(composeUpkeep(rich), asked(rich), BOUNDS)).toThrow(refusal);

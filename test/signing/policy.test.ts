@@ -20,7 +20,11 @@ import { assembleTransaction, composeTransfer, type TransferSpec } from '../../s
 import { anyTransfer, PRICE_CAP, SIGNER, wallet } from './any-transfer.ts';
 
 const OTHER = wallet(9);
-const BOUNDS: SigningBounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
+const BOUNDS: SigningBounds = {
+  priceCapMicroLamports: PRICE_CAP,
+  maxFeeLamports: 2n ** 64n - 1n,
+  allowHookAccounts: false,
+};
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 
 function requestFor(transfer: TransferSpec): SigningRequest {
@@ -114,6 +118,18 @@ describe('what may be signed', () => {
     refuses(priced(PRICE_CAP + 1n), request);
     checkMessage(priced(PRICE_CAP + 1n), request, { ...BOUNDS, priceCapMicroLamports: PRICE_CAP + 1n });
     refuses(priced(1n, MAX_COMPUTE_UNITS + 1), request);
+  });
+
+  it('refuses a fee above its own bound, whatever the fee that is asked for', () => {
+    const transfer = { ...native(), computeUnitLimit: 1_000_000, computeUnitPriceMicroLamports: 10_000n };
+    const { message } = composeTransfer(transfer);
+    const asked = (lamports: bigint) => ({ ...requestFor(native()), maxFeeLamports: lamports.toString() });
+    const bounds = { ...BOUNDS, maxFeeLamports: 15_000n };
+    checkMessage(message, asked(15_000n), bounds);
+    expect(() => checkMessage(message, asked(15_001n), bounds)).toThrow('SLUICE_MAX_FEE_LAMPORTS is 15000');
+    expect(() => checkMessage(message, asked(9_999n), { ...bounds, maxFeeLamports: 9_999n })).toThrow(
+      refusal,
+    );
   });
 
   it('signs every price that an attempt may be given under the same cap', () => {

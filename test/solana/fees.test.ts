@@ -5,7 +5,7 @@ import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { FeePlanner } from '../../src/solana/fees.ts';
-import { attemptPrice, percentileOf, priorityLamports } from '../../src/solana/priority-fee.ts';
+import { attemptPrice, dearestPrice, priorityLamports, recentPrice } from '../../src/solana/priority-fee.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../src/solana/transactions.ts';
@@ -42,12 +42,41 @@ describe('the price of a compute unit', () => {
     expect(new Set(prices).size).toBe(1_000);
   });
 
-  it('follows the chosen percentile of what was really paid', () => {
-    expect(percentileOf([], 0.75)).toBe(0n);
-    expect(percentileOf([0n, 0n], 0.75)).toBe(0n);
-    expect(percentileOf([0n, 4n, 1n, 3n, 2n], 0.75)).toBe(4n);
-    expect(percentileOf([0n, 4n, 1n, 3n, 2n], 0)).toBe(1n);
-    expect(percentileOf([7n], 1)).toBe(7n);
+  it('seen again as a recent one leads to no higher band', () => {
+    fc.assert(
+      fc.property(micro, fc.option(micro), salts, salts, (recent, last, salt, nextSalt) => {
+        const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
+        const band = (price: bigint) => (price - bounds.floorMicroLamports) / 1_000n;
+        const own = attemptPrice(recent, last, salt, bounds);
+        expect(band(attemptPrice(own, null, nextSalt, bounds))).toBe(band(own));
+      }),
+    );
+  });
+
+  it('follows the chosen percentile of 150 slots: those that nodes do not tell took nothing', () => {
+    const fees = (...prices: number[]) =>
+      prices.map((price, at) => ({ slot: BigInt(at + 1), prioritizationFee: BigInt(price) }));
+    const every = fees(...Array.from({ length: 150 }, (_, at) => at));
+    expect(recentPrice([], 150n, 0.75)).toBe(0n);
+    expect(recentPrice(every, 150n, 0.75)).toBe(112n);
+    expect(recentPrice(every, 150n, 1)).toBe(149n);
+    expect(recentPrice(every, 300n, 1)).toBe(0n);
+    expect(recentPrice(fees(...Array.from({ length: 37 }, () => 7)), 150n, 0.75)).toBe(0n);
+    expect(recentPrice(fees(...Array.from({ length: 38 }, () => 7)), 150n, 0.75)).toBe(7n);
+  });
+
+  it('may be so high that the fee fits its bound, and no higher', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_400_000 }),
+        fc.bigInt({ min: 0n, max: 10n ** 9n }),
+        (limit, room) => {
+          const price = dearestPrice(limit, room);
+          expect(priorityLamports(limit, price)).toBeLessThanOrEqual(room);
+          expect(priorityLamports(limit, price + 1n)).toBeGreaterThan(room);
+        },
+      ),
+    );
   });
 
   it('rounds the fee up to whole lamports', () => {
@@ -62,14 +91,14 @@ describe('the price of a compute unit', () => {
 class ListeningChain extends Chain {
   readonly asked: (readonly string[])[] = [];
 
-  override prioritizationFees(accounts: readonly string[]): Promise<bigint[]> {
+  override recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
     this.asked.push(accounts);
-    return super.prioritizationFees(accounts);
+    return super.recentPrice(accounts, percentile);
   }
 }
 
 describe('the price on a chain', () => {
-  const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n };
+  const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n, maxFeeLamports: 500_000n };
   const key = Keypair.generate();
   const source = key.publicKey.toBase58();
   const wallet = (): string => Keypair.generate().publicKey.toBase58();
@@ -98,7 +127,7 @@ describe('the price on a chain', () => {
     };
   }
 
-  it('is asked for every account that is locked, and once for transfers under way together', async () => {
+  it('is asked for every account that others may lock, and once for transfers under way together', async () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
     const destinations = Array.from({ length: 100 }, wallet);
@@ -106,7 +135,7 @@ describe('the price on a chain', () => {
       destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), null, 0n)),
     );
     expect(chain.asked).toHaveLength(1);
-    expect([...(chain.asked[0] ?? [])].sort()).toEqual([source, ...destinations].sort());
+    expect([...(chain.asked[0] ?? [])].sort()).toEqual(destinations.toSorted());
   });
 
   it('never asks for more accounts at once than a node takes', async () => {
@@ -115,7 +144,7 @@ describe('the price on a chain', () => {
     await Promise.all(
       Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), null, 0n)),
     );
-    expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 74]);
+    expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 72]);
   });
 
   it('never takes the units of finding a token account for those of making one', async () => {
@@ -150,14 +179,19 @@ describe('the price on a chain', () => {
     const chain = quickChain(pool);
     const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
     const popular = wallet();
+    let amount = 1_000_000n;
     const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {
-      const limits = { computeUnitLimit: 1_000, computeUnitPriceMicroLamports };
+      amount += 1n;
+      const limits = { computeUnitLimit: 1_000, computeUnitPriceMicroLamports, amount };
       const { message } = composeTransfer({ ...(await draftTo(chain, destination)), ...limits });
       await chain.send(assembleTransaction(message, await signer.sign(message)).raw);
     };
-    // In one block, so that neither the block nor the payer is dear.
-    await pay(popular, 77_000n);
-    await pay(wallet(), 0n);
+    // In one block, so that the block is not dear.
+    for (let block = 0; block < 38; block += 1) {
+      await pay(popular, 77_000n);
+      await pay(wallet(), 0n);
+      localnet.controls.produceSlots(1);
+    }
     localnet.controls.produceSlots(4);
     const planned = async (destination: string) =>
       (await new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), null, 0n)).spec;

@@ -36,6 +36,32 @@ describe('the rules of node operation', () => {
     expect(rules(report('a'), report('b', { processedSlot: null }))).toEqual(['few-nodes null']);
   });
 
+  it.each([
+    ['a.nodes.example', 'b.nodes.example', 'nodes.example'],
+    ['nodes.example', 'eu.NODES.example:8443', 'nodes.example'],
+    ['nodes.example#1', 'nodes.example#2', 'nodes.example'],
+    ['a.nodes.co.uk', 'b.nodes.co.uk', 'nodes.co.uk'],
+  ])('want nodes of independent providers: not %s and %s', (one, other, domain) => {
+    expect(nodeWarnings([report(one), report('x.example'), report(other)])).toEqual([
+      {
+        rule: 'one-provider',
+        node: null,
+        message: expect.stringContaining(`hardly two witnesses: ${one}, ${other} at ${domain}`),
+      },
+    ]);
+  });
+
+  it.each([
+    ['a.example', 'b.example'],
+    ['one.co.uk', 'other.co.uk'],
+    ['127.0.0.1:1', '127.0.0.1:2'],
+    ['[::1]:1', '[::1]:2'],
+    ['validator', 'validator:2'],
+    ['10.0.0.1', '10.1.0.1'],
+  ])('take %s and %s for two witnesses', (one, other) => {
+    expect(rules(report(one), report(other))).toEqual([]);
+  });
+
   it('want each to keep up, to have answered, and to be of the same cluster', () => {
     const said = (about: Partial<NodeReport>) =>
       nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ rule, message }) => [

@@ -10,5 +10,6 @@ export function quickChain(pool: NodePool): Chain {
 export const QUICK_PRICES = {
   floorMicroLamports: 1_000n,
   capMicroLamports: 1_000_000n,
+  maxFeeLamports: 500_000n,
   questionWindowMs: 0,
 };

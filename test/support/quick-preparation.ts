@@ -19,7 +19,7 @@ export function quickPreparation(
     fees: new FeePlanner(chain, QUICK_PRICES),
     lifetimes: blockhashLifetimes(chain),
     rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {} },
-    bounds: { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false },
+    bounds: { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false },
   });
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });
   return createPreparation({ ledger, kind: withdrawalKind({ ledger, composer, walletWatch, chain }) });

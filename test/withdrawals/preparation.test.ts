@@ -30,8 +30,12 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   const chain = new Chain(pool);
-  const fees = new FeePlanner(chain, { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP });
-  const bounds = { priceCapMicroLamports: PRICE_CAP, allowHookAccounts: false };
+  const fees = new FeePlanner(chain, {
+    floorMicroLamports: 1_000n,
+    capMicroLamports: PRICE_CAP,
+    maxFeeLamports: 500_000n,
+  });
+  const bounds = { priceCapMicroLamports: PRICE_CAP, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const rules = { hotWallet: HOT, confirmUsedWallet: false, tokenPolicy: {} };
   const lifetimes = blockhashLifetimes(chain);
   const composer = new Composer({ chain, fees, lifetimes, rules, bounds });

@@ -8,7 +8,7 @@ import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
 import { checkAddress, type Params } from './params.ts';
 
-const FEE_SLOTS = 150;
+const FEE_BLOCKS = 150;
 const MAX_FEE_ACCOUNTS = 128;
 
 function decodeMessageParam(params: Params): WireMessage {
@@ -58,9 +58,8 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   const accounts = params.has(0) ? params.strings(0).map(checkAddress) : [];
   if (accounts.length > MAX_FEE_ACCOUNTS)
     throw invalidParams(`Too many inputs provided; max ${MAX_FEE_ACCOUNTS}`);
-  const newest = view.at('confirmed');
   const told = view.falsePrice;
-  return view.chain.ledger.range(Math.max(1, newest.slot - FEE_SLOTS + 1), newest.slot).map((block) => {
+  return newestWithTransactions(view).map((block) => {
     if (told !== null) return { prioritizationFee: told, slot: block.slot };
     const { all, byAccount } = prices(block);
     const prioritizationFee = accounts.reduce((most, account) => {
@@ -69,6 +68,19 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
     }, all);
     return { prioritizationFee, slot: block.slot };
   });
+}
+
+/** As Agave's cache: an entry for each of the newest blocks that hold any transaction but votes, however old they are. Oldest first. */
+function newestWithTransactions(view: NodeView): Block[] {
+  const { ledger } = view.chain;
+  const found: Block[] = [];
+  let depth = ledger.depthOf(view.at('confirmed').slot);
+  for (let block = ledger.below(depth); found.length < FEE_BLOCKS; block = ledger.below(depth)) {
+    if (block.transactions.length > 0) found.unshift(block);
+    if (block === ledger.first) break;
+    depth += 1;
+  }
+  return found;
 }
 
 /** Methods about blockhashes and fees. */

@@ -1,6 +1,7 @@
 import type { Demotion } from './health.ts';
 import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
+import { sharedDomains } from './providers.ts';
 
 /** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, or is a node that has joined by another URL, for good. */
 export type Membership = 'joined' | 'silent' | 'refused';
@@ -50,6 +51,7 @@ export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, K
 export interface NodeWarning {
   readonly rule:
     | 'few-nodes'
+    | 'one-provider'
     | 'history-off'
     | 'ledger-gap'
     | 'version-behind'
@@ -79,6 +81,7 @@ export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
       .toSorted(compareReleases)
       .at(-1) ?? null;
   return [
+    ...oneProvider(reports),
     ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
       report.membership === 'joined'
@@ -98,6 +101,15 @@ function fewNodes(answering: number, configured: number): NodeWarning[] {
   if (answering >= 2) return [];
   const message = `${answering} of ${configured} nodes answer: run at least two`;
   return [{ rule: 'few-nodes', node: null, message }];
+}
+
+function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
+  const serving = reports.filter(({ membership }) => membership !== 'refused');
+  const shared = [...sharedDomains(serving.map(({ node }) => node))];
+  if (shared.length === 0) return [];
+  const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
+  const message = `nodes of one provider are hardly two witnesses: ${groups}. Add a node of another provider`;
+  return [{ rule: 'one-provider', node: null, message }];
 }
 
 function historyOff({ node, history }: NodeReport): NodeWarning[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lowest } from '../../domain/extremes.ts';
 import { X402 } from '../../domain/payment.ts';
 import { type Policy, readTerms, refused } from '../../signing/checks.ts';
 import type { SigningRules } from '../../signing/rules.ts';
@@ -29,7 +30,7 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   const numbers = { decimals: Number(decimals), amount: BigInt(amount) };
   const limits = {
     maxComputeUnits: Number(maxComputeUnits),
-    maxFeeLamports: BigInt(maxFeeLamports),
+    maxFeeLamports: lowest([BigInt(maxFeeLamports), bounds.maxFeeLamports]),
     assetLamports: new Map(),
     maxFeePercent: 0n,
     maxSigners: Number.POSITIVE_INFINITY,

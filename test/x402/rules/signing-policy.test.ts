@@ -17,7 +17,7 @@ const TERMS = {
   maxFeeLamports: '15000',
   maxComputeUnits: '60000',
 };
-const BOUNDS = { priceCapMicroLamports: 1_000_000n, allowHookAccounts: false };
+const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
 
 function sign(parts: buyer.WireParts = {}, terms: Readonly<Record<string, string | null>> = TERMS): void {
   const message = readSigned(buyer.wireOf(parts))?.message ?? new Uint8Array();
@@ -32,6 +32,13 @@ describe('a fee payer', () => {
     sign();
     sign({ signers: [] });
     sign({ instructions: [units(), price(), transferChecked(), memo('m')] }, { ...TERMS, memo: 'm' });
+  });
+
+  it('signs no fee above its own bound, whatever the terms allow', () => {
+    const message = readSigned(buyer.wireOf({}))?.message ?? new Uint8Array();
+    const bounded = { ...BOUNDS, maxFeeLamports: 5_000n };
+    const sign = () => paymentPolicy(message, TERMS, buyer.FEE_PAYER, bounded);
+    expect(sign).toThrow(refused('price_instruction_too_high'));
   });
 
   it.each([

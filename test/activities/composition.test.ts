@@ -99,6 +99,8 @@ const refusedFor = (code: string, message = ''): object => ({
   reason: { code, message: expect.stringContaining(message) },
 });
 
+const HOOK_REFUSES = { code: 'NodeFault', message: expect.stringContaining('"Custom":1') };
+
 /** The hook's own address for a wallet that it reads out of the destination's token account. */
 const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
 
@@ -144,11 +146,9 @@ describe('a token with a transfer hook', () => {
     expect((await compose(row)).kind).toBe('composed');
   });
 
-  it('is rejected where the hook says no, whatever error it says it with', async () => {
-    const answer = await compose(
-      withdrawalRow(await mintWithHook(2, hookList([fixedAccount(randomAddress())]))),
-    );
-    expect(answer).toMatchObject(refusedFor('would_fail', '"Custom":1'));
+  it('is waited for where the hook says no, whatever error it says it with: its issuer can change that', async () => {
+    const mint = await mintWithHook(2, hookList([fixedAccount(randomAddress())]));
+    await expect(compose(withdrawalRow(mint))).rejects.toMatchObject(HOOK_REFUSES);
   });
 
   it('is tried anew each time: what its hook took once says nothing about the next transfer', async () => {
@@ -164,7 +164,7 @@ describe('a token with a transfer hook', () => {
       program,
       hookList([fixedAccount(randomAddress()), fixedAccount(randomAddress())]),
     );
-    expect(await compose(withdrawalRow(mint), composer)).toMatchObject(refusedFor('would_fail'));
+    await expect(compose(withdrawalRow(mint), composer)).rejects.toMatchObject(HOOK_REFUSES);
   });
 
   const good = hookList([fixedAccount(randomAddress())]);

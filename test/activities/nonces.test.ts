@@ -245,13 +245,14 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   // The last one: it takes the hot wallet's money away past the record.
-  it('ends failed where its transaction fails on chain, which uses up the nonce', async () => {
+  it('waits for its next attempt where its transaction fails on chain, which uses up the nonce', async () => {
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
     await drain(1_500_000n);
-    expect(await desk.land(signed)).toMatchObject({ kind: 'failed' });
-    expect(await desk.prepare(paid)).toMatchObject({ kind: 'ended', status: 'failed' });
+    expect(await desk.land(signed)).toMatchObject({ kind: 'failed', goesOn: true });
+    const waiting = { status: 'preparing', reason: { code: 'attempt_failed' } };
+    expect(await ledger.withdrawals.get(paid.id)).toMatchObject(waiting);
     const { address } = await desk.account(row?.nonceAccount ?? '');
     await expect.poll(() => finalizedNonce(address), { timeout: 20_000 }).not.toBe(row?.blockhash);
     expect(await lamports(paid.destination)).toBe(0n);

@@ -43,13 +43,6 @@ beforeAll(async () => {
 });
 afterAll(() => room?.close());
 
-/** How those of each case end in the runs below. */
-const ENDS: Readonly<Record<string, readonly string[]>> = {
-  'composed with three source wallets': ['finalized'],
-  'adopted with the signature of its buyer': ['dead', 'failed', 'finalized'],
-  'sent by its buyer before it is known': ['dead', 'finalized'],
-};
-
 /** How a kind is asked for one that pays `payee`, and what that gets. */
 interface Case {
   readonly request: (payee: string) => Promise<string>;
@@ -251,9 +244,10 @@ async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Prom
   });
 }
 
-describe.each(Object.entries(CASES))('a settlement %s', (what, { request, amount, isAdopted, source }) => {
+describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, isAdopted, source }) => {
   it('is paid at most once, and its end is what the chain shows, whatever crashes, lies, forks or fails', async () => {
     const ends = new Set<string>();
+    const states = new Set<string>();
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
         const payee = wallet();
@@ -268,6 +262,7 @@ describe.each(Object.entries(CASES))('a settlement %s', (what, { request, amount
         expect(await use.ledger.reservations.total()).toBe(0n);
         const rows = await use.ledger.attempts.of(id);
         for (const { state, signature } of rows) {
+          states.add(state);
           const record = room.localnet.controls.chain.ledger.record(signature ?? '');
           expect(record === undefined ? 'dead' : record.meta.err === null ? 'landed' : 'failed').toBe(state);
         }
@@ -276,6 +271,9 @@ describe.each(Object.entries(CASES))('a settlement %s', (what, { request, amount
       }),
       { numRuns: 8, seed: 13 },
     );
-    expect([...ends].toSorted()).toEqual(ENDS[what]);
+    // What a fork took back may fail when it is sent again: an adopted message then ends so.
+    const certain = isAdopted ? ['dead', 'finalized'] : ['finalized'];
+    expect([...ends].toSorted()).toEqual(isAdopted ? expect.arrayContaining(certain) : certain);
+    if (!isAdopted) expect(states).toContain('failed');
   }, 300_000);
 });

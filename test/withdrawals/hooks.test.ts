@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Withdrawal } from '../../src/client/client.ts';
+import type { Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { keypairFile } from '../../src/localstack/keypair.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
@@ -16,7 +16,7 @@ import {
   plantHookProgram,
 } from '../activities/hook-program.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { query } from './outcomes-support.ts';
+import { query, reaches } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
 const { address: hotWallet, path: keyFile } = keypairFile(join(stateDir, 'hot-wallet.json'));
@@ -40,13 +40,17 @@ afterAll(async () => {
 /** The hook's own address for the wallet that it reads out of the destination's token account. */
 const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
 
-/** Pays 1,000 base units, and reads past Sluice what the wallet has of them. */
-async function pay(id: string, mint: string): Promise<{ paid: Withdrawal; received: string }> {
+/** Pays 1,000 base units, or holds them, and reads past Sluice what the wallet has of them. */
+async function pay(
+  id: string,
+  mint: string,
+  end: WithdrawalStatus = 'finalized',
+): Promise<{ paid: Withdrawal; received: string }> {
   await localnet.mintTo(mint, hotWallet, 1_000_000n);
   const destination = newWallet();
   const { sluice } = running;
   await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
-  const paid = await sluice.waitForFinal(id, { pollMs: 100 });
+  const paid = await reaches(sluice, id, end);
   const account = deriveAta(destination, mint, TOKEN_2022_PROGRAM);
   const balance = await rpc<{ value: { amount: string } }>(url(), 'getTokenAccountBalance', [account]).catch(
     () => null,
@@ -83,13 +87,15 @@ describe('a token whose mint names a transfer hook', () => {
     expect(received).toBe('1000');
   });
 
-  it('is rejected where the hook refuses the transfer, and nothing stays reserved', async () => {
+  it('is held where the hook refuses the transfer, with nothing reserved, and can be cancelled', async () => {
     const program = plantHookProgram(localnet, 2);
     const mint = await hookedMint(localnet, program);
     plantHookList(localnet, mint, program, hookList([PDA_OF_RECEIVER]));
-    const { paid, received } = await pay('refused', mint);
-    expect(paid).toMatchObject({ status: 'rejected', reason: { code: 'would_fail' }, attempts: [] });
+    const { paid, received } = await pay('refused', mint, 'held');
+    const reason = { code: 'cannot_prepare', message: expect.stringContaining('"Custom":1') };
+    expect(paid).toMatchObject({ status: 'held', reason, attempts: [] });
     expect(received).toBe('0');
     expect(await query(running.stack, `select 1 from reservation where state = 'open'`)).toEqual([]);
+    expect(await running.sluice.cancel('refused')).toMatchObject({ status: 'cancelled' });
   });
 });

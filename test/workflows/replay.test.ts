@@ -21,6 +21,7 @@ describe('a saved history', () => {
       'confirmed-by-customer.bin',
       'deposit-rescan.bin',
       'deposit-scan.bin',
+      'failed-attempt.bin',
       'failed.bin',
       'finalized.bin',
       'held.bin',

@@ -1,0 +1,102 @@
+import { base64 } from '@scure/base';
+import {
+  createCloseAccountInstruction,
+  createEnableRequiredMemoTransfersInstruction,
+  createReallocateInstruction,
+  ExtensionType,
+  TOKEN_2022_PROGRAM_ID,
+  TOKEN_PROGRAM_ID,
+} from '@solana/spl-token';
+import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { decodeMessage } from '../../src/solana/message.ts';
+import { MEMO_PROGRAM } from '../../src/solana/programs.ts';
+import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
+
+let room: ComposingRoom;
+let receiver: Wallet;
+
+beforeAll(async () => {
+  room = await openComposingRoom();
+});
+afterAll(() => room.close());
+beforeEach(async () => {
+  receiver = newWallet();
+  await room.localnet.airdrop(receiver.address, 1_000_000_000n);
+});
+
+/** The receiver's own transaction is in the newest confirmed block, and no finalized one. */
+function confirmed(...instructions: TransactionInstruction[]): void {
+  const { controls } = room.localnet;
+  submitSigned(controls.chain, instructions, [receiver]);
+  controls.produceSlots(2);
+}
+
+/** An account of the receiver for the mint, which holds nothing. */
+async function opened(mint: string, program = TOKEN_PROGRAM_ID): Promise<PublicKey> {
+  await room.localnet.mintTo(mint, receiver.address, 0n);
+  return new PublicKey(deriveAta(receiver.address, mint, program.toBase58()));
+}
+
+const pay = (mint: string) =>
+  room.composer().compose(withdrawalRow(mint, { destination: receiver.address }), 1, 0n);
+
+describe('an account that has changed in the newest confirmed block', () => {
+  it.each([
+    ['Token', () => room.localnet.mint.address, TOKEN_PROGRAM_ID],
+    ['Token-2022', () => room.localnet.feeMint.address, TOKEN_2022_PROGRAM_ID],
+  ])('is waited for where the receiver has closed it, and then made anew: %s', async (_, mintOf, program) => {
+    const mint = mintOf();
+    const account = await opened(mint, program);
+    const owner = receiver.publicKey;
+    confirmed(createCloseAccountInstruction(account, owner, owner, [], program));
+    await expect(pay(mint)).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringContaining('(token program) failed'),
+    });
+    room.localnet.controls.produceSlots(4);
+    const composed = await pay(mint);
+    if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+    expect(composed.attempt.rentLamports).toBeGreaterThan(0n);
+  });
+
+  it('is waited for where the receiver has begun to require a memo, which it then gets', async () => {
+    const mint = await room.localnet.createToken22Mint();
+    await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
+    const account = await opened(mint, TOKEN_2022_PROGRAM_ID);
+    const owner = receiver.publicKey;
+    const memo = [ExtensionType.MemoTransfer];
+    confirmed(
+      createReallocateInstruction(account, owner, memo, owner, [], TOKEN_2022_PROGRAM_ID),
+      createEnableRequiredMemoTransfersInstruction(account, owner, [], TOKEN_2022_PROGRAM_ID),
+    );
+    await expect(pay(mint)).rejects.toMatchObject({ code: 'NodeFault' });
+    room.localnet.controls.produceSlots(4);
+    const composed = await pay(mint);
+    if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+    const { instructions } = decodeMessage(base64.decode(composed.attempt.message));
+    expect(instructions.map(({ program }) => program)).toContain(MEMO_PROGRAM);
+  });
+});
+
+describe('the compute units of an attempt after one that failed', () => {
+  it('are found anew, whatever is known of its shape, and are at least what it is given', async () => {
+    const mint = room.localnet.mint.address;
+    const composer = room.composer();
+    const limitOf = async (leastUnits?: number) => {
+      const row = withdrawalRow(mint, { destination: receiver.address });
+      const composed = await composer.compose(row, 1, 0n, null, leastUnits);
+      if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+      return composed.attempt.computeUnitLimit;
+    };
+    const first = await limitOf();
+    room.localnet.controls.setFault(0, 'simulateTransaction', { kind: 'http', status: 503 });
+    expect(await limitOf()).toBe(first);
+    await expect(limitOf(0)).rejects.toThrow();
+    room.localnet.controls.clearFaults();
+    expect(await limitOf(0)).toBe(first);
+    expect(await limitOf(2 * first)).toBe(2 * first);
+  });
+});

@@ -4,13 +4,16 @@ import { ExtensionType, getAccountLen, getAssociatedTokenAddressSync } from '../
 import { ATA_PROGRAM, TOKEN_2022_PROGRAM } from './programs.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 
-/** The associated token account of a wallet. Throws DomainError DestinationRejected where the owner is off the curve. */
-export function deriveAta(owner: string, mint: string, program: string): string {
+/**
+ * The associated token account of a wallet. Throws DomainError DestinationRejected where the owner is off the curve, unless it may be
+ * `offCurve`, as a vault that a program signs for is.
+ */
+export function deriveAta(owner: string, mint: string, program: string, offCurve = false): string {
   try {
     return getAssociatedTokenAddressSync(
       key(mint),
       key(owner),
-      false,
+      offCurve,
       key(program),
       key(ATA_PROGRAM),
     ).toBase58();

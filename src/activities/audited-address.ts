@@ -14,7 +14,8 @@ import { isDatabaseAway } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { tokenAccountsOf } from '../solana/scan/history.ts';
 import { progressOf } from '../solana/wallet-history.ts';
-import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
+import { derivedAccountsOf, nestedAccountsOf } from './derived-accounts.ts';
+import { type HistoryDeps, listedFor } from './listed-history.ts';
 import { defectInWords, isOperational } from './scan-alarms.ts';
 import type { Shown } from './testimonies.ts';
 
@@ -97,8 +98,8 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const { ledger } = deps;
   const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
-  const accounts = await accountsOf(deps, address, before, to);
-  const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to);
+  const accounts = await accountsOf(deps, address, before, order);
+  const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
   if (order.repair) await repair(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const hidden = new Set(unread);
@@ -131,11 +132,17 @@ async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
   onRecord: readonly Arrived[],
-  to: bigint,
+  order: AuditOrder,
 ): Promise<ReadonlySet<string>> {
-  const derived = derivedAccountsOf(await ledger.assets.list(), address);
+  const assets = await ledger.assets.list();
+  const derived = derivedAccountsOf(assets, address);
   const known = onRecord.map(({ account }) => account);
-  return new Set([address, ...derived, ...known, ...(await tokenAccountsOf(pool, address, to))]);
+  // Nodes are asked for the token accounts of each owner: of millions of imports, only for those of the wallet itself.
+  const owners = order.cause === 'operator' ? [address, ...derived] : [address];
+  const { to } = slotsOf(order);
+  const owned: string[] = [];
+  for (const owner of owners) owned.push(...(await tokenAccountsOf(pool, owner, to)));
+  return new Set([address, ...derived, ...nestedAccountsOf(assets, address).keys(), ...known, ...owned]);
 }
 
 function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {
@@ -145,7 +152,10 @@ function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): Promise<void> {
+export async function repair(
+  { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
+  found: readonly Shown[],
+): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();
   const blocks = found.map(({ slot, time, finding }) => ({

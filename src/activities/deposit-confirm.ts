@@ -7,7 +7,7 @@ import type { Confirmation } from '../ledger/deposit-writing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { Backoff } from './backoff.ts';
-import type { DepositMatcher, Judge } from './deposit-matcher.ts';
+import { type DepositMatcher, type Judge, withNested } from './deposit-matcher.ts';
 import { type Agreed, agreedTransaction, arrivalIn, type Shown, shownBy } from './testimonies.ts';
 
 export interface ConfirmDeps {
@@ -92,7 +92,8 @@ export class DepositConfirmer {
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
-    const heard = await this.#ask(judge, signature, rows);
+    const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
+    const heard = await this.#ask(withNested(judge, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));

@@ -13,6 +13,7 @@ import { addressesOf, type Search, searchBlock } from '../solana/scan/search.ts'
 import type { SearchedBlock } from '../solana/scan/searched-block.ts';
 import { WatchSet } from '../solana/scan/watch-set.ts';
 import { TtlCache } from '../solana/ttl-cache.ts';
+import { derivedAccountsOf } from './derived-accounts.ts';
 import { Showings } from './showings.ts';
 
 export interface MatcherOptions {
@@ -45,10 +46,18 @@ type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
-type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed'>;
+type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
-/** What a transaction brought to us. */
-export type Judge = (transaction: ScannedTransaction) => Promise<BlockFinding>;
+/**
+ * What a transaction brought to us; `nestedOf`: wallets of ours whose token accounts count as owners of other token accounts. Such a
+ * transaction need not name the wallet.
+ */
+export type Judge = (transaction: ScannedTransaction, nestedOf?: readonly string[]) => Promise<BlockFinding>;
+
+/** The judge for transactions in token accounts that may be nested in those of these wallets. */
+export function withNested(judge: Judge, nestedOf: readonly string[]): Judge {
+  return (transaction) => judge(transaction, nestedOf);
+}
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
@@ -169,9 +178,10 @@ export class DepositMatcher {
    * Judges transactions one by one, all by the terms of now: what each brought to the wallets that are on record when it is judged.
    */
   async judge(): Promise<Judge> {
-    const rules = this.#rules(await this.#terms());
-    return async (transaction) => {
-      const search = { candidates: addressesOf(transaction), transactions: [transaction] };
+    const terms = await this.#terms();
+    return async (transaction, nestedOf = []) => {
+      const rules = { ...this.#rules(terms), ...nestedRule(terms, nestedOf) };
+      const search = { candidates: [...addressesOf(transaction), ...nestedOf], transactions: [transaction] };
       return findingOf(search, await oursAmong([search], this.#record, rules));
     };
   }
@@ -235,6 +245,15 @@ function mentionsOf({ candidates, transactions }: Searched): number {
     (transaction) => addressesOf(transaction).filter((address) => ours.has(address)).length,
   );
   return mentions.reduce((sum, count) => sum + count, 0);
+}
+
+function nestedRule(terms: Terms, wallets: readonly string[]): Pick<Ours, 'nestedIn'> {
+  const owners = new Map(
+    wallets.flatMap((wallet) =>
+      derivedAccountsOf([...terms.values()], wallet).map((owner) => [owner, wallet] as const),
+    ),
+  );
+  return { nestedIn: (owner) => owners.get(owner) };
 }
 
 /** Empty where there is none: a node may show anything as a mint. */

@@ -4,7 +4,8 @@ import { differencesOf, type Holding, type View } from '../domain/reconciliation
 import type { Baseline } from '../ledger/baselines.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { WalletHoldings } from '../solana/scan/holdings.ts';
-import { derivedAccountsOf, type HistoryDeps, listedFor } from './listed-history.ts';
+import { derivedAccountsOf } from './derived-accounts.ts';
+import { type HistoryDeps, listedFor } from './listed-history.ts';
 
 export interface ExpectationDeps extends HistoryDeps {
   readonly ledger: Ledger;

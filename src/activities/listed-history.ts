@@ -1,6 +1,4 @@
 import pLimit from 'p-limit';
-import type { AssetRow } from '../ledger/assets.ts';
-import { deriveAta } from '../solana/ata.ts';
 import {
   type AccountHistory,
   areWhole,
@@ -9,7 +7,7 @@ import {
   type ListedNodes,
   type ListedSignature,
 } from '../solana/scan/history.ts';
-import type { DepositMatcher } from './deposit-matcher.ts';
+import { type DepositMatcher, withNested } from './deposit-matcher.ts';
 import { agreedTransaction, type Shown } from './testimonies.ts';
 
 export interface HistoryDeps extends ListedNodes {
@@ -30,15 +28,8 @@ const AT_ONCE = 8;
 /** Of one node, in one reading. An honest one has none: what it lists as finalized in a slot is there at every other, too. */
 const LIES_BELIEVED = 32;
 
-/** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
-export function derivedAccountsOf(listed: readonly AssetRow[], wallet: string): readonly string[] {
-  return listed.flatMap(({ asset, program }) =>
-    program === null ? [] : [deriveAta(wallet, asset, program)],
-  );
-}
-
 /**
- * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once. Throws NoHealthyNode where too
+ * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once; `nestedOf`: see {@link Judge}. Throws NoHealthyNode where too
  * few nodes answer with a list.
  */
 export async function listedFor(
@@ -46,10 +37,11 @@ export async function listedFor(
   accounts: Iterable<string>,
   from: bigint,
   to: bigint,
+  nestedOf: readonly string[] = [],
 ): Promise<ListedHistory> {
   const { pool, matcher } = deps;
   const [listed, unread, credit] = [new Map<string, Shown>(), new Set<string>(), new Credit()];
-  const judge = await matcher.judge();
+  const judge = withNested(await matcher.judge(), nestedOf);
   const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
     const { signature, slot } = said;
     if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;

@@ -6,10 +6,12 @@ import {
   NOTHING_RECONCILED,
   type ReconciledPage,
   type Tally,
+  type TokenPlace,
 } from '../domain/reconciliation.ts';
 import type { Place } from '../ledger/reconciliations.ts';
 import { beating } from './beating.ts';
 import type { Look } from './expected-holdings.ts';
+import { recordNested } from './nested-tokens.ts';
 import { type LookDeps, type Looks, lookAt, ScanBehind } from './wallet-looks.ts';
 
 export interface ReconciliationDeps extends LookDeps {
@@ -31,8 +33,10 @@ export function createReconciliation(deps: ReconciliationDeps) {
     const page = await ledger.watched.page(place.after, pageSize, kind);
     const again = await ledger.reconciliations.due(AGAIN, kind);
     const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])]);
+    for (const look of looks) await recordNested(deps, look);
+    const listed = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
-    const alarms = looks.flatMap(alarmsOf);
+    const alarms = looks.flatMap((look) => alarmsOf(look, listed));
     const compared = looks.map(({ wallet }) => wallet);
     const tally = tallyOf(looks);
     if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
@@ -84,8 +88,14 @@ function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
   return looks.reduce((total, one) => total + count(one), 0);
 }
 
-function alarmsOf({ wallet, slot, differences, pending }: Look): readonly Alarm[] {
+/** Anybody may make a mint, send it to our wallets and freeze it there: that is told of listed ones alone. */
+function alarmsOf(
+  { wallet, slot, differences, pending, frozen, nested }: Look,
+  listed: ReadonlySet<string>,
+): readonly Alarm[] {
   return [
+    ...frozen.filter(({ mint }) => listed.has(mint)).map((one) => frozenAlarm(wallet, one)),
+    ...nested.map((one) => nestedAlarm(wallet, one)),
     ...differences.map((one) => differenceAlarm(wallet, slot, one)),
     ...pending.map((account) => confidentialAlarm(wallet, account)),
   ];
@@ -97,6 +107,24 @@ function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, 
     subject: `${account}/${asset}`,
     message: `${account} holds ${chain} of ${asset} at slot ${slot}; by what came and went it should be ${record}`,
     details: { wallet, slot: slot.toString(), chain: chain.toString(), record: record.toString() },
+  };
+}
+
+function frozenAlarm(wallet: string, { account, mint, amount }: TokenPlace): Alarm {
+  return {
+    kind: 'deposit_account_frozen',
+    subject: account,
+    message: `the issuer of ${mint} has frozen the token account ${account} of ${wallet}, which holds ${amount}: nothing can be moved out of it. Ask the issuer to thaw it`,
+    details: { wallet, mint, amount: amount.toString() },
+  };
+}
+
+function nestedAlarm(wallet: string, { account, mint, amount }: TokenPlace): Alarm {
+  return {
+    kind: 'nested_tokens',
+    subject: account,
+    message: `${amount} of ${mint} are in ${account}, whose owner is the token account of ${wallet} and not the wallet: nobody is credited. The key of the wallet moves them by RecoverNested, see docs/deposits.md`,
+    details: { wallet, mint, amount: amount.toString() },
   };
 }
 

@@ -9,8 +9,8 @@ import type { NodePool } from '../solana/rpc/pool.ts';
 import { hintedTokenAccountsOf } from '../solana/scan/history.ts';
 import { groupsOf, holdingsOf, type WalletAccounts, type WalletHoldings } from '../solana/scan/holdings.ts';
 import { reachedBy } from '../solana/wallet-history.ts';
+import { derivedAccountsOf, nestedAccountsOf } from './derived-accounts.ts';
 import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-holdings.ts';
-import { derivedAccountsOf } from './listed-history.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
   /** Whether a scan keeps the record of what comes and goes. Default: it does. */
@@ -61,7 +61,9 @@ async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]
       const derived = derivedAccountsOf(assets, wallet);
       const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed]);
       accounts.delete(wallet);
-      return [{ wallet, tokenAccounts: [...accounts] }];
+      const nested = nestedAccountsOf(assets, wallet);
+      for (const account of nested.keys()) accounts.delete(account);
+      return [{ wallet, tokenAccounts: [...accounts], nested }];
     } catch (error) {
       unread.push({ wallet, why: `no node names its token accounts: ${messageOf(error)}` });
       return [];

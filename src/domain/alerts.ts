@@ -76,6 +76,10 @@ export const ALERT_KINDS = [
   'reconciliation_behind',
   /** Confidential transfers wait until their receiver applies them. Subject: the token account. */
   'confidential_pending',
+  /** The issuer has frozen a token account of ours, of a listed mint. Subject: the token account. */
+  'deposit_account_frozen',
+  /** Tokens are in an account whose owner is a token account of ours: nobody is credited. Subject: that account. */
+  'nested_tokens',
   /** What a webhook has not heard waits for long; it closes once that is heard. Subject: the webhook. */
   'webhook_behind',
   /** An event was not delivered to a webhook in all its tries. Subject: the webhook. */

@@ -9,7 +9,7 @@ import {
   type TokenChange,
   type WatchKind,
 } from './deposit.ts';
-import type { AssetTerms } from './deposit-asset.ts';
+import { type AssetTerms, SOL } from './deposit-asset.ts';
 
 /** What the rules of deposits must know about us. */
 export interface Ours {
@@ -26,6 +26,11 @@ export interface Ours {
    * not the associated one, so that rule does not bind it. Default: no.
    */
   readonly ownerChangeAllowed?: boolean;
+  /**
+   * The wallet of ours whose token account is the owner of another token account; undefined for any other owner. Default: none. The scan
+   * does not know these owners, audits and reconciliation do.
+   */
+  nestedIn?(owner: string): string | undefined;
 }
 
 /**
@@ -46,9 +51,9 @@ export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, 
  * brought is believed.
  */
 export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours): BlockFinding {
-  const changes = changesOf(transaction).filter(
-    ({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined,
-  );
+  const changes = changesOf(transaction)
+    .flatMap((change) => ofWallet(change, ours))
+    .filter(({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined);
   const spends = spendsOf(transaction, ours);
   if (changes.length === 0 && spends.length === 0) return NOTHING_FOUND;
   const outflows = changes.filter(({ delta }) => delta < 0n).map((change) => movement(transaction, change));
@@ -58,7 +63,7 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
   const inflows = changes
     .filter(({ delta }) => delta > 0n)
     .map((change): Inflow => {
-      const internal = isOurs || lost.has(change.asset);
+      const internal = (isOurs || lost.has(change.asset)) && change.nested !== true;
       return {
         ...movement(transaction, change),
         reason: internal ? 'internal' : reasonAgainst(change, ours),
@@ -76,6 +81,14 @@ interface Change {
   readonly program: string | null;
   readonly decimals: number | null;
   readonly ownerChanged: boolean;
+  readonly nested?: true;
+}
+
+/** What leaves a nested token account is no movement of the wallet: its balances do not count what is there. */
+function ofWallet(change: Change, ours: Ours): readonly Change[] {
+  const wallet = change.asset === SOL ? undefined : ours.nestedIn?.(change.wallet);
+  if (wallet === undefined) return [change];
+  return change.delta > 0n ? [{ ...change, wallet, nested: true }] : [];
 }
 
 function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly Change[] {
@@ -129,12 +142,13 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
 
 /**
  * Why what arrived by somebody else's hand is not the user's to have; null where it is. The first that holds, `internal` before all of
- * them: whose it is (`hot_wallet`), how it came (`owner_changed`, `not_associated_account`, `asset_changed`), and last what an operator may change
- * (`unknown_mint`, `deposits_off`, `below_minimum`), so that such a reason says that nothing else was wrong.
+ * them: whose it is (`hot_wallet`), how it came (`nested_token_account`, `owner_changed`, `not_associated_account`, `asset_changed`), and
+ * last what an operator may change (`unknown_mint`, `deposits_off`, `below_minimum`), so that such a reason says that nothing else was wrong.
  */
 function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
   const terms = ours.asset(change.asset);
   if (ours.kindOf(change.wallet) === 'hot') return 'hot_wallet';
+  if (change.nested === true) return 'nested_token_account';
   if (change.ownerChanged && ours.ownerChangeAllowed !== true) return 'owner_changed';
   if (!isInItsPlace(change, terms, ours)) return 'not_associated_account';
   if (terms !== undefined && isRemade(change, terms)) return 'asset_changed';
@@ -153,7 +167,7 @@ function isRemade({ program, decimals }: Change, terms: AssetTerms): boolean {
 function isInItsPlace(change: Change, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;
-  if (asset === 'SOL' || program === null) return true;
+  if (asset === SOL || program === null) return true;
   return ownerChanged || ours.ataOf(wallet, asset, program) === account;
 }
 

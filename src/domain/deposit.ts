@@ -30,6 +30,7 @@ export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', '
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
 export const NOT_CREDITED_REASONS = [
+  'nested_token_account',
   'owner_changed',
   'not_associated_account',
   'asset_changed',
@@ -43,6 +44,7 @@ export const NOT_CREDITED_REASONS = [
 /**
  * Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits".
  *
+ * - `nested_token_account`: the owner of the token account is a token account of the wallet, not the wallet itself.
  * - `owner_changed`: the token account had another owner before the transaction.
  * - `not_associated_account`: the token account is not the associated one of the wallet under the mint's own program.
  * - `asset_changed`: the mint has other decimals, or another program, than when it was listed: it was closed and made again.

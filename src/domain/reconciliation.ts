@@ -8,6 +8,13 @@ export interface Holding {
   readonly amount: bigint;
 }
 
+/** What one token account holds, in base units. */
+export interface TokenPlace {
+  readonly account: string;
+  readonly mint: string;
+  readonly amount: bigint;
+}
+
 /** An account of which chain and record say different things, at one slot. */
 export interface Difference {
   readonly account: string;
@@ -84,6 +91,10 @@ export interface View {
   readonly differences: readonly Difference[];
   /** Token accounts in which confidential transfers wait. */
   readonly pending: readonly string[];
+  /** Token accounts that the issuer has frozen. */
+  readonly frozen: readonly TokenPlace[];
+  /** Token accounts with tokens whose owner is a token account of the wallet. */
+  readonly nested: readonly TokenPlace[];
 }
 
 /**
@@ -103,11 +114,17 @@ export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V
 }
 
 /** The same for views that say the same, whatever their slots. */
-function wordOf({ differences, pending }: View): string {
+function wordOf({ differences, pending, frozen, nested }: View): string {
   const excess = differences.map(
     ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
   );
-  return [...excess.toSorted(), '', ...pending.toSorted()].join('\n');
+  const lists = [frozen, nested].map((places) =>
+    places
+      .map(({ account }) => account)
+      .toSorted()
+      .join(),
+  );
+  return [...excess.toSorted(), '', ...pending.toSorted(), ...lists].join('\n');
 }
 
 /** How far the comparing of all wallets is. */

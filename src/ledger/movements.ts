@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Arrived } from '../domain/audit.ts';
+import type { NotCreditedReason } from '../domain/deposit.ts';
 import type { Database } from './database.ts';
 
 /** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
@@ -9,6 +10,8 @@ export interface RecordedBalance {
   readonly asset: string;
   readonly amount: bigint;
 }
+
+const NESTED: NotCreditedReason = 'nested_token_account';
 
 /** The slot of the baseline of the wallet in a row of that table, -1 where it has none. */
 function baselineSlotOf(table: 'deposit' | 'outflow') {
@@ -26,14 +29,14 @@ export class Movements {
 
   /**
    * The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had
-   * any.
+   * any. Without nested token accounts: they are no accounts of the wallet.
    */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (
         select wallet, account, asset, amount from deposit
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
-            and finalized_at is not null and state <> 'dropped'
+            and finalized_at is not null and state <> 'dropped' and reason is distinct from ${NESTED}
         union all
         select wallet, account, asset, -amount from outflow
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
@@ -48,6 +51,7 @@ export class Movements {
       select wallet, array_agg(account) as accounts from (
         select wallet, account from deposit
           where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('deposit')}
+            and reason is distinct from ${NESTED}
         union select wallet, account from outflow
           where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('outflow')}
         union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])

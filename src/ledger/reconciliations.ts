@@ -30,7 +30,12 @@ export interface ComparedPage {
   readonly unread: readonly UnreadWallet[];
 }
 
-const TOLD: readonly AlertKind[] = ['balance_difference', 'confidential_pending'];
+const TOLD: readonly AlertKind[] = [
+  'balance_difference',
+  'confidential_pending',
+  'deposit_account_frozen',
+  'nested_tokens',
+];
 const BEHIND = 'reconciliation_behind' as const;
 /** Rounds come once an hour: one that could not be compared is asked for in each. */
 const ASKED_AGAIN_AFTER_MINUTES = 50;

@@ -5,6 +5,8 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { newAddress } from '../../src/localstack/keypair.ts';
+import { deriveAta } from '../../src/solana/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
@@ -71,6 +73,24 @@ describe('the reconciliation', () => {
     expect((await openAlerts('balance_difference')).toSorted()).toEqual(accounts.toSorted());
     await repair(wallet);
     expect((await reconcile()).differences).toBe(0);
+  });
+
+  it('tells of a token account of ours that the issuer of a listed mint has frozen, until it is thawed', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { controls, mint, feeMint } = room.localnet;
+    await room.localnet.mintTo(mint.address, wallet, 5n);
+    for (const { address } of [mint, feeMint]) await controls.setFrozen(address, wallet, true);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    expect((await reconcile()).differences).toBe(0);
+    const account = deriveAta(wallet, mint.address, TOKEN_PROGRAM);
+    expect(await openAlerts('deposit_account_frozen')).toEqual([account]);
+    await controls.setFrozen(mint.address, wallet, false);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await reconcile();
+    expect(await openAlerts('deposit_account_frozen')).toEqual([]);
   });
 
   it('says nothing of what no node shows, and keeps no other wallet waiting', async () => {

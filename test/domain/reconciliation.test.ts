@@ -40,7 +40,8 @@ function recorded({ chain }: Scene, slot: number): readonly Holding[] {
 }
 
 function viewOf(one: Scene, slot: number, holdings: readonly Holding[], pending: readonly string[]): View {
-  return { slot: BigInt(slot), differences: differencesOf(holdings, recorded(one, slot)), pending };
+  const differences = differencesOf(holdings, recorded(one, slot));
+  return { slot: BigInt(slot), differences, pending, frozen: [], nested: [] };
 }
 
 function missedIn({ chain }: Scene): readonly Holding[] {
@@ -101,7 +102,7 @@ describe('what a quorum agrees on', () => {
   });
 
   it('is shown at the newest slot at which one of them stands', () => {
-    const at = (slot: bigint): View => ({ slot, differences: [], pending: [] });
+    const at = (slot: bigint): View => ({ slot, differences: [], pending: [], frozen: [], nested: [] });
     expect(agreedOn(2, [at(5n), at(9n), at(7n)])?.slot).toBe(9n);
     expect(agreedOn(2, [at(5n)])).toBeNull();
   });

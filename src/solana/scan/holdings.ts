@@ -1,5 +1,5 @@
 import { chunksOf } from '../../domain/chunks.ts';
-import type { Holding } from '../../domain/reconciliation.ts';
+import type { Holding, TokenPlace } from '../../domain/reconciliation.ts';
 import { isTokenProgram } from '../programs.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
@@ -12,6 +12,8 @@ export interface WalletAccounts {
   readonly wallet: string;
   /** Token accounts; one that does not exist, or is not the wallet's, holds nothing. */
   readonly tokenAccounts: readonly string[];
+  /** Token accounts that a token account of the wallet may own, each with that owner. */
+  readonly nested?: ReadonlyMap<string, string>;
 }
 
 /** What a wallet holds in all of these accounts at one finalized slot. */
@@ -21,6 +23,10 @@ export interface WalletHoldings {
   readonly holdings: readonly Holding[];
   /** Its token accounts in which confidential transfers wait to be applied: no balance shows them. */
   readonly pending: readonly string[];
+  /** Its token accounts that the issuer has frozen, each with its mint. */
+  readonly frozen: readonly TokenPlace[];
+  /** Token accounts that hold tokens, and whose owner is a token account of the wallet: none of `holdings`. */
+  readonly nested: readonly TokenPlace[];
 }
 
 /** A node's finalized slot moves on between two questions, though rarely so many times in a row. */
@@ -31,7 +37,7 @@ export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly
   const groups: WalletAccounts[][] = [];
   let room = 0;
   for (const one of wallets) {
-    const size = 1 + one.tokenAccounts.length;
+    const size = 1 + one.tokenAccounts.length + (one.nested?.size ?? 0);
     if (size > room) {
       groups.push([]);
       room = ACCOUNTS_PER_CALL;
@@ -47,13 +53,19 @@ export async function holdingsOf(
   node: SolanaNode,
   wallets: readonly WalletAccounts[],
 ): Promise<readonly WalletHoldings[]> {
-  const addresses = wallets.flatMap(({ wallet, tokenAccounts }) => [wallet, ...tokenAccounts]);
+  const addresses = wallets.flatMap(({ wallet, tokenAccounts, nested }) => [
+    wallet,
+    ...tokenAccounts,
+    ...(nested?.keys() ?? []),
+  ]);
   const { slot, accounts } = await accountsAtOnce(node, addresses);
-  return wallets.map(({ wallet, tokenAccounts }) => {
-    const read = tokenAccounts.flatMap((account) => {
-      const token = tokensOf(wallet, account, accounts.get(account) ?? null);
-      return token === null ? [] : [{ account, ...token }];
-    });
+  const readIn = (owner: string, account: string) => {
+    const token = tokensOf(owner, account, accounts.get(account) ?? null);
+    return token === null ? [] : [{ account, ...token }];
+  };
+  return wallets.map(({ wallet, tokenAccounts, nested = new Map<string, string>() }) => {
+    const read = tokenAccounts.flatMap((account) => readIn(wallet, account));
+    const inside = [...nested].flatMap(([account, owner]) => readIn(owner, account));
     const lamports = accounts.get(wallet)?.lamports ?? 0n;
     return {
       wallet,
@@ -63,8 +75,14 @@ export async function holdingsOf(
         ...read.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
       ],
       pending: read.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
+      frozen: read.filter(({ frozen }) => frozen).map(placeOf),
+      nested: inside.filter(({ amount }) => amount > 0n).map(placeOf),
     };
   });
+}
+
+function placeOf({ account, mint, amount }: TokenPlace): TokenPlace {
+  return { account, mint, amount };
 }
 
 async function accountsAtOnce(

@@ -59,15 +59,13 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   if (accounts.length > MAX_FEE_ACCOUNTS)
     throw invalidParams(`Too many inputs provided; max ${MAX_FEE_ACCOUNTS}`);
   const newest = view.at('confirmed');
-  const told = view.falsePrice;
   return view.chain.ledger.range(Math.max(1, newest.slot - FEE_SLOTS + 1), newest.slot).map((block) => {
-    if (told !== null) return { prioritizationFee: told, slot: block.slot };
     const { all, byAccount } = prices(block);
     const prioritizationFee = accounts.reduce((most, account) => {
       const least = byAccount.get(account) ?? 0n;
       return least > most ? least : most;
     }, all);
-    return { prioritizationFee, slot: block.slot };
+    return { prioritizationFee: view.falsePrice ?? prioritizationFee, slot: block.slot };
   });
 }
 

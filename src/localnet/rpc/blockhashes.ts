@@ -6,6 +6,7 @@ import type { Block } from '../chain/records.ts';
 import { decodeMessage, type WireMessage } from '../encoding/wire.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
+import { falsePrices } from './false-price.ts';
 import { checkAddress, type Params } from './params.ts';
 
 const FEE_SLOTS = 150;
@@ -65,7 +66,7 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
       const least = byAccount.get(account) ?? 0n;
       return least > most ? least : most;
     }, all);
-    return { prioritizationFee: view.falsePrice ?? prioritizationFee, slot: block.slot };
+    return { prioritizationFee, slot: block.slot };
   });
 }
 
@@ -84,7 +85,7 @@ export const blockhashMethods: MethodTable = {
     return withContext(block, view.chain.lifetimes.isValid(blockhash, block.height, view.blockhashAge));
   },
   getFeeForMessage: feeForMessage,
-  getRecentPrioritizationFees: prioritizationFees,
+  getRecentPrioritizationFees: (params, view) => falsePrices(view) ?? prioritizationFees(params, view),
 };
 
 /** Methods that nodes had before Agave 2.0. */

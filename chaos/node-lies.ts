@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_LIES } from '../src/localnet/rpc/false-account.ts';
-import { STATUS_LIES } from '../src/localnet/rpc/false-status.ts';
+import { STATUS_LIES, type StatusLie } from '../src/localnet/rpc/false-status.ts';
 import { rpc } from '../src/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import type { FaultName } from './kinds.ts';
@@ -31,11 +31,11 @@ export const NODE_LIES = {
     });
   },
   node_false_price: () => [priced(HIGH_PRICE, UNITS.low), priced(HIGH_PRICE, UNITS.high)],
-  node_false_status: () =>
-    STATUS_LIES.map((lie) => [
-      { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie } },
-      { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } },
-    ]),
+  // A node that lists dead attempts is soon asked for no statuses any more: so it lies about statuses alone first.
+  node_false_status: () => [
+    ...STATUS_LIES.map((lie) => [status(lie)]),
+    ...STATUS_LIES.map((lie) => [status(lie), HISTORY]),
+  ],
 } as const satisfies Partial<Record<FaultName, Lies>>;
 
 export type LieName = keyof typeof NODE_LIES;
@@ -43,6 +43,12 @@ export type LieName = keyof typeof NODE_LIES;
 const READS = ['getMultipleAccounts', 'getAccountInfo'] as const;
 const EACH_LIE_MS = 1_500;
 const LOOK_MS = 1_500;
+
+const HISTORY: NodeFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
+
+function status(lie: StatusLie): NodeFault {
+  return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie } };
+}
 
 function priced(microLamports: number, units: number): readonly NodeFault[] {
   return [
@@ -65,7 +71,7 @@ export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Pro
     for (const method of methods) await rpc(url, 'localnet_clearFaults', [node, method]);
   };
   const before = await metOf(url, node);
-  let turn = draw;
+  let turn = 0;
   const telling = repeatedly(EACH_LIE_MS, async () => {
     await clear();
     for (const { method, fault } of lies[turn % lies.length] ?? [])

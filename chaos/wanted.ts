@@ -53,8 +53,14 @@ const NEEDS: Partial<Record<FaultName, Need>> = {
     { atMs: atMs + LIARS_TAKE_MS + 2 * APART_MS, asset: 'pausableMint', toNewWallet: true },
   ],
   node_false_price: ({ atMs }, index) => [
-    { atMs: atMs + LIARS_TAKE_MS, memo: 1 + 2 * index },
-    { atMs: atMs + LIARS_TAKE_MS + 2 * APART_MS, asset: 'mint', memo: 2 + 2 * index },
+    { atMs: atMs + LIARS_TAKE_MS, memo: 1 + 3 * (index % 20) },
+    { atMs: atMs + LIARS_TAKE_MS + 2 * APART_MS, asset: 'mint', memo: 2 + 3 * (index % 20) },
+    { atMs: atMs + LIARS_TAKE_MS + 4 * APART_MS, asset: 'feeMint', memo: 3 + 3 * (index % 20) },
+  ],
+  node_false_status: ({ atMs, untilMs }) => [
+    { atMs },
+    { atMs: atMs + LIARS_TAKE_MS },
+    { atMs: Math.round((atMs + untilMs) / 2) },
   ],
   issuer_freezes: ({ atMs }) => [
     { atMs: atMs + BEFORE_STOP_MS, asset: 'mint' },

@@ -6,6 +6,7 @@ import type { Block } from '../chain/records.ts';
 import { decodeMessage, type WireMessage } from '../encoding/wire.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
+import { falsePrices } from './false-price.ts';
 import { checkAddress, type Params } from './params.ts';
 
 const FEE_BLOCKS = 150;
@@ -58,9 +59,7 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   const accounts = params.has(0) ? params.strings(0).map(checkAddress) : [];
   if (accounts.length > MAX_FEE_ACCOUNTS)
     throw invalidParams(`Too many inputs provided; max ${MAX_FEE_ACCOUNTS}`);
-  const told = view.falsePrice;
   return newestWithTransactions(view).map((block) => {
-    if (told !== null) return { prioritizationFee: told, slot: block.slot };
     const { all, byAccount } = prices(block);
     const prioritizationFee = accounts.reduce((most, account) => {
       const least = byAccount.get(account) ?? 0n;
@@ -98,7 +97,7 @@ export const blockhashMethods: MethodTable = {
     return withContext(block, view.chain.lifetimes.isValid(blockhash, block.height, view.blockhashAge));
   },
   getFeeForMessage: feeForMessage,
-  getRecentPrioritizationFees: prioritizationFees,
+  getRecentPrioritizationFees: (params, view) => falsePrices(view) ?? prioritizationFees(params, view),
 };
 
 /** Methods that nodes had before Agave 2.0. */

@@ -20,19 +20,20 @@ export class NodeView {
   /** Of the node, base58. */
   readonly identity: string;
   readonly #faults: readonly Fault[];
-  readonly #lied: (kind: Fault['kind']) => void;
+  readonly #onLie: (kind: Fault['kind']) => void;
+  readonly #lies = new Set<Fault['kind']>();
 
-  /** @param lied is called for each false answer that only the view can tell from a true one */
+  /** @param onLie is called once for each kind of lie in the answer that only the view can tell from the truth */
   constructor(
     chain: Chain,
     identity: string,
     faults: readonly Fault[] = [],
-    lied: (kind: Fault['kind']) => void = () => undefined,
+    onLie: (kind: Fault['kind']) => void = () => undefined,
   ) {
     this.chain = chain;
     this.identity = identity;
     this.#faults = faults;
-    this.#lied = lied;
+    this.#onLie = onLie;
   }
 
   at(commitment: Commitment): Block {
@@ -108,6 +109,11 @@ export class NodeView {
     const listed = all.filter((signature) => ledger.record(signature) === undefined).toReversed();
     if (listed.length > 0) this.#lied('false-history');
     return listed;
+  }
+
+  #lied(kind: Fault['kind']): void {
+    if (!this.#lies.has(kind)) this.#onLie(kind);
+    this.#lies.add(kind);
   }
 
   /** Heights for which the node holds a blockhash for valid. */

@@ -31,6 +31,8 @@ export interface TemporalOptions {
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** Dynamic config of the server, by key, such as `limit.historyCount.suggestContinueAsNew`. */
+  readonly dynamicConfig?: Readonly<Record<string, string>>;
   /** Ends the start of the server early. */
   readonly signal?: AbortSignal;
   /** Gets one line a step of finding or making the CLI. */
@@ -123,6 +125,10 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
       'warn',
       ...(options.dbFile === undefined ? [] : ['--db-filename', options.dbFile]),
       ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)]),
+      ...Object.entries(options.dynamicConfig ?? {}).flatMap(([key, value]) => [
+        '--dynamic-config-value',
+        `${key}=${value}`,
+      ]),
       ...SEARCH_ATTRIBUTES.flatMap((key) => ['--search-attribute', `${key.name}=Keyword`]),
     ],
     env,

@@ -31,7 +31,7 @@ export const giveSignature = defineUpdate<void, [{ readonly n: number; readonly 
   'giveSignature',
 );
 
-/** Answers where the settlement is once it is at this commitment, or has ended. */
+/** Answers where the settlement is once it is at this commitment, or has ended, or its run continues as new: then ask again. */
 export const settlementReached = defineUpdate<SettlementView, ['confirmed' | 'finalized']>('reached');
 
 /** The activity that waits for the newest attempt says that it is held, or no longer. */

@@ -17,16 +17,20 @@ export interface Steps {
   readonly land?: (attempt: SignedStep) => Promise<Landing>;
 }
 
-/** Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. */
+/**
+ * Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. Returns earlier where the history
+ * is long: the caller continues as new.
+ */
 export async function settle(progress: SettlementProgress, steps: Steps): Promise<void> {
   const { land = act.landAttempt } = steps;
-  while (!isTerminal(progress.status)) {
+  while (!isTerminal(progress.status) && !progress.isLong) {
     const attempt = progress.attempt ?? (await steps.prepare());
     if (attempt === null) continue;
     const signature = await signatureOf(progress, steps, attempt);
     if (signature === null) continue;
     progress.signed(signature);
-    progress.landed(await land({ id: progress.id, n: attempt.n, signature }));
+    const landing = await progress.unlessLong(land({ id: progress.id, n: attempt.n, signature }));
+    if (landing !== null) progress.landed(landing);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { SearchAttributePair } from '@temporalio/common';
 import {
   condition,
+  patched,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -73,9 +74,22 @@ export class SettlementProgress {
     else this.show('preparing', DIED);
   }
 
-  /** Resolves when `over` is true, or the settlement has ended. */
+  /** Resolves when `over` is true, the settlement has ended, or the history is long. */
   async ended(over: () => boolean): Promise<void> {
-    await condition(() => over() || isTerminal(this.status));
+    await condition(() => over() || isTerminal(this.status) || this.isLong);
+  }
+
+  /**
+   * True once this run must continue as new. A run that was long before an upgrade to this code continues as new at its next task: the
+   * patch is false for the tasks that an older worker has completed.
+   */
+  get isLong(): boolean {
+    return workflowInfo().continueAsNewSuggested && patched('continue-as-new');
+  }
+
+  /** The result of a step that may be repeated; null once the history is long, so that the next run repeats the step. */
+  async unlessLong<T>(step: Promise<T>): Promise<T | null> {
+    return Promise.race([step, condition(() => this.isLong).then(() => null)]);
   }
 
   get shown(): Shown {

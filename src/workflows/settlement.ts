@@ -1,4 +1,5 @@
-import { allHandlersFinished, condition, setHandler } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, setHandler } from '@temporalio/workflow';
+import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import * as act from './activities.ts';
 import { giveSignature } from './messages.ts';
@@ -26,6 +27,7 @@ export async function settlement({ id }: { readonly id: string }): Promise<Settl
     hold: (reason) => act.holdSettlement({ id, reason }),
   });
   await condition(allHandlersFinished);
+  if (!isTerminal(progress.status)) await continueAsNew<typeof settlement>({ id });
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }

@@ -24,15 +24,13 @@ export class WithdrawalProgress extends SettlementProgress {
     setHandler(cancelWithdrawal, () => this.cancel(), { description: 'End it, if nothing was prepared yet' });
   }
 
-  /** The step's result, or `cancelled` as soon as a cancel is on record; Postgres refuses the step in that case. */
-  async unlessCancelled<T>(step: Promise<T>): Promise<T | 'cancelled'> {
-    return Promise.race([
-      step,
-      condition(() => this.status === 'cancelled').then(() => 'cancelled' as const),
-    ]);
+  /** The step's result; null once a cancel is stored, where Postgres refuses the step, and once the history is long. */
+  async unlessCancelled<T>(step: Promise<T>): Promise<T | null> {
+    const cancelled = condition(() => this.status === 'cancelled' || this.isLong);
+    return Promise.race([step, cancelled.then(() => null)]);
   }
 
-  /** Resolves when the customer has confirmed more than `heard` times, or cancels. */
+  /** Resolves when the customer has confirmed more than `heard` times, or cancels, and once the history is long. */
   async customerAnswered(heard: number): Promise<void> {
     await this.ended(() => this.answers > heard);
   }

@@ -1,6 +1,12 @@
-import { ApplicationFailure, allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { WITHDRAWAL } from '../domain/settlement.ts';
+import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
 import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
@@ -9,7 +15,7 @@ import { settle } from './settle.ts';
 import { WithdrawalProgress } from './withdrawal-progress.ts';
 
 /**
- * Pays one withdrawal at most once and ends when it is finalized, rejected, cancelled or failed.
+ * Pays one withdrawal at most once and ends when it is finalized, rejected, cancelled or failed; continues as new where its history is long.
  * Runs only under the id `withdrawal/<terms.id>`; any number of runs of one id go on from the attempts in Postgres.
  *
  * @throws ApplicationFailure of type ForeignWorkflowId, InvalidRequest or TermsConflict, all before any effect.
@@ -26,6 +32,7 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView
   });
 
   await condition(allHandlersFinished);
+  if (!isTerminal(progress.status)) await continueAsNew<typeof withdrawal>(terms);
   return progress.view();
 }
 
@@ -36,7 +43,7 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
   const { answers, terms, shown } = progress;
   const prepared = await progress.unlessCancelled(act.prepareAttempt({ terms, shown }));
-  if (prepared === 'cancelled') return null;
+  if (prepared === null) return null;
   progress.prepared(prepared);
   if (progress.status === 'awaiting_confirmation') await progress.customerAnswered(answers);
   return progress.attempt;

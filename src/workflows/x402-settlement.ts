@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, setHandler } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, setHandler } from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import * as act from './activities.ts';
@@ -21,7 +21,10 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
       await progress.ended(() => progress.status === commitment);
       return progress.view();
     },
-    { description: 'Waits until it is confirmed, or finalized, or has ended otherwise' },
+    {
+      description:
+        'Waits until it is confirmed, or finalized, or has ended otherwise, or until the run continues as new',
+    },
   );
   /** Null where an earlier run has seen it land. */
   let owes: boolean | null = null;
@@ -40,6 +43,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   });
   if (progress.status === 'finalized' && (owes ?? (await act.isOwed({ id })))) await act.serveOwed({ id });
   await condition(allHandlersFinished);
+  if (!isTerminal(progress.status)) await continueAsNew<typeof x402Settlement>({ id });
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }

@@ -1,5 +1,7 @@
 // Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts [of what, such as deposits]
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
@@ -15,14 +17,18 @@ import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
+import { startTemporal } from '../../src/localstack/temporal.ts';
 import { startAudit } from '../../src/platform/start-audit.ts';
 import { startSettlement } from '../../src/platform/start-settlement.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
+import { startHttp } from '../support/http.ts';
+import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
 import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
+import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
 const { stack, sluice, close } = await testStack(
   SLOT_MS,
@@ -36,6 +42,51 @@ function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerm
   return { id, asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true, ...changes };
 }
 
+/** The second run of a withdrawal whose first run continued as new, and which continues as new itself. */
+async function continued(): Promise<void> {
+  const logDir = mkdtempSync(join(tmpdir(), 'sluice-record-'));
+  const server = await startTemporal({ logDir, ui: false, dynamicConfig: LONG_FROM_40 });
+  const env = { TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: server.namespace };
+  const other = await testStack(SLOT_MS, env, 'own');
+  const client = temporalClient(server);
+  const workflowId = withdrawalWorkflowId('continued');
+  await new ChainHand(other.stack).swallowSends();
+  await other.sluice.withdraw(sol('continued'));
+  await reaches(other.sluice, 'continued', 'sending');
+  await flapUntilContinued(client, workflowId);
+  await keep('continued', client.workflow.getHandle(workflowId, await flapUntilContinued(client, workflowId)));
+  await other.close();
+  await server.stop();
+  rmSync(logDir, { recursive: true, force: true });
+}
+
+/** A payment of a buyer. */
+async function sale(): Promise<void> {
+  const upstream = await startHttp(async (_request, response) => void response.writeHead(200).end('item'));
+  const routesOf = ({ seller }: { seller: string }) => ({
+    payTo: seller,
+    routes: [{ path: '/item', price: '0.001', upstream: upstream.url }],
+  });
+  const other = await testStack(SLOT_MS, {}, 'own', { routesOf });
+  const { gatewayUrl = '', buyer } = other.stack.sales ?? {};
+  const url = `${gatewayUrl}/item`;
+  await until(async () => (await fetch(url).catch(() => null))?.status === 402);
+  const customer = new Customer(Uint8Array.from(JSON.parse(readFileSync(buyer?.path ?? '', 'utf8'))));
+  const accepted = requirementsOf(await fetch(url));
+  await fetch(url, { headers: customer.shows(accepted, customer.transaction(accepted)) });
+  const { workflow } = temporalClient(other.stack.temporal);
+  const found = async () => {
+    for await (const { workflowId } of workflow.list({ query: 'WorkflowType = "x402Settlement"' })) return workflowId;
+    return null;
+  };
+  await until(async () => (await found()) !== null);
+  const run = workflow.getHandle((await found()) ?? '');
+  await run.result();
+  await keep('x402-settlement', run);
+  await other.close();
+  await upstream.close();
+}
+
 async function ends(id: string): Promise<void> {
   await sluice.waitForFinal(id);
   await save(id, withdrawalWorkflowId(id));
@@ -45,6 +96,10 @@ async function ends(id: string): Promise<void> {
 async function save(name: string, workflowId: string, { endless = false } = {}): Promise<void> {
   const handle = temporal.workflow.getHandle(workflowId);
   if (!endless) await handle.result();
+  await keep(name, handle);
+}
+
+async function keep(name: string, handle: WorkflowHandle): Promise<void> {
   const history = await handle.fetchHistory();
   forgetStacks(history);
   const bytes = proto.temporal.api.history.v1.History.encode(history).finish();
@@ -166,7 +221,7 @@ async function nonces(): Promise<void> {
   await save('settlement', settlementId(NONCE_CREATE, address));
 }
 
-const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits, nonces };
+const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits, nonces, continued, sale };
 const wanted = process.argv.slice(2);
 
 try {

@@ -101,16 +101,12 @@ export class SpendJudge {
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend')
       return this.#remember(entry.signature);
-    const sound = (maybePaid: readonly string[] | null) =>
-      ledger.pauses.sound(
-        unknownSpendAlarm(wallet, entry.signature, entry.slot, maybePaid),
-        undefined,
-        scope,
-      );
-    if (scope !== EVERYTHING) return sound([]);
-    // Payments stop before the search for what it may have paid. Until that search has ended, each look repeats it.
-    await sound(null);
-    await sound(await this.#suspected(entry.signature, parties));
+    const searches = scope === EVERYTHING;
+    const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, searches ? null : []);
+    await ledger.pauses.sound(alarm, undefined, scope);
+    // Payments stop before the search for what it may have paid. Each look repeats that search until it has ended.
+    if (searches)
+      await ledger.alerts.noteMaybePaid(entry.signature, await this.#suspected(entry.signature, parties));
   }
 
   /** Raises the alert about each withdrawal that the transaction may have paid; their ids. */

@@ -16,6 +16,8 @@ import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
 import {
   attemptsByPayer,
+  depositsByFilter,
+  hotWallets as hotWalletsByAddress,
   oldEvents,
   openAlerts,
   paymentsByState,
@@ -47,6 +49,8 @@ export const MIGRATIONS: Migrations = {
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
   '0016-attempts-by-payer': attemptsByPayer,
+  '0016-deposits-by-filter': depositsByFilter,
+  '0016-hot-wallets': hotWalletsByAddress,
   '0016-old-events': oldEvents,
   '0016-open-alerts': openAlerts,
   '0016-payments-by-state': paymentsByState,

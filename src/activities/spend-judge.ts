@@ -107,15 +107,12 @@ export class SpendJudge {
       this.#remember(entry.signature);
       return true;
     }
-    const sound = (maybePaid: readonly string[] | null) =>
-      ledger.pauses.sound(
-        unknownSpendAlarm(wallet, entry.signature, entry.slot, maybePaid),
-        undefined,
-        scope,
-      );
-    // Payments stop before the search for what it may have paid. Until that search has ended, each look repeats it.
-    if (scope === EVERYTHING) await sound(null);
-    await sound(scope === EVERYTHING ? await this.#suspected(entry.signature, parties) : []);
+    const searches = scope === EVERYTHING;
+    const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, searches ? null : []);
+    await ledger.pauses.sound(alarm, undefined, scope);
+    // Payments stop before the search for what it may have paid. Each look repeats that search until it has ended.
+    if (searches)
+      await ledger.alerts.noteMaybePaid(entry.signature, await this.#suspected(entry.signature, parties));
     return true;
   }
 

@@ -157,6 +157,18 @@ export class Alerts {
       .executeTakeFirst();
     return row !== undefined;
   }
+
+  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, also where it is closed by now. */
+  async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
+    const found = JSON.stringify({ maybePaid });
+    await this.#db
+      .updateTable('alert')
+      .set({ details: sql<string>`details || ${found}::jsonb` })
+      .where('kind', '=', 'unknown_spend')
+      .where('subject', '=', signature)
+      .where(sql<boolean>`details -> 'maybePaid' = 'null'`)
+      .execute();
+  }
 }
 
 /** {@link Alerts.raise} inside a transaction of the caller. Webhooks hear of it the first time. */

@@ -115,7 +115,12 @@ export class DepositAddresses {
 
   /** True until the first import. */
   async isEmpty(): Promise<boolean> {
-    const any = await this.#db.selectFrom('depositAddress').select('position').limit(1).executeTakeFirst();
+    const any = await this.#db
+      .selectFrom('depositAddress')
+      .select('position')
+      .orderBy('position')
+      .limit(1)
+      .executeTakeFirst();
     return any === undefined;
   }
 

@@ -8,7 +8,7 @@ import { depositId } from './deposit-id.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
 import type { FoundBlock } from './findings.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { holdUnpaused } from './scan-pauses.ts';
 import { raiseUnowned } from './unowned.ts';
 
@@ -26,11 +26,13 @@ export class Deposits {
 
   /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
   async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
-    const newest = await filtered(selectDeposits(this.#db), filter)
-      .where('deposit.id', '<', positionBefore(filter))
-      .orderBy('deposit.id', 'desc')
-      .limit(filter.limit + 1)
-      .execute();
+    const before = positionBefore(filter);
+    const some = filtered(selectDeposits(this.#db), filter).limit(filter.limit + 1);
+    const isOfMany = filter.asset !== undefined || filter.state !== undefined;
+    const newest = await (isOfMany
+      ? some.where(negative('deposit.id'), '>', -before).orderBy(negative('deposit.id'))
+      : some.where('deposit.id', '<', before).orderBy('deposit.id', 'desc')
+    ).execute();
     const { rows, nextCursor } = pageOf(
       newest.map((row) => ({ row, position: row.id })),
       filter,

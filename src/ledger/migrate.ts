@@ -17,6 +17,8 @@ import { payments } from './migrations/0012-payments.ts';
 import { failures } from './migrations/0014-failures.ts';
 import {
   attemptsByPayer,
+  depositsByFilter,
+  hotWallets as hotWalletsByAddress,
   oldEvents,
   openAlerts,
   paymentsByState,
@@ -51,6 +53,8 @@ export const MIGRATIONS: Migrations = {
   '0014-failures': failures,
   '0018-made-accounts': madeAccounts,
   '0016-attempts-by-payer': attemptsByPayer,
+  '0016-deposits-by-filter': depositsByFilter,
+  '0016-hot-wallets': hotWalletsByAddress,
   '0016-old-events': oldEvents,
   '0016-open-alerts': openAlerts,
   '0016-payments-by-state': paymentsByState,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Arrived } from '../domain/audit.ts';
 import type { NotCreditedReason } from '../domain/deposit.ts';
-import type { Database } from './database.ts';
+import { anyOf, type Database } from './database.ts';
 
 /** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
 export interface RecordedBalance {
@@ -13,10 +13,9 @@ export interface RecordedBalance {
 
 const NESTED: NotCreditedReason = 'nested_token_account';
 
-/** The slot of the baseline of the wallet in a row of that table, -1 where it has none. */
-function baselineSlotOf(table: 'deposit' | 'outflow') {
-  const wallet = sql.ref(`${table}.wallet`);
-  return sql`coalesce((select max(taken.slot) from wallet_baseline taken where taken.wallet = ${wallet}), -1)`;
+interface Account {
+  readonly wallet: string;
+  readonly account: string;
 }
 
 /** All that came to watched wallets and left them, credited or not. */
@@ -47,16 +46,34 @@ export class Movements {
 
   /** The accounts in which anything of these wallets ever was, of hot wallets since their baseline, by wallet. */
   async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const { rows } = await sql<{ wallet: string; accounts: readonly string[] }>`
-      select wallet, array_agg(account) as accounts from (
-        select wallet, account from deposit
-          where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('deposit')}
-            and reason is distinct from ${NESTED}
-        union select wallet, account from outflow
-          where wallet = any(${wallets}::text[]) and slot > ${baselineSlotOf('outflow')}
-        union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])
-      ) known group by wallet`.execute(this.#db);
-    return new Map(rows.map(({ wallet, accounts }) => [wallet, accounts]));
+    const baselines = await this.#db
+      .selectFrom('walletBaseline')
+      .select(['wallet', (row) => row.fn.max('slot').as('slot')])
+      .where('wallet', '=', anyOf(wallets))
+      .groupBy('wallet')
+      .execute();
+    const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
+    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are above it.
+    const known: Account[] = await this.#accountsSince(
+      wallets.filter((wallet) => !since.has(wallet)),
+      -1n,
+    );
+    for (const [wallet, slot] of since) known.push(...(await this.#accountsSince([wallet], slot)));
+    const accounts = new Map<string, string[]>();
+    for (const { wallet, account } of known) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
+    return accounts;
+  }
+
+  async #accountsSince(wallets: readonly string[], slot: bigint): Promise<Account[]> {
+    if (wallets.length === 0) return [];
+    const { rows } = await sql<Account>`
+      select wallet, account from deposit
+        where wallet = any(${wallets}::text[]) and slot > ${slot} and reason is distinct from ${NESTED}
+      union select wallet, account from outflow where wallet = any(${wallets}::text[]) and slot > ${slot}
+      union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])`.execute(
+      this.#db,
+    );
+    return rows;
   }
 
   /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 
 /** Which page of a list, newest first; `cursor` is the `nextCursor` of the page before. */
@@ -25,6 +26,14 @@ export function positionBefore({ cursor }: PageRequest): bigint {
   throw new DomainError('InvalidRequest', 'cursor must be the nextCursor of an earlier page', {
     field: 'cursor',
   });
+}
+
+/**
+ * For `order by` and `where` of a filtered list, with an index on the filter and this expression. By the plain column the planner may
+ * prefer the index on that alone, and read all newer rows that do not pass the filter. What follows a page is above `-positionBefore`.
+ */
+export function negative(column: string): RawBuilder<bigint> {
+  return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
 /** The page of `found`, the newest rows below {@link positionBefore}, one more than the limit where there are so many. */

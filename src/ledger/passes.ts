@@ -40,7 +40,7 @@ export interface PassesView {
   readonly longestUnread: readonly UncomparedWallet[];
 }
 
-const COUNTED = 100_000n;
+const COUNTED = 10_000n;
 
 type Counts = Pick<
   Selectable<DepositTables['reconciledPass']>,

@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Seal } from '../domain/webhook.ts';
 import { violates } from './connection.ts';
 import type { Database } from './database.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { type NewPayment, putPayment } from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
@@ -151,7 +151,7 @@ export class Payments {
       .where('state', '=', 'owed')
       .where('seller', '=', 'gateway')
       .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
-      .orderBy('position')
+      .orderBy(negative('position'), 'desc')
       .limit(limit)
       .execute();
     return rows.map(toPaymentRow);
@@ -162,14 +162,19 @@ export class Payments {
     page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
   ): Promise<Page<PaymentRow>> {
     const { state, limit } = page;
-    const found = await this.#db
+    const before = positionBefore(page);
+    const payments = this.#db
       .selectFrom('payment')
       .selectAll()
-      .where('position', '<', positionBefore(page))
-      .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'owed'))
-      .orderBy('position', 'desc')
-      .limit(limit + 1)
-      .execute();
+      .limit(limit + 1);
+    const newest =
+      state === undefined
+        ? payments.where('position', '<', before).orderBy('position', 'desc')
+        : payments
+            .where('state', '=', state)
+            .where(negative('position'), '>', -before)
+            .orderBy(negative('position'));
+    const found = await newest.execute();
     return pageOf(found.map(toPaymentRow), { limit });
   }
 

@@ -1,6 +1,7 @@
+import { sql } from 'kysely';
 import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../domain/settlement.ts';
 import type { Database } from './database.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
 /** A settlement with its newest signature. */
@@ -36,16 +37,23 @@ export class SettlementViews {
   /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
   async list(filter: SettlementFilter): Promise<Page<SettlementViewRow>> {
     const { kind, subject, status, signature, limit } = filter;
-    let query = selectViews(this.#db).where('settlement.position', '<', positionBefore(filter));
-    if (kind !== undefined) query = query.where('settlement.kind', '=', kind);
+    const position = sql.ref<bigint>('settlement.position');
+    const before = positionBefore(filter);
+    let query = selectViews(this.#db);
+    query =
+      kind === undefined
+        ? query.where(position, '<', before).orderBy(position, 'desc')
+        : query
+            .where('settlement.kind', '=', kind)
+            .where(negative('settlement.position'), '>', -before)
+            .orderBy(negative('settlement.position'));
     if (subject !== undefined) query = query.where('settlement.subjectId', '=', subject);
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (signature !== undefined)
       query = query.where('settlement.id', 'in', (from) =>
         from.selectFrom('attempt').select('settlementId').where('signature', '=', signature),
       );
-    const newest = query.orderBy('settlement.position', 'desc').limit(limit + 1);
-    const { rows, nextCursor } = pageOf(await newest.execute(), filter);
+    const { rows, nextCursor } = pageOf(await query.limit(limit + 1).execute(), filter);
     return { rows: rows.map(toView), nextCursor };
   }
 

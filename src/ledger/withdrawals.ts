@@ -4,7 +4,7 @@ import { WITHDRAWAL } from '../domain/settlement.ts';
 import { fingerprint, termsConflict } from '../domain/terms.ts';
 import type { WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Database } from './database.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { lockSettlement } from './settlement-row.ts';
 import { termsOf } from './terms-of-row.ts';
 import { noWithdrawal, selectWithdrawals, toWithdrawalRow, type WithdrawalRow } from './withdrawal-row.ts';
@@ -91,16 +91,16 @@ export class Withdrawals {
   /** Throws InvalidRequest for a cursor that no page gave out. */
   async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
     const { status, asset, destination, limit } = filter;
-    // Both tables have the same position: the index of the filter that is given has it as well.
     const isOfTerms = asset !== undefined || destination !== undefined;
-    const position = isOfTerms ? 'withdrawal.position' : 'settlement.position';
+    // Both tables have the same position, and each orders by the index of its filter.
+    const order = negative(isOfTerms ? 'withdrawal.position' : 'settlement.position');
     let query = selectWithdrawals(this.#db)
       .where('settlement.kind', '=', WITHDRAWAL)
-      .where(position, '<', positionBefore(filter));
+      .where(order, '>', -positionBefore(filter));
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (asset !== undefined) query = query.where('withdrawal.asset', '=', asset);
     if (destination !== undefined) query = query.where('withdrawal.destination', '=', destination);
-    const newest = query.orderBy(position, 'desc').limit(limit + 1);
+    const newest = query.orderBy(order).limit(limit + 1);
     const { rows, nextCursor } = pageOf(await newest.execute(), filter);
     return { rows: rows.map(toWithdrawalRow), nextCursor };
   }

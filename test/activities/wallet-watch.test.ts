@@ -60,7 +60,7 @@ describe('a look at the history of the hot wallet', () => {
     const signature = await hot.spend(suspect.destination);
     await look();
     await look();
-    const alerts = [`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`];
+    const alerts = [`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`];
     expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
 
@@ -143,7 +143,7 @@ describe('a look at the history of the hot wallet', () => {
     );
     const signature = await hot.spend(suspect.destination);
     await look();
-    expect(await open()).toEqual([`unknown_spend ${signature} 1`, `maybe_paid ${suspect.id} 1`]);
+    expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`]);
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 

@@ -12,8 +12,11 @@ export const attemptsByPayer = inOrder([
   sql`create index attempt_signed on attempt (kind, created_at) where state = 'signed'`,
 ]);
 
+/** The newest of one kind, and of one status of it; the order is that of `negative` in page.ts. */
 export const settlementsByKind = inOrder([
-  sql`create index settlement_by_kind_and_status on settlement (kind, status, position)`,
+  sql`drop index settlement_by_kind`,
+  sql`create index settlement_by_kind on settlement (kind, (-position))`,
+  sql`create index settlement_by_kind_and_status on settlement (kind, status, (-position))`,
   sql`create index settlement_unpaid_end on settlement (kind, updated_at)
     where status in ('rejected', 'cancelled', 'failed', 'dead')`,
 ]);
@@ -27,8 +30,8 @@ export const withdrawalPositions = inOrder([
     alter column position set default currval(pg_get_serial_sequence('settlement', 'position')),
     alter column position set not null`,
   sql`drop index withdrawal_by_destination`,
-  sql`create index withdrawal_by_destination on withdrawal (destination, position)`,
-  sql`create index withdrawal_by_asset on withdrawal (asset, position)`,
+  sql`create index withdrawal_by_destination on withdrawal (destination, (-position))`,
+  sql`create index withdrawal_by_asset on withdrawal (asset, (-position))`,
 ]);
 
 /**
@@ -83,6 +86,7 @@ export const waitingDeliveries = inOrder([
   sql`create index webhook_delivery_waiting on webhook_delivery (endpoint, sequence) where state = 'waiting'`,
   sql`create index webhook_delivery_tried on webhook_delivery (endpoint, handed_at desc nulls last)
     where state = 'waiting' and attempts > 0`,
+  sql`create index webhook_delivery_undelivered on webhook_delivery (sequence) where state <> 'delivered'`,
   sql`create index webhook_delivery_dead_at on webhook_delivery (endpoint, settled_at desc nulls last) where state = 'dead'`,
 ]);
 
@@ -90,7 +94,18 @@ export const oldEvents = inOrder([sql`create index webhook_event_by_age on webho
 
 export const paymentsByState = inOrder([
   sql`drop index payment_by_state`,
-  sql`create index payment_by_state on payment (state, position)`,
+  sql`create index payment_by_state on payment (state, (-position))`,
+]);
+
+export const depositsByFilter = inOrder([
+  sql`drop index deposit_by_asset`,
+  sql`drop index deposit_by_state`,
+  sql`create index deposit_by_asset on deposit (asset, (-id))`,
+  sql`create index deposit_by_state on deposit (state, (-id))`,
 ]);
 
 export const openAlerts = inOrder([sql`create index alert_open on alert (position) where closed_at is null`]);
+
+export const hotWallets = inOrder([
+  sql`create index watched_wallet_hot on watched_wallet (address) where kind = 'hot'`,
+]);

@@ -1,0 +1,142 @@
+import pg from 'pg';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+
+/** A node of a plan, as `explain (format json)` answers it. */
+export interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** One statement of one call. `name`: the part and method of the ledger, the label of the call, and which statement of it. */
+export interface CapturedQuery {
+  readonly name: string;
+  readonly sql: string;
+  readonly plan: PlanNode;
+  /** Of each run that was measured; empty where only the plan was asked for. */
+  readonly times: readonly number[];
+}
+
+interface Explained {
+  readonly Plan: PlanNode;
+  readonly 'Execution Time'?: number;
+}
+
+type Query = (...args: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>;
+
+const EXPLAINED = /^\s*\(?\s*(with|select|insert|update|delete)\b/i;
+
+/**
+ * Asks PostgreSQL for the plan of every statement of this process just before it is executed, with its parameters and in its
+ * transaction. `runs`: how often each is measured, and undone, before.
+ */
+export class Capture {
+  readonly queries: CapturedQuery[] = [];
+  /** The methods of the ledger that were called, as `part.method`. */
+  readonly called = new Set<string>();
+  readonly #runs: number;
+  readonly #query = pg.Client.prototype.query as unknown as Query;
+  readonly #inTransaction = new WeakSet<object>();
+  #name = '';
+  #statement = 0;
+
+  constructor(runs: number) {
+    this.#runs = runs;
+  }
+
+  /** The ledger, with every call to it captured; `label` tells calls of one method apart. */
+  ledger(ledger: Ledger, label: () => string): Ledger {
+    const wrapped = (name: string, part: object) =>
+      new Proxy(part, {
+        get: (target, method) => {
+          const value: unknown = Reflect.get(target, method, target);
+          if (typeof value !== 'function') return value;
+          return (...args: readonly unknown[]): unknown => {
+            const called = `${name}.${String(method)}`;
+            this.called.add(called);
+            this.#name = label() === '' ? called : `${called} ${label()}`;
+            this.#statement = 0;
+            return Reflect.apply(value, target, args);
+          };
+        },
+      });
+    const parts = Object.entries(ledger).map(([name, part]: [string, unknown]) => [
+      name,
+      typeof part === 'object' && part !== null && name !== 'db' ? wrapped(name, part) : part,
+    ]);
+    return Object.fromEntries(parts) as Ledger;
+  }
+
+  async during(work: () => Promise<void>): Promise<void> {
+    const { prototype } = pg.Client;
+    const original = prototype.query;
+    const intercept = (client: object, args: readonly unknown[]) => this.#intercept(client, args);
+    Object.defineProperty(prototype, 'query', {
+      configurable: true,
+      writable: true,
+      value: function query(this: object, ...args: readonly unknown[]) {
+        return intercept(this, args);
+      },
+    });
+    try {
+      await work();
+    } finally {
+      Object.defineProperty(prototype, 'query', { configurable: true, writable: true, value: original });
+    }
+  }
+
+  #intercept(client: object, args: readonly unknown[]): unknown {
+    const [first, values] = args;
+    const run: Query = (...more) => Reflect.apply(this.#query, client, more);
+    if (typeof first !== 'string') return Reflect.apply(this.#query, client, args);
+    if (/^begin|^start transaction/i.test(first)) this.#inTransaction.add(client);
+    if (/^(commit|rollback)$/i.test(first)) this.#inTransaction.delete(client);
+    if (this.#name === '' || !EXPLAINED.test(first)) return Reflect.apply(this.#query, client, args);
+    this.#statement += 1;
+    const name = this.#statement === 1 ? this.#name : `${this.#name} #${this.#statement}`;
+    const isOpen = this.#inTransaction.has(client);
+    return this.#explain(run, first, values, isOpen).then(({ plan, times }) => {
+      this.queries.push({ name, sql: first, plan, times });
+      return run(...args);
+    });
+  }
+
+  async #explain(run: Query, text: string, values: unknown, isOpen: boolean) {
+    const times: number[] = [];
+    const ask = async (options: string): Promise<Explained> => {
+      const { rows } = await run(`explain (${options}, format json) ${text}`, values);
+      const [explained] = rows[0]?.['QUERY PLAN'] as readonly Explained[];
+      if (explained === undefined) throw new Error(`no plan of: ${text}`);
+      return explained;
+    };
+    let { Plan: plan } = await ask('costs');
+    for (let at = 0; at < this.#runs; at += 1) {
+      await run(isOpen ? 'savepoint measured' : 'begin');
+      const explained = await ask('analyze, buffers');
+      await run(isOpen ? 'rollback to savepoint measured' : 'rollback');
+      plan = explained.Plan;
+      times.push(explained['Execution Time'] ?? 0);
+    }
+    return { plan, times };
+  }
+}
+
+/** The tables that a plan reads whole. */
+export function wholeReads(plan: PlanNode): readonly string[] {
+  const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : [];
+  return [...own, ...(plan.Plans ?? []).flatMap(wholeReads)];
+}
+
+/** How many rows a plan that was executed has read from tables and indexes. */
+export function rowsRead(plan: PlanNode): number {
+  const isScan = plan['Relation Name'] !== undefined;
+  const own = isScan
+    ? ((plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0)) * (plan['Actual Loops'] ?? 1)
+    : 0;
+  return own + (plan.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
+}

@@ -1,0 +1,85 @@
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { Capture, type CapturedQuery, wholeReads } from './capture.ts';
+import { readAlarms, readLists, readOnes, sampleOf } from './reads.ts';
+import { GROWING } from './rows.ts';
+import { withClient } from './server.ts';
+import { writeFew, writeOthers, writePayments, writeWithdrawals } from './writes.ts';
+
+/** A query that reads a table of history whole. */
+export interface WholeRead {
+  readonly name: string;
+  readonly table: string;
+  readonly sql: string;
+}
+
+export interface Captured {
+  readonly queries: readonly CapturedQuery[];
+  readonly called: ReadonlySet<string>;
+}
+
+/** Every query that the API, the workers and the alarms make, captured from the ledger itself in a filled database. */
+export async function captureQueries(url: string, rows: number, runs: number): Promise<Captured> {
+  const sample = await sampleOf(url, rows);
+  // A database that an earlier run has kept would else count as restored.
+  await withClient(url, (client) => client.query('delete from continuity'));
+  const ledger = await openLedger(url);
+  const capture = new Capture(runs);
+  let label = '';
+  const captured = capture.ledger(ledger, () => label);
+  try {
+    await capture.during(async () => {
+      await readLists(captured, sample, (text) => {
+        label = text;
+      });
+      await readOnes(captured, sample);
+      await readAlarms(captured, sample);
+      await writeWithdrawals(captured);
+      await writePayments(captured);
+      await writeOthers(captured, sample);
+      await writeFew(captured);
+    });
+  } finally {
+    await ledger.close();
+  }
+  return capture;
+}
+
+/** Those of the queries that read a table of history whole. */
+export function wholeReadsOf(queries: readonly CapturedQuery[]): readonly WholeRead[] {
+  const growing: readonly string[] = GROWING;
+  return queries.flatMap(({ name, sql, plan }) =>
+    wholeReads(plan)
+      .filter((table) => growing.includes(table))
+      .map((table) => ({ name, table, sql })),
+  );
+}
+
+const BY_HAND = 'an order of an operator';
+const FEW = 'its tables have a row for each gap or order of an operator, or for what waits to be joined';
+
+/** Methods of the ledger that are not captured, and why. */
+export const NOT_CALLED: Readonly<Record<string, string>> = {
+  'settlements.answersAt': 'it makes no query',
+  'watched.stream': 'it reads the watch set whole, once for each scanner: the bench measures its load time',
+  'addresses.release': `${BY_HAND}: it reads all free addresses that are in doubt`,
+  'lostNonces.suspect': FEW,
+  'continuity.quarantine': FEW,
+  'continuity.heal': FEW,
+  'cluster.forget': BY_HAND,
+  'apiKeys.add': BY_HAND,
+  'assets.put': BY_HAND,
+  'scan.start': 'once for each database',
+  'scan.commit': 'scan.upsert makes its queries, beside those of the cursor',
+  ...Object.fromEntries(
+    ['begin', 'record', 'note', 'end', 'giveUp'].map((name) => [`rescans.${name}`, FEW] as const),
+  ),
+  'gaps.open': FEW,
+  'gaps.close': FEW,
+  ...Object.fromEntries(
+    ['of', 'wallets', 'begin', 'noteUnshown', 'noteWallets', 'end'].map(
+      (name) => [`gapAudits.${name}`, FEW] as const,
+    ),
+  ),
+  'stagedRanges.stage': FEW,
+  'stagedRanges.join': FEW,
+};

@@ -1,0 +1,209 @@
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { OutflowRow } from '../../src/ledger/outflows.ts';
+import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
+import { withClient } from './server.ts';
+
+/** Names of rows in the middle of the made history. */
+export interface Sample {
+  readonly rows: number;
+  readonly id: string;
+  readonly signature: string;
+  readonly messageHash: string;
+  readonly payment: string;
+  readonly payer: string;
+  readonly paymentSignature: string;
+  readonly address: string;
+  readonly user: string;
+  readonly outflow: OutflowRow;
+}
+
+const PAGE = { limit: 50 };
+const HOUR_MS = 3_600_000;
+
+/** Reads the sample of a filled database. */
+export function sampleOf(url: string, rows: number): Promise<Sample> {
+  const middle = rows / 2 + 2;
+  const one = `select w.id, a.signature, a.message_hash as "messageHash", p.id as payment, p.payer, p.signature as "paymentSignature",
+      d.address, d.user_ref as "user", o.signature as "outflowSignature", o.slot, o.account, o.asset
+    from withdrawal w join attempt a on a.settlement_id = w.id, payment p, deposit_address d, outflow o
+    where w.id = $1 and d.position = $2 and p.position = $2 and o.signature = a.signature`;
+  return withClient(url, async (client) => {
+    interface Found extends Omit<Sample, 'rows' | 'outflow'> {
+      readonly outflowSignature: string;
+      readonly slot: string;
+      readonly account: string;
+      readonly asset: string;
+    }
+    const { rows: found } = await client.query<Found>(one, [`w-${middle}`, middle]);
+    const [row] = found;
+    if (row === undefined) throw new Error('the made history has no such rows');
+    const { outflowSignature, slot, account, asset, ...names } = row;
+    const of = { wallet: HOT, amount: 1000n + BigInt(middle), witnessDue: true, witnessedBy: null };
+    return {
+      ...names,
+      rows,
+      outflow: { ...of, signature: outflowSignature, slot: BigInt(slot), account, asset },
+    };
+  });
+}
+
+/** Every list of the API, by each filter. `say` labels the call that follows. */
+export async function readLists(ledger: Ledger, of: Sample, say: (label: string) => void): Promise<void> {
+  const { settlementViews, withdrawals, payments, deposits, depositFeed, deliveries, alerts } = ledger;
+  for (const status of ['finalized', 'held', 'rejected'] as const) {
+    say(status);
+    await withdrawals.list({ ...PAGE, status });
+    await settlementViews.list({ ...PAGE, status });
+    await settlementViews.list({ ...PAGE, status, kind: 'withdrawal' });
+  }
+  for (const [label, filter] of Object.entries({
+    all: {},
+    'next page': { cursor: String(of.rows / 2) },
+    'rare asset': { asset: RARE },
+    'common asset': { asset: TOKEN },
+    'busy destination': { destination: BUSY_DESTINATION },
+    'held and rare': { asset: RARE, status: 'held' },
+    'finalized and busy': { destination: BUSY_DESTINATION, status: 'finalized' },
+  } as const)) {
+    say(label);
+    await withdrawals.list({ ...PAGE, ...filter });
+  }
+  for (const [label, filter] of Object.entries({
+    all: {},
+    kind: { kind: 'x402' },
+    subject: { subject: of.id },
+    signature: { signature: of.signature },
+  })) {
+    say(label);
+    await settlementViews.list({ ...PAGE, ...filter });
+  }
+  for (const state of [undefined, 'settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const) {
+    say(state ?? 'all');
+    await payments.list({ ...PAGE, state });
+  }
+  for (const [label, filter] of Object.entries({
+    all: {},
+    address: { address: of.address },
+    user: { userRef: of.user },
+    pending: { state: 'pending' },
+    final: { state: 'final' },
+    'not credited': { state: 'not_credited' },
+    'rare asset': { asset: RARE },
+    'rare and pending': { asset: RARE, state: 'pending' },
+  } as const)) {
+    say(label);
+    await deposits.list({ ...PAGE, ...filter });
+    await depositFeed.events(BigInt(of.rows - 5_000), 50, filter);
+  }
+  for (const open of [undefined, true, false]) {
+    say(`open ${open}`);
+    await alerts.list({ ...PAGE, open });
+  }
+  for (const state of [undefined, 'waiting', 'dead', 'delivered'] as const) {
+    say(state ?? 'all');
+    await deliveries.list({ ...PAGE, endpoint: 'e-1', state });
+  }
+  say('');
+  await ledger.gaps.list(50);
+  await ledger.rescans.list(PAGE);
+  await ledger.webhooks.list();
+  await ledger.assets.list();
+  await ledger.nonces.list();
+}
+
+/** What the API and the workers look up by name. */
+export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
+  const { settlements, attempts, payments, walletHistory, watched, addresses } = ledger;
+  await settlements.find(of.id);
+  await settlements.get(of.id);
+  await settlements.paidByDead([of.id]);
+  await ledger.settlementViews.get(of.id);
+  await ledger.withdrawals.find(of.id);
+  await ledger.withdrawals.get(of.id);
+  await attempts.of(of.id);
+  await attempts.get(of.id, 1);
+  await attempts.newestSignatures([of.id]);
+  for (const name of [of.paymentSignature, of.payment, of.signature]) await payments.findNamed(name);
+  await payments.find(of.payment);
+  await payments.get(of.payment);
+  await ledger.obligations.answerOf(of.payment);
+  await walletHistory.kindOf(of.address);
+  for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
+  await walletHistory.recordOf([of.signature, 'none']);
+  await walletHistory.recordOfMessage(of.messageHash);
+  await watched.among([of.address, HOT]);
+  await addresses.byAddress(of.address);
+  await addresses.byUser(of.user);
+  await ledger.deposits.get(BigInt(of.rows / 2));
+  await ledger.rejections.find('none');
+  await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
+  await ledger.webhooks.get('e-1');
+  await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
+  await ledger.deliveries.due({ endpoint: 'e-1', event: 'event-300' });
+  await ledger.deliveries.nextOf({ endpoint: 'e-1', entity: 'withdrawal/w-300' });
+  await ledger.nonces.get('nonce-1');
+  await ledger.lostNonces.get('nonce-1');
+  await ledger.assets.get(TOKEN);
+  await ledger.apiKeys.holderOf('a key');
+}
+
+/** What workers and alarms ask again and again. */
+export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
+  const { traffic, payments, walletHistory, movements, deliveries, alerts } = ledger;
+  const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];
+  for await (const row of ledger.settlements.unfinished()) void row;
+  await ledger.settlementViews.countUnfinished();
+  await ledger.attempts.unsigned(100);
+  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.unsent(kind, top);
+  await traffic.newestEnds('withdrawal', 32);
+  await ledger.reservations.open(HOT, 'SOL');
+  await ledger.reservations.total();
+  await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
+  await payments.overdue(60_000, 100);
+  await payments.spentSince(since, { feePayer: FEE_PAYER });
+  await payments.spentSince(since, { payer: of.payer });
+  await walletHistory.wallets(HOT);
+  await walletHistory.feePayers();
+  await walletHistory.unpaidBy([of.address, TOKEN]);
+  await walletHistory.unpaidBy([of.address], true);
+  await ledger.spends.unjudged(HOT, 5_000);
+  const [first] = await ledger.outflows.unwitnessed(100);
+  await ledger.outflows.unwitnessed(100, first?.row);
+  await ledger.deposits.unconfirmed(32, [1n]);
+  await ledger.addresses.isEmpty();
+  await ledger.addresses.freeCount(100);
+  await ledger.importAudits.due(12);
+  await ledger.watched.version();
+  await ledger.watched.since(BigInt(Math.floor(of.rows / 1_000)));
+  await ledger.watched.page(of.address, 1_000);
+  await ledger.watched.page(null, 1_000, 'hot');
+  await movements.balancesOf([of.address, HOT], top, BigInt(of.rows - 1_000));
+  await movements.accountsOf([of.address, HOT]);
+  await movements.arrivalsOf(of.address, 1n, top);
+  await ledger.baselines.of(HOT);
+  await ledger.reconciliations.due(200);
+  await ledger.reconciliations.passes(10);
+  await deliveries.unhanded();
+  await deliveries.standings();
+  await alerts.openAbout(of.id);
+  await alerts.openByKind();
+  await alerts.everRaised('unknown_spend', [of.signature]);
+  await ledger.pauses.open();
+  await ledger.nonces.candidate(HOT, 1n);
+  await ledger.nonces.unproved(HOT);
+  await ledger.lostNonces.list();
+  await ledger.continuity.record();
+  await ledger.continuity.isUnbrokenSince(0);
+  await ledger.cluster.get();
+  await ledger.scan.cursor();
+  await ledger.scan.headersBetween(top - 1_200n, top);
+  await ledger.scanPauses.open();
+  await ledger.scanPauses.assertNone();
+  await ledger.rescans.open(10);
+  await ledger.gaps.closedBetween(1n, top);
+  await ledger.gapAudits.due(10);
+  await ledger.stagedRanges.list();
+  await ledger.offers.valid('GET /r1', HOUR_MS);
+  await ledger.nodeLedgers.all();
+  await ledger.nodeViews.together();
+}

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import type { NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { NewPayment } from '../../src/ledger/payments.ts';
+import type { Sample } from './reads.ts';
+import { FEE_PAYER, HOT } from './rows.ts';
+
+const WORD = { who: 'the bench', why: 'a measurement' };
+const REASON = { code: 'test', message: 'a reason' };
+const hex = () => randomBytes(32).toString('hex');
+
+/** A need that the hot wallet can meet whatever it has reserved. */
+export function need(amount: bigint): readonly ReservationInput[] {
+  const needs = [{ asset: 'SOL', amount, finalizedBalance: 10n ** 18n, keep: 0n }];
+  return [{ wallet: HOT, observedSlot: 10n ** 12n, needs }];
+}
+
+export function newAttempt(settlementId: string, n = 1): NewAttempt {
+  return {
+    settlementId,
+    n,
+    signers: [HOT],
+    messageHash: hex(),
+    message: 'AQID',
+    blockhash: 'a blockhash',
+    blockhashSlot: 2_000n,
+    blockhashHeight: 1_000n,
+    lastValidBlockHeight: 1_150n,
+    adoptedFrom: null,
+    nonceAccount: null,
+    bareAdvance: false,
+    computeUnitLimit: 450,
+    computeUnitPriceMicroLamports: 10_000n,
+    feeLamports: 5_000n,
+    rentLamports: 0n,
+  };
+}
+
+export async function newWithdrawal(ledger: Ledger): Promise<string> {
+  const id = `bench-${hex()}`;
+  const destination = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+  await ledger.withdrawals.reserve({ id, asset: 'SOL', amount: '100', destination });
+  return id;
+}
+
+/** The life of a withdrawal, in each way that it may end. */
+export async function writeWithdrawals(ledger: Ledger): Promise<void> {
+  const { attempts, settlements } = ledger;
+  const paid = await newWithdrawal(ledger);
+  await attempts.prepare(newAttempt(paid), need(1_000n));
+  await attempts.settle(paid, 1, { state: 'dead', proof: {} });
+  await attempts.prepare(newAttempt(paid, 2), need(1_000n));
+  await attempts.storeSignature(paid, 2, hex());
+  await attempts.takeFound(paid, 2, [hex()]);
+  await settlements.note(paid, 'confirmed', null);
+  const { signature } = await attempts.get(paid, 2);
+  await attempts.settle(paid, 2, { state: 'landed', slot: 7n, proof: {}, ...(signature && { signature }) });
+  const confirmed = await newWithdrawal(ledger);
+  await settlements.move(confirmed, 'awaiting_confirmation', REASON);
+  await ledger.withdrawals.confirmDestination(confirmed);
+  await settlements.cancel(confirmed, REASON);
+  await settlements.drop(await newWithdrawal(ledger), REASON);
+  const maybe = await newWithdrawal(ledger);
+  await ledger.alerts.raise({ kind: 'maybe_paid', subject: maybe, message: 'a message' });
+  await settlements.endAsPaid(maybe, WORD);
+}
+
+/** A payment of x402, from the buyer's request to its end. */
+export async function writePayments(ledger: Ledger): Promise<void> {
+  const { payments, obligations } = ledger;
+  const input = newPayment();
+  const { id } = input;
+  await payments.open(input);
+  await obligations.hold(id, { status: 200, headers: {}, body: '' });
+  await ledger.attempts.prepare({ ...newAttempt(id), signers: [FEE_PAYER] }, []);
+  await ledger.attempts.storeSignature(id, 1, hex());
+  await ledger.settlements.note(id, 'confirmed', null);
+  await obligations.take(id, { holder: 'me', ms: 1_000 });
+  await obligations.giveBack(id, 'me');
+  await obligations.claim(id, { holder: 'me', ms: 1_000, key: null });
+  await obligations.served(id, 200, null);
+  await obligations.refused(id, 'a reason', null);
+  await obligations.short(id, 1n, 'a reason');
+  const { request: _request, answer: _answer, lease: _lease, ...unmatched } = newPayment();
+  await payments.listUnmatched({ ...unmatched, reason: 'a reason' });
+  await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
+}
+
+/** What the scan, the alarms and the webhooks write. */
+export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
+  const { walletHistory, alerts, deliveries, addresses } = ledger;
+  await walletHistory.advance(HOT, 1n);
+  await walletHistory.addFeePayers([FEE_PAYER]);
+  await ledger.spends.markJudged(HOT, [of.signature]);
+  await ledger.outflows.witness({ row: of.outflow, amount: 1n, ownerSigned: true, by: ['one', 'two'] });
+  const entry = { address: randomAddress(), path: `m/${hex()}` };
+  await addresses.import([entry]);
+  await addresses.assign(hex());
+  await ledger.importAudits.noteTried([of.address]);
+  const record = await ledger.continuity.record();
+  await ledger.importAudits.putOff(of.address, record);
+  await ledger.importAudits.markAudited(of.address, { from: 1n, to: 2n }, record);
+  await ledger.watched.addHot([randomAddress()]);
+  await alerts.noteMaybePaid(of.signature, []);
+  await alerts.keepOnly(['balance_difference'], []);
+  await alerts.close('maybe_paid', of.id);
+  await alerts.endSeen([1n], WORD).catch(() => undefined);
+  await ledger.pauses.sound({ kind: 'unknown_spend', subject: of.signature, message: 'a message' }, of.id);
+  await ledger.pauses.begin(WORD);
+  const { rows } = await alerts.list({ open: true, limit: 200 });
+  await ledger.pauses.end({ ...WORD, seen: rows.map(({ position }) => position) });
+  const place = await ledger.reconciliations.begin();
+  const page = { next: null, compared: [of.address], alarms: [], unread: [] };
+  const tally = { wallets: 1, accounts: 1, differences: 0, slots: null };
+  await ledger.reconciliations.commit(place, { ...page, tally });
+  await ledger.reconciliations.halt(place, 'a reason');
+  await ledger.reconciliations.begin();
+  await ledger.reconciliations.tell();
+  await deliveries.markHanded({ endpoint: 'e-1', entity: 'withdrawal/w-300', upTo: 300n });
+  await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
+  await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
+  await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
+  await deliveries.tellOfLate();
+  await deliveries.replay('e-2', 'event-301');
+  await deliveries.forget(20);
+  await writeFindings(ledger, of);
+  await ledger.keptBlocks.prune();
+  await ledger.scan.seen(1n);
+  await ledger.continuity.pulse();
+}
+
+/** What a block brings, and what becomes of it. */
+async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise<void> {
+  const slot = BigInt(rows + 500);
+  const moved = { account: address, wallet: address, asset: 'SOL', amount: 7n };
+  const inflow = { ...moved, signature: hex(), reason: null };
+  const header = { slot, blockhash: 'block-500', time: null };
+  const spent = { signature: hex(), wallet: HOT };
+  const outflows = [{ ...spent, account: HOT, asset: 'SOL', amount: 7n }];
+  const finding = { inflows: [inflow], outflows, spends: [{ ...spent, error: null }] };
+  const blocks = [{ header, finding }];
+  const later = { ...inflow, signature: hex() };
+  const ahead = { slot: slot + 1_000n, blockhash: 'a later block', time: null };
+  await ledger.deposits.announce([{ header: ahead, finding: { ...finding, inflows: [later] } }]);
+  const watchVersion = await ledger.watched.version();
+  await ledger.scan.upsert({ blocks, watchVersion, rematch: () => blocks });
+  const found = await ledger.deposits.unconfirmed(50);
+  const [row, other] = found.filter(({ signature }) => signature === inflow.signature).concat(found);
+  if (row === undefined || other === undefined) throw new Error('nothing waits to be confirmed');
+  const { wallet, amount, reason } = row;
+  await ledger.deposits.confirm([{ row, verdict: { wallet, amount, reason, by: ['one', 'two'] } }]);
+  await ledger.rejections.reject({ row: other, ...WORD, deniedBy: ['one', 'two'] }).catch(() => undefined);
+  const balances = [{ account: HOT, asset: 'SOL', amount: 7n }];
+  const baseline = await ledger.baselines.of(HOT);
+  await ledger.baselines.take({ wallet: HOT, slot, balances, replaces: baseline?.slot ?? null });
+}
+
+/** Nonces, nodes and endpoints: few of each, but their writes touch what grows. */
+export async function writeFew(ledger: Ledger): Promise<void> {
+  const { nonces, webhooks, scanPauses } = ledger;
+  const { address } = await nonces.register(HOT, () => randomAddress());
+  await nonces.prove(address, { nonce: hex(), slot: 1n });
+  await nonces.doubt(address, hex());
+  await nonces.useUp({ address, nonce: hex() });
+  await nonces.adopt(
+    { authority: HOT, position: 1_000_000, address: randomAddress() },
+    { nonce: hex(), slot: 1n },
+  );
+  await ledger.cluster.bind('a genesis hash');
+  await ledger.cluster.check('a genesis hash');
+  await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
+  await ledger.nodeViews.put('a worker', []);
+  await scanPauses.begin(WORD);
+  await scanPauses.end(WORD);
+  const {
+    row: { id },
+  } = await webhooks.put(`http://127.0.0.1:9/${hex()}`, ['withdrawal.finalized']);
+  await webhooks.disable(id, 'a reason');
+  await webhooks.enable(id);
+  await webhooks.rotate(id, 1);
+  await webhooks.remove(id);
+  await ledger.deliveries.dropAll(id);
+}
+
+function newPayment(): NewPayment {
+  const network = 'a network';
+  return {
+    id: `x402/${hex()}`,
+    seller: 'facilitator',
+    dialect: 'v2',
+    payer: hex(),
+    feePayer: FEE_PAYER,
+    feeLamports: 5_000n,
+    computeUnitLimit: 450,
+    computeUnitPriceMicroLamports: 1n,
+    terms: {
+      network,
+      asset: 'a mint',
+      tokenProgram: 'a program',
+      decimals: 6,
+      amount: '1',
+      payTo: 'a seller',
+      tokenAccount: 'an account',
+      memo: null,
+    },
+    wire: 'AQ==',
+    signature: null,
+    acceptedSlot: 7n,
+    route: 'GET /r1',
+    requestHash: hex(),
+    request: { method: 'GET', url: 'http://127.0.0.1:9/', headers: {}, body: '', isRepeatable: true },
+    answer: null,
+    caller: { identifier: null, authorization: null, cookie: null, address: null },
+    lease: { holder: 'me', ms: 60_000 },
+  };
+}
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+function randomAddress(): string {
+  return [...randomBytes(44)].map((byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
+}

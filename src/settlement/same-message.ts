@@ -16,6 +16,9 @@ export type MessageWord =
   | { readonly doubt: string }
   | { readonly doubt: null; readonly proof: MessageProof | null };
 
+const PROOFS_AT_ONCE = 4;
+/** More are not kept waiting: their settlements stay held, and ask again. */
+const MOST_WAITING = 64;
 const SURE: MessageWord = { doubt: null, proof: null };
 
 /**
@@ -28,8 +31,8 @@ export class SameMessage {
   readonly #ledger: Ledger;
   readonly #chain: Chain;
   readonly #cache = unsignedCache();
-  /** A proof reads the accounts of a minute of blocks. */
-  readonly #oneByOne = pLimit(1);
+  /** A proof reads the accounts of a minute of blocks, which proofs of the same time share. */
+  readonly #proofs = pLimit(PROOFS_AT_ONCE);
 
   constructor(ledger: Ledger, chain: Chain) {
     this.#ledger = ledger;
@@ -42,7 +45,12 @@ export class SameMessage {
     const { adoptedFrom, generation } = attempt;
     const isWhole = await this.#ledger.continuity.isUnbrokenSince(generation);
     if (isWhole && adoptedFrom === null) return SURE;
-    return this.#oneByOne(() => this.#byBlocks(attempt, isWhole ? SIGNED_TWICE : RESTORED));
+    const cause = isWhole ? SIGNED_TWICE : RESTORED;
+    if (this.#proofs.pendingCount >= MOST_WAITING)
+      return {
+        doubt: `${cause}, and ${MOST_WAITING} other proofs of that wait: it is looked at again later`,
+      };
+    return this.#proofs(() => this.#byBlocks(attempt, cause));
   }
 
   async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageWord> {

@@ -6,8 +6,9 @@ for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGI
 const DIGITS = 9;
 
 /**
- * The signatures of a block's transactions, eight bytes each: as text those of an hour would fill hundreds of megabytes. One that is not
- * among them is taken for one with a chance of 1 to 10^15 for each, which can delay a proof of absence and never make one.
+ * The signatures of a block's transactions, or the addresses of their signers, eight bytes each: as text those of an hour would fill hundreds
+ * of megabytes. One that is not among them is taken for one with a chance of 1 to 10^15 for each, or where somebody made an address for
+ * that; which can delay a proof of absence and never make one.
  */
 export class BlockSignatures {
   readonly #marks: Float64Array;
@@ -18,6 +19,10 @@ export class BlockSignatures {
 
   get size(): number {
     return this.#marks.length;
+  }
+
+  isSame(other: BlockSignatures): boolean {
+    return this.size === other.size && this.#marks.every((mark, at) => mark === other.#marks[at]);
   }
 
   has(signature: string): boolean {
@@ -32,7 +37,7 @@ export class BlockSignatures {
   }
 }
 
-/** The end of a signature, which nobody can choose. */
+/** By the end of a signature, which nobody can choose, or of an address. */
 function markOf(signature: string): number {
   let mark = 0;
   for (let at = Math.max(0, signature.length - DIGITS); at < signature.length; at += 1)

@@ -1,4 +1,5 @@
 import type { NodeTestimony, OutcomeEvidence, Sighting } from '../domain/attempt.ts';
+import { seenBy } from '../domain/sightings.ts';
 import { witnessedBlock } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { type AskOutcome, askOutcome, type Outcome } from './outcomes.ts';
@@ -172,13 +173,14 @@ export function believedStatuses(
   return statuses.filter(({ node, answer }) => answer.kind !== 'seen' || !distrusted.has(node));
 }
 
-/** Distrusts each node that alone reports as finalized what a quorum of nodes shows to be in no block of its life. */
+/** Distrusts the node that alone reports as finalized what a quorum of nodes shows to be in no block of its life. */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
   statuses: readonly NodeTestimony<Sighting>[],
   what: string,
 ): void {
-  for (const { node, answer } of statuses)
-    if (answer.kind === 'seen' && answer.commitment === 'finalized')
-      pool.distrust(node, `reports ${what} finalized in slot ${answer.slot}, but a quorum's blocks lack it`);
+  const seen = statuses.flatMap(seenBy).filter(({ commitment }) => commitment === 'finalized');
+  const [one, ...others] = seen;
+  if (one === undefined || others.length > 0) return;
+  pool.distrust(one.node, `reports ${what} finalized in slot ${one.slot}, but a quorum's blocks lack it`);
 }

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { NodeTestimony, Sighting } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { displacedUntil, isDue } from '../domain/judge.ts';
@@ -9,6 +9,7 @@ import {
   type WalletEntry,
 } from '../domain/unsigned.ts';
 import { historyStarts } from './absence.ts';
+import { BlockSignatures } from './block-signatures.ts';
 import { type BlockCache, blockCache, coverageOf, type LinkedBlock, type LinkedRange } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import type { Finding } from './examination.ts';
@@ -19,6 +20,7 @@ import { NodeFault } from './rpc/errors.ts';
 import { getBlockAccounts } from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { believedStatuses, distrustRefuted } from './second-witness.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
 import { TtlCache } from './ttl-cache.ts';
@@ -30,12 +32,16 @@ export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
 /** What one process has read for proofs without a signature, for all attempts and looks. */
 export interface UnsignedCache {
   readonly blocks: BlockCache;
+  /** By block, everyone who signed a transaction there: the attempts of all wallets share it. */
+  readonly signers: TtlCache<BlockSignatures>;
   /** By block and wallet, the transactions that it signed there. */
   readonly signed: TtlCache<readonly string[]>;
   /** By signature, the hash of what was signed. */
   readonly hashes: TtlCache<string>;
   /** By node and wallet, where the reading of its history goes on. */
-  readonly places: Map<string, WalletSignature[]>;
+  readonly places: TtlCache<WalletSignature[]>;
+  /** Blocks with their accounts are long: so few are read at once, for however many attempts. */
+  readonly reads: LimitFunction;
 }
 
 const AT_ONCE = 8;
@@ -43,13 +49,16 @@ const AT_ONCE = 8;
 const READ_AT_MOST = 5_000;
 const HASHES_KEPT = 4 * READ_AT_MOST;
 const BLOCKS_KEPT = 1_000;
+const PLACES_KEPT = 256;
 
 export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): UnsignedCache {
   return {
     blocks: blockCache(history),
+    signers: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
     signed: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
     hashes: new TtlCache(Number.POSITIVE_INFINITY, HASHES_KEPT),
-    places: new Map(),
+    places: new TtlCache(Number.POSITIVE_INFINITY, PLACES_KEPT),
+    reads: pLimit(AT_ONCE),
   };
 }
 
@@ -89,7 +98,10 @@ export async function examineUnsigned(
       : { ...coverageOf(range, ''), containsSignature: word.contains, sequence };
   const displacement = gone === null ? null : { ...gone, sequence };
   const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(facts, gone));
-  const statuses = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
+  const said = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
+  if (displacement !== null || coverage?.containsSignature === false)
+    distrustRefuted(pool, said, `the message ${attempt.messageHash}`);
+  const statuses = believedStatuses(pool, said);
   const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [], chargedBy: [] };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
@@ -119,10 +131,7 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
 /** Reads what the wallet signed in these blocks; nothing is told where any of it cannot be read. */
 async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
   const { wallet, messageHash } = attempt;
-  const signedIn = (block: LinkedBlock) =>
-    cache.signed
-      .get(`${block.blockhash}/${wallet}`, () => readSignedIn(pool, block, wallet))
-      .catch(() => null);
+  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
   const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
   const own = new Set(signed.flatMap((signatures) => signatures ?? []));
   const hashes = await pLimit(AT_ONCE).map([...own], hashOf);
@@ -133,24 +142,52 @@ async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: Linked
   return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
 }
 
-/**
- * The transactions of a linked block that the wallet signed, as a quorum shows them. Only the very block with the very transactions of
- * the link counts. Throws NoHealthyNode where too few agree.
- */
+/** The transactions of a linked block that the wallet signed. Only a block that it signed in is read once more, for their names. */
+async function signedBy(
+  wallet: string,
+  pool: NodePool,
+  block: LinkedBlock,
+  { signers, signed, reads }: UnsignedCache,
+): Promise<readonly string[]> {
+  const { blockhash } = block;
+  const all = await signers.get(blockhash, () => reads(() => readSigners(pool, block)));
+  if (!all.has(wallet)) return [];
+  return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
+}
+
+/** Everyone who signed a transaction of a linked block, as a quorum shows it. Throws as {@link readAccounts}, or NoHealthyNode. */
+async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
+  const ask = async (node: SolanaNode, over: AbortSignal): Promise<BlockSignatures> => {
+    const transactions = await readAccounts(node, block, over);
+    return new BlockSignatures(new Set(transactions.flatMap(({ signers }) => signers)));
+  };
+  return agreedIn(block, await pool.agreed(ask, (one, other) => one.isSame(other)));
+}
+
+/** The transactions of a linked block that the wallet signed, as a quorum shows them. Throws as {@link readSigners}. */
 async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
   const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
-    const shown = await getBlockAccounts(node, block.slot, over);
-    const transactions = shown?.transactions ?? [];
-    const isSame =
-      shown?.blockhash === block.blockhash &&
-      transactions.length === block.signatures.size &&
-      transactions.every(({ signature }) => block.signatures.has(signature));
-    if (!isSame) throw new NodeFault(node.name, `getBlock: shows another block ${block.slot} with accounts`);
+    const transactions = await readAccounts(node, block, over);
     return transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
   };
-  const shown = await pool.agreed(ask, (one, other) => one.join() === other.join());
+  return agreedIn(block, await pool.agreed(ask, (one, other) => one.join() === other.join()));
+}
+
+/** Throws NodeFault unless the node shows the very block with the very transactions of the link. */
+async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSignal) {
+  const shown = await getBlockAccounts(node, block.slot, over);
+  const transactions = shown?.transactions ?? [];
+  const isSame =
+    shown?.blockhash === block.blockhash &&
+    transactions.length === block.signatures.size &&
+    transactions.every(({ signature }) => block.signatures.has(signature));
+  if (isSame) return transactions;
+  throw new NodeFault(node.name, `getBlock: shows another block ${block.slot} with accounts`);
+}
+
+function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null): T {
   if (shown !== null) return shown.answer;
-  throw new DomainError('NoHealthyNode', `no quorum shows block ${block.slot} with the same accounts`);
+  throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same accounts`);
 }
 
 /**
@@ -167,7 +204,7 @@ async function askHistories(
   const answers = await pool.all(async (node) => {
     // Asked first: what is final by then must be in the list.
     const { slot } = await finalizedProgress(node);
-    const places = placesOf(cache, node, wallet);
+    const places = await cache.places.get(`${node.name}/${wallet}`, async () => []);
     const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
     return { ...listed, atSlot: slot };
   });
@@ -189,11 +226,4 @@ async function askHistories(
     const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
     return said(sightingOfMessage(messageHash, history));
   });
-}
-
-function placesOf({ places }: UnsignedCache, { name }: SolanaNode, wallet: string): WalletSignature[] {
-  const key = `${name}/${wallet}`;
-  const known = places.get(key) ?? [];
-  places.set(key, known);
-  return known;
 }

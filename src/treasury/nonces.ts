@@ -1,6 +1,7 @@
 import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { AgreedNonce } from '../domain/lost-nonces.ts';
 import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/nonce-settlements.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -11,7 +12,8 @@ import { lifetimeColumns, proveNonces } from '../settlement/lifetimes.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { FeePlanner } from '../solana/fees.ts';
 import { messageHashOf } from '../solana/message.ts';
-import { NONCE_ACCOUNT_SIZE, nonceSeed, readNonceAccount } from '../solana/nonces.ts';
+import { agreedNonces } from '../solana/nonce-survey.ts';
+import { NONCE_ACCOUNT_SIZE, nonceSeed } from '../solana/nonces.ts';
 
 export interface NonceKindsDeps {
   readonly ledger: Ledger;
@@ -83,7 +85,7 @@ function nonceKind(
 }
 
 async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<Want> {
-  if ((await heldNonce(deps.chain, address)) === null)
+  if ((await agreedNonce(deps.chain, address)).nonce === null)
     return { kind: 'wanted', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
   await proveNonces(deps);
   return MADE;
@@ -99,13 +101,23 @@ async function advance(
   if (state === 'leased' && nonce === wanted.nonce && slot !== null)
     return { kind: 'wanted', lifetime: { ...lifetime, slot } };
   const lost = await ledger.lostNonces.get(address);
-  if (lost?.nonce !== wanted.nonce || (await heldNonce(chain, address)) !== wanted.nonce) return USED_UP;
-  return { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } };
+  if (lost?.nonce !== wanted.nonce) return USED_UP;
+  const agreed = await agreedNonce(chain, address);
+  if (agreed.slot < lost.slot) throw untold(address);
+  return agreed.nonce === wanted.nonce
+    ? { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } }
+    : USED_UP;
 }
 
-async function heldNonce(chain: Chain, address: string): Promise<string | null> {
-  const { accounts } = await chain.accounts([address]);
-  return readNonceAccount(accounts[0] ?? null)?.nonce ?? null;
+/** What a quorum of nodes shows of the account: one node alone ends no upkeep. Throws NoHealthyNode. */
+async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonce> {
+  const [agreed = null] = await agreedNonces(pool, [address]);
+  if (agreed === null) throw untold(address);
+  return agreed;
+}
+
+function untold(address: string): DomainError {
+  return new DomainError('NoHealthyNode', `too few nodes agree on what the nonce account ${address} holds`);
 }
 
 async function compose(

@@ -117,6 +117,18 @@ async function started(): Promise<readonly SettlementRow[]> {
   return settlements;
 }
 
+/** The best node says that none of the accounts is there. */
+async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promise<void> {
+  const slot = localnet.controls.chain.ledger.tip.slot;
+  const result = { context: { slot }, value: [null] };
+  localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result });
+  for (const { id } of requests) {
+    await desk.settle(id).catch(() => null);
+    expect(await ledger.settlements.get(id)).not.toMatchObject({ status: 'cancelled' });
+  }
+  localnet.controls.clearFaults();
+}
+
 async function send({ id }: Paid): Promise<void> {
   await chain.send(lostBytes.get(id) ?? '');
   localnet.controls.produceSlots(8);
@@ -140,6 +152,7 @@ describe('a record restored from before attempts with durable nonces', () => {
     const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
     expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(doubtful);
     expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
+    await neverDroppedByOneNode(requests);
 
     function positionOf(address?: string): number {
       return accounts.find((account) => account.address === address)?.position ?? 0;

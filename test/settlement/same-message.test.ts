@@ -1,0 +1,75 @@
+import { Keypair } from '@solana/web3.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { AttemptRow } from '../../src/ledger/attempts.ts';
+import { prepareNext } from '../../src/settlement/prepare.ts';
+import { SameMessage } from '../../src/settlement/same-message.ts';
+import { deathEvidence } from '../domain/evidence.ts';
+import { useLedger } from '../ledger/support.ts';
+import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { listen } from '../solana/rpc-calls.ts';
+import { activityEnvironment } from '../support/activity.ts';
+import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
+
+const BUYERS = 6;
+const use = useLedger();
+const orders: Orders = new Map();
+let room: LandingRoom;
+let sameMessage: SameMessage;
+let attempts: readonly AttemptRow[];
+
+/** An attempt of a buyer who pays the fee himself, adopted and never sent. */
+async function unsent(): Promise<AttemptRow> {
+  const buyer = Keypair.generate();
+  await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
+  const acceptedAt = BigInt(room.localnet.controls.chain.ledger.tip.slot);
+  const seller = wallet();
+  const order = { wire: await boughtBy(room, buyer, seller, null), acceptedAt };
+  const id = await purchase(use.ledger, orders, seller, order);
+  const settlement = await use.ledger.settlements.get(id);
+  const kind = purchases(room, orders, {});
+  const shown = { status: 'requested', code: null } as const;
+  const prepare = (): Promise<unknown> => prepareNext({ ledger: use.ledger, kind }, settlement, shown);
+  await activityEnvironment().run(prepare);
+  return use.ledger.attempts.get(id, 1);
+}
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+  sameMessage = new SameMessage(use.ledger, room.chain);
+  room.localnet.controls.produceSlots(160);
+  attempts = await Promise.all(Array.from({ length: BUYERS }, unsent));
+  room.localnet.controls.produceSlots(170);
+});
+afterAll(() => room?.close());
+
+async function blocksRead(work: () => Promise<unknown>): Promise<number> {
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  await work();
+  stop();
+  return asked.filter((method) => method === 'getBlock').length;
+}
+
+it('proofs for payments of many wallets in the same minutes read its blocks once', async () => {
+  const [first, ...others] = attempts;
+  if (first === undefined) throw new Error('there are some');
+  const proofs: unknown[] = [];
+  const prove = async (attempt: AttemptRow) => proofs.push(await sameMessage.judge(attempt, deathEvidence()));
+  const forOne = await blocksRead(() => prove(first));
+  const forOthers = await blocksRead(() => Promise.all(others.map(prove)));
+  expect(proofs).toEqual(attempts.map(() => ({ doubt: null, proof: expect.anything() })));
+  expect(forOne).toBeGreaterThan(300);
+  // For each the ends of its range, and the blocks of a funding that differ from one to the next.
+  expect(forOthers).toBeLessThan(forOne / 2);
+});
+
+it('puts off the proofs that would make the queue grow without bound', async () => {
+  const [attempt] = attempts;
+  if (attempt === undefined) throw new Error('there are some');
+  const words = await Promise.all(
+    Array.from({ length: 70 }, () => sameMessage.judge(attempt, deathEvidence())),
+  );
+  const putOff = words.filter(({ doubt }) => doubt?.includes('looked at again later'));
+  expect(putOff.length).toBeGreaterThan(0);
+  expect(words.filter(({ doubt }) => doubt === null)).toHaveLength(words.length - putOff.length);
+});

@@ -31,7 +31,11 @@ export async function openComposingRoom(): Promise<ComposingRoom> {
         fees: new FeePlanner(chain, QUICK_PRICES),
         lifetimes: blockhashLifetimes(chain),
         rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {}, ...rules },
-        bounds: { priceCapMicroLamports: QUICK_PRICES.capMicroLamports, allowHookAccounts: false },
+        bounds: {
+          priceCapMicroLamports: QUICK_PRICES.capMicroLamports,
+          allowHookAccounts: false,
+          allowVaults: rules.allowVaults ?? false,
+        },
       });
     },
     close: async () => {

@@ -91,3 +91,20 @@ it("a frozen token account of the hot wallet holds every customer's withdrawal w
   for (const id of ids) expect(await sluice.waitForFinal(id)).toMatchObject({ status: 'finalized' });
   expect(await open()).toEqual([]);
 }, 120_000);
+
+it('a stranger who funds the token accounts of receivers before they exist stops no withdrawal', async () => {
+  const { sluice, chain } = use;
+  const asset = chain.mint('mint');
+  const rent = 2_039_280;
+  // The chain takes no lamports below 890,880, the minimum of an account without data.
+  const funds = [890_880, rent - 1, rent, rent + 1];
+  const ids = await Promise.all(
+    funds.map(async (lamports) => {
+      const [id, destination] = [`funded-${lamports}`, newWallet()];
+      await chain.airdrop(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()), lamports);
+      await sluice.withdraw({ id, asset, amount: '1000', destination, acceptEmptyWallet: true });
+      return id;
+    }),
+  );
+  for (const id of ids) expect(await sluice.waitForFinal(id)).toMatchObject({ status: 'finalized' });
+}, 120_000);

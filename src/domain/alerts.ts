@@ -39,8 +39,10 @@ export const ALERT_KINDS = [
   'account_frozen',
   /** The receiver's token account accepts confidential transfers only: the withdrawal waits. Subject: the withdrawal. */
   'confidential_only',
-  /** A listed mint was closed, or made again with another program or other decimals: it is neither paid nor credited. Subject: the mint. */
+  /** A listed mint was closed, or made again with another program or other decimals: it is not credited. Subject: the mint. */
   'asset_changed',
+  /** A listed mint was closed, or made again with another program or other decimals: it is not paid. Subject: the mint. */
+  'mint_changed',
   /** Withdrawals cannot be prepared: nodes contradict each other or fail, or our own check refuses the transaction. Subject: the asset. */
   'cannot_prepare',
   /** Tokens left an account of ours by a transaction that its owner did not sign. Subject: the token account. */

@@ -48,7 +48,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   account_frozen: 'the customer has the issuer thaw the token account; it goes on by itself',
   confidential_only:
     'the customer enables non-confidential transfers of the token account; it goes on by itself',
-  asset_changed:
+  mint_changed:
     'find out why the mint is another one; the withdrawal goes on if the mint matches its listing again, else cancel it',
   signing_refused:
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',

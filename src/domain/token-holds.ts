@@ -10,7 +10,7 @@ const TOKEN_HOLDS = {
   default_frozen: 'id',
   account_frozen: 'id',
   confidential_only: 'id',
-  asset_changed: 'asset',
+  mint_changed: 'asset',
   cannot_prepare: 'asset',
 } as const satisfies Partial<Record<AlertKind, 'asset' | 'id'>>;
 

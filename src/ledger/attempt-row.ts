@@ -4,7 +4,10 @@ import type { StatusReason } from '../domain/settlement.ts';
 import { type AttemptState, anyOf, type Database, type Tables } from './database.ts';
 
 /** One transaction for a settlement, from before it is signed to its end. `message` is base64, `messageHash` hex of SHA-256. */
-export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
+export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAccount'>> & {
+  /** Whether it makes the receiver's token account; null for other kinds, and for attempts that an older worker prepared. */
+  readonly createsAccount?: boolean | null;
+};
 
 /** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
 export interface AttemptOutcome {

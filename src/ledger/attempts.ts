@@ -37,11 +37,8 @@ export type NewAttempt = Omit<
   | 'proof'
   | 'generation'
   | 'createdAt'
-  | 'createsAccount'
   | 'endedAt'
 > & {
-  /** Whether it makes the receiver's token account. Default null: its kind makes none. */
-  readonly createsAccount?: boolean | null;
   /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
   readonly signatures?: readonly (string | null)[];
   /** A key of this process is among those that have signed it: nothing of it may be sent unless it goes on record. */

@@ -5,13 +5,14 @@ import type { Kind } from './kind.ts';
 
 /** The part of an attempt row that a workflow history may hold. */
 function preparedAttempt(row: AttemptRow): PreparedAttempt {
+  const { createsAccount = null } = row;
   return {
     n: row.n,
     message: row.message,
     signature: row.signature,
     maxFeeLamports: row.feeLamports.toString(),
     maxRentLamports: row.rentLamports.toString(),
-    ...(row.createsAccount === null ? {} : { createsAccount: row.createsAccount }),
+    ...(createsAccount === null ? {} : { createsAccount }),
     ...(row.nonceAccount === null ? {} : { nonceAccount: row.nonceAccount }),
   };
 }

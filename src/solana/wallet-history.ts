@@ -1,6 +1,5 @@
 import { base58 } from '@scure/base';
 import { SOL } from '../domain/deposit-asset.ts';
-import { isDomainError } from '../domain/errors.ts';
 import { deriveAta } from './ata.ts';
 import { messageHashOf } from './message.ts';
 import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';

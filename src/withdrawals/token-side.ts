@@ -77,16 +77,16 @@ function usableMint({ row, listed }: TokenReading, { account }: ShownAccount): M
     const mint = readMint(row.asset, account);
     if (mint.program === listed.program && mint.decimals === listed.decimals) return mint;
     const now = `it has ${mint.decimals} decimals under program ${mint.program}`;
-    return assetChanged(row.asset, listed, now);
+    return mintChanged(row.asset, listed, now);
   } catch (error) {
-    if (isDomainError(error, 'AssetRejected')) return assetChanged(row.asset, listed, error.message);
+    if (isDomainError(error, 'AssetRejected')) return mintChanged(row.asset, listed, error.message);
     throw error;
   }
 }
 
-function assetChanged(mint: string, { program, decimals }: ListedMint, now: string): Refusal {
+function mintChanged(mint: string, { program, decimals }: ListedMint, now: string): Refusal {
   const before = `the mint ${mint} was listed with ${decimals} decimals under program ${program}`;
-  return holdFor('asset_changed', `${before}, and the chain shows another one: ${now}`);
+  return holdFor('mint_changed', `${before}, and the chain shows another one: ${now}`);
 }
 
 /** The hot wallet's own account: what is wrong with it is never the customer's fault. */

@@ -35,6 +35,7 @@ export async function openComposingRoom(): Promise<ComposingRoom> {
           priceCapMicroLamports: QUICK_PRICES.capMicroLamports,
           maxFeeLamports: 500_000n,
           allowHookAccounts: false,
+          allowVaults: rules.allowVaults ?? false,
         },
       });
     },

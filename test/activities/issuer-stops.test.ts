@@ -178,3 +178,35 @@ describe('a destination that the issuer has to thaw', () => {
     expect(await alerts()).toEqual([]);
   });
 });
+
+describe('a listed mint', () => {
+  const listed = (asset: string, decimals: number) =>
+    use.ledger.assets.put({
+      asset,
+      program: TOKEN_PROGRAM,
+      decimals,
+      minimumDeposit: 1n,
+      depositsOn: true,
+      extensions: [],
+    });
+
+  it('is paid while it is as it was listed', async () => {
+    const mint = hot.localnet.mint.address;
+    await listed(mint, 6);
+    expect((await prepared(await requested(mint))).kind).toBe('prepared');
+  });
+
+  it('is neither paid nor rejected once it was closed, or made again with other decimals', async () => {
+    const [other, closed] = [await hot.localnet.createToken22Mint(), randomAddress()];
+    for (const mint of [other, closed]) {
+      await listed(mint, 6);
+      const waiting = await requested(mint);
+      expect(await prepared(waiting)).toMatchObject(heldFor('mint_changed'));
+      expect(await alerts()).toEqual([`mint_changed ${mint}`]);
+      const shown: Shown = { status: 'held', code: 'mint_changed' };
+      await expect(prepared(waiting, shown)).rejects.toMatchObject({ type: 'mint_changed' });
+      await use.ledger.settlements.cancel(waiting.id, CANCELLED);
+      expect(await alerts()).toEqual([]);
+    }
+  });
+});

@@ -102,6 +102,35 @@ describe('a wallet that is in use', () => {
   });
 });
 
+describe('a multisig vault', () => {
+  const vaultOf = (seed: string) =>
+    PublicKey.findProgramAddressSync([Buffer.from(seed)], new PublicKey(TOKEN_2022_PROGRAM))[0].toBase58();
+
+  it('is paid in SOL and tokens once the customer confirms, where the setting allows vaults', async () => {
+    const { localnet } = room;
+    const destination = vaultOf('vault');
+    await localnet.airdrop(destination, 5_000_000_000n);
+    const allowing = room.composer({ allowVaults: true });
+    for (const asset of ['SOL', localnet.mint.address, localnet.feeMint.address]) {
+      const row = withdrawalRow(asset, { destination, amount: 1_000_000n });
+      const rejected = { kind: 'rejected', reason: { code: 'pda' } };
+      expect(await room.composer().compose(row, 1, 0n)).toMatchObject(rejected);
+      const waiting = { kind: 'awaiting_confirmation', reason: { code: 'vault' } };
+      expect(await allowing.compose(row, 1, 0n)).toMatchObject(waiting);
+      const confirmed = { ...row, confirmedByCustomer: true };
+      expect(await allowing.compose(confirmed, 1, 0n)).toMatchObject({ kind: 'composed' });
+    }
+  });
+
+  it('that holds nothing is rejected whatever the setting', async () => {
+    const row = withdrawalRow('SOL', { destination: vaultOf('missing'), confirmedByCustomer: true });
+    expect(await room.composer({ allowVaults: true }).compose(row, 1, 0n)).toMatchObject({
+      kind: 'rejected',
+      reason: { code: 'off_curve' },
+    });
+  });
+});
+
 describe('a deposit address of ours', () => {
   it('is never paid, free or given out, in SOL or a token: its user would not be credited', async () => {
     const { ledger } = use;

@@ -78,7 +78,11 @@ describe('a preparation', () => {
     }
   });
 
-  it('that fails a third time is shown as held with the error, and goes on by itself', async () => {
+  it('that fails a third time is shown as held with the error and an alert, and goes on by itself', async () => {
+    const openAlerts = async () => {
+      const { rows } = await use.ledger.alerts.list({ open: true, limit: 100 });
+      return rows.flatMap(({ kind, subject }) => (kind === 'cannot_prepare' ? [subject] : []));
+    };
     const stuck = newTerms();
     await use.ledger.withdrawals.reserve(stuck);
     for (const node of [0, 1])
@@ -87,11 +91,13 @@ describe('a preparation', () => {
     expect(await use.ledger.withdrawals.get(stuck.id)).toMatchObject({ status: 'requested' });
     const waiting = await prepared(stuck, REQUESTED, 3);
     expect(waiting).toMatchObject({ kind: 'waiting', status: 'held', reason: { code: 'cannot_prepare' } });
+    expect(await openAlerts()).toEqual(['SOL']);
     const shown: Shown = { status: 'held', code: 'cannot_prepare' };
     await expect(prepared(stuck, shown, 3)).rejects.toMatchObject({ code: 'NoHealthyNode' });
     hot.localnet.controls.clearFaults();
     await hot.pool.probe();
     await expect(prepared(stuck, shown, 4)).resolves.toMatchObject({ kind: 'prepared' });
+    expect(await openAlerts()).toEqual([]);
   });
 
   it('answers a wait that people do not see yet, and retries one that they see', async () => {

@@ -164,11 +164,34 @@ describe('what may be signed', () => {
     refuses(composeTransfer({ ...native(), memo: 'w-1' }).message, requestFor(native()));
   });
 
-  it('refuses an account to be made where no rent may be spent', () => {
-    const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
-    const { message } = composeTransfer(transfer);
-    checkMessage(message, requestFor(transfer), BOUNDS);
-    refuses(message, { ...requestFor(transfer), maxRentLamports: '0' });
+  it('makes a token account only if the task says so, whatever its rent', () => {
+    const made = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
+    const { message } = composeTransfer(made);
+    const request = requestFor(made);
+    for (const maxRentLamports of ['0', '2039280'])
+      checkMessage(message, { ...request, maxRentLamports, createsAccount: true }, BOUNDS);
+    refuses(message, { ...request, createsAccount: false });
+    const present = composeTransfer({ ...made, token: TOKEN }).message;
+    checkMessage(present, { ...request, createsAccount: false }, BOUNDS);
+    refuses(present, { ...request, createsAccount: true });
+  });
+
+  it('makes no token account for a task of an older worker that allows no rent', () => {
+    const made = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
+    const { message } = composeTransfer(made);
+    checkMessage(message, requestFor(made), BOUNDS);
+    refuses(message, { ...requestFor(made), maxRentLamports: '0' });
+    checkMessage(composeTransfer({ ...made, token: TOKEN }).message, requestFor(made), BOUNDS);
+  });
+
+  it('refuses tokens for an owner off the curve, unless its own bounds allow vaults', () => {
+    const [vault] = PublicKey.findProgramAddressSync([Buffer.from('vault')], new PublicKey(OTHER));
+    const destination = vault.toBase58();
+    const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true }, destination };
+    const { message } = composeTransfer({ ...transfer, toVault: true });
+    refuses(message, requestFor(transfer));
+    checkMessage(message, requestFor(transfer), { ...BOUNDS, allowVaults: true });
+    refuses(message, requestFor({ ...transfer, destination: OTHER }), { ...BOUNDS, allowVaults: true });
   });
 
   it('refuses extra instructions, extra signers, lookup tables and trailing bytes', () => {

@@ -72,6 +72,16 @@ describe('may we pay to this address', () => {
     expect(codeOf(deriveAta(WALLET, MINT, TOKEN_PROGRAM))).toBe('off_curve');
   });
 
+  it('takes a vault off the curve only if it holds SOL, and the setting allows vaults', () => {
+    const [pda] = PublicKey.findProgramAddressSync([Buffer.from('x')], new PublicKey(TOKEN_PROGRAM));
+    const kindOf = (held: AccountInfo | null): string =>
+      classifyDestination(pda.toBase58(), held, { allowVaults: true }).kind;
+    expect(kindOf(account())).toBe('vault');
+    expect(kindOf(null)).toBe('rejected');
+    for (const changes of [{ lamports: 0n }, { data: new Uint8Array(1) }, { owner: WALLET }])
+      expect(kindOf(account(changes))).toBe('rejected');
+  });
+
   it.each([
     ['mint', { owner: TOKEN_PROGRAM, data: new Uint8Array(82) }],
     ['token_account', { owner: TOKEN_PROGRAM, data: new Uint8Array(165) }],

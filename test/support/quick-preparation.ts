@@ -18,7 +18,12 @@ export function quickPreparation(
     chain,
     fees: new FeePlanner(chain, QUICK_PRICES),
     lifetimes: blockhashLifetimes(chain),
-    rules: { hotWallet, confirmUsedWallet: false, tokenPolicy: {} },
+    rules: {
+      hotWallet,
+      confirmUsedWallet: false,
+      tokenPolicy: {},
+      listed: (mint) => ledger.assets.get(mint),
+    },
     bounds: { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false },
   });
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet });

@@ -160,6 +160,23 @@ it("a frozen token account of the hot wallet holds every customer's withdrawal w
   expect(await open()).toEqual([]);
 }, 120_000);
 
+it('a stranger who funds the token accounts of receivers before they exist stops no withdrawal', async () => {
+  const { sluice, chain } = use;
+  const asset = chain.mint('mint');
+  const rent = 2_039_280;
+  // The chain takes no lamports below 890,880, the minimum of an account without data.
+  const funds = [890_880, rent - 1, rent, rent + 1];
+  const ids = await Promise.all(
+    funds.map(async (lamports) => {
+      const [id, destination] = [`funded-${lamports}`, newWallet()];
+      await chain.airdrop(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()), lamports);
+      await sluice.withdraw({ id, asset, amount: '1000', destination, acceptEmptyWallet: true });
+      return id;
+    }),
+  );
+  for (const id of ids) expect(await sluice.waitForFinal(id)).toMatchObject({ status: 'finalized' });
+}, 120_000);
+
 /** Three more failures, as if the first had happened four times; their waits are over. */
 const COPIES = `insert into attempt (settlement_id, n, kind, signers, message_hash, message, blockhash, blockhash_slot,
     blockhash_height, last_valid_block_height, compute_unit_limit, compute_unit_price_micro_lamports, fee_lamports,

@@ -41,6 +41,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   cannot_prepare: 'mend what the reason names; it goes on by itself',
   paused: '`sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it',
   record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
+  fee_above_bound: 'raise `SLUICE_MAX_FEE_LAMPORTS` of the chain workers and of the signer',
   no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
   hot_account_frozen: 'have the issuer thaw the token account of the hot wallet; it goes on by itself',
   mint_paused: 'wait for the issuer to resume the mint; it goes on by itself',

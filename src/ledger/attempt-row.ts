@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/settlement.ts';
+import { mayFollow, type StatusReason } from '../domain/settlement.ts';
 import { type AttemptState, anyOf, type Database, type Tables } from './database.ts';
+import type { SettlementRow } from './settlement-row.ts';
 
 /** One transaction for a settlement, from before it is signed to its end. `message` is base64, `messageHash` hex of SHA-256. */
 export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAccount'>> & {
@@ -80,4 +81,17 @@ export function illegal(row: AttemptRow, wish: string): DomainError {
       state,
     },
   );
+}
+
+/** Throws IllegalTransition unless all attempts so far are proved never to land, and `n` is the next. */
+export function refuseAnother(
+  { id, status }: SettlementRow,
+  { n }: Pick<AttemptRow, 'n'>,
+  earlier: readonly AttemptRow[],
+): void {
+  const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
+  if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
+  const why = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
+  const message = `attempt ${n} of ${id} may not be prepared: ${why}`;
+  throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
 }

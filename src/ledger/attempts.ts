@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
+import { SigningTimes } from '../domain/pace.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
 import { afterSettlement } from './attempt-end.ts';
 import {
@@ -8,9 +9,9 @@ import {
   attemptsOf,
   illegal,
   LIVE,
-  MAY_HAVE_PAID,
   newestSignatures,
   readAttempt,
+  refuseAnother,
 } from './attempt-row.ts';
 import { violates } from './connection.ts';
 import type { Database, Tables } from './database.ts';
@@ -56,6 +57,8 @@ export type PrepareResult =
 export class Attempts {
   readonly #db: Database;
   readonly #kinds: Kinds;
+  /** How fast attempts were signed, by those of which this process has stored the signatures. */
+  readonly signings = new SigningTimes();
 
   constructor(db: Database, kinds: Kinds) {
     this.#db = db;
@@ -100,7 +103,10 @@ export class Attempts {
       if (stored === undefined) throw illegal(row, `be signed by ${signer}, who is not among its signers`);
       if (stored !== null || (row.state === 'prepared' && isPaidByDead(settlement))) return row;
       if (row.state !== 'prepared') throw illegal(row, 'take a signature');
-      return signIn(trx, this.#kinds, settlement, row, row.signatures.with(place, signature));
+      const next = row.signatures.with(place, signature);
+      const { row: signed, tookMs } = await signIn(trx, this.#kinds, settlement, row, next);
+      if (signed.state === 'signed') this.signings.add(signed.kind, performance.now(), tookMs);
+      return signed;
     });
   }
 
@@ -237,19 +243,6 @@ async function prepareIn(
   return { kind: 'prepared', attempt };
 }
 
-/** Throws IllegalTransition unless all attempts so far are proved never to land, and `n` is the next. */
-function refuseAnother(
-  { id, status }: SettlementRow,
-  { n }: NewAttempt,
-  earlier: readonly AttemptRow[],
-): void {
-  const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
-  if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
-  const why = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
-  const message = `attempt ${n} of ${id} may not be prepared: ${why}`;
-  throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
-}
-
 /** Needs the lock on the settlement, and that the attempt was seen alive under it. */
 async function signIn(
   trx: Transaction<Tables>,
@@ -257,17 +250,19 @@ async function signIn(
   settlement: SettlementRow,
   { n, state }: AttemptRow,
   signatures: readonly (string | null)[],
-): Promise<AttemptRow> {
+): Promise<{ readonly row: AttemptRow; readonly tookMs: number }> {
   const { id, status } = settlement;
   const isComplete = !signatures.includes(null);
-  const row = await trx
+  const { tookMs, ...row } = await trx
     .updateTable('attempt')
     .set({ signatures: sql`${signatures}::text[]`, ...(isComplete ? { state: 'signed' as const } : {}) })
     .where('settlementId', '=', id)
     .where('n', '=', n)
     .returningAll()
+    // By the clock that wrote the row.
+    .returning(sql<number>`(extract(epoch from clock_timestamp() - created_at) * 1000)::float8`.as('tookMs'))
     .executeTakeFirstOrThrow();
   const begins = isComplete && state === 'prepared' && mayFollow(status, 'sending');
   if (begins && !isPaidByDead(settlement)) await enterStatus(trx, kinds, id, 'sending');
-  return row;
+  return { row, tookMs };
 }

@@ -5,6 +5,7 @@ import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { QUICK_PRICES } from '../support/quick-chain.ts';
 import { quickPreparation } from '../support/quick-preparation.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -18,8 +19,8 @@ beforeAll(() => {
 });
 
 /** The given try of the activity. */
-function prepared(of: WithdrawalTerms, shown: Shown, attempt = 1): Promise<Preparation> {
-  const run = () => preparation.prepareAttempt({ terms: of, shown });
+function prepared(of: WithdrawalTerms, shown: Shown, attempt = 1, by = preparation): Promise<Preparation> {
+  const run = () => by.prepareAttempt({ terms: of, shown });
   return new MockActivityEnvironment({ attempt }).run(run);
 }
 
@@ -76,6 +77,22 @@ describe('a preparation', () => {
       expect(second).toBeGreaterThanOrEqual(2n * first);
       await attempts.settle(again.id, 2, { state: 'failed', slot: 7n, proof: {}, reason: REASON });
     }
+  });
+
+  it('holds a payment whose fee does not fit its bound, and goes on once the bound is raised', async () => {
+    const dear = newTerms();
+    await use.ledger.withdrawals.reserve(dear);
+    const bounded = quickPreparation(use.ledger, hot, { ...QUICK_PRICES, maxFeeLamports: 5_000n });
+    expect(await prepared(dear, REQUESTED, 1, bounded)).toMatchObject({
+      kind: 'waiting',
+      status: 'held',
+      reason: {
+        code: 'fee_above_bound',
+        message: expect.stringContaining('SLUICE_MAX_FEE_LAMPORTS is 5000'),
+      },
+    });
+    const shown: Shown = { status: 'held', code: 'fee_above_bound' };
+    expect((await prepared(dear, shown)).kind).toBe('prepared');
   });
 
   it('that fails a third time is shown as held with the error and an alert, and goes on by itself', async () => {

@@ -1,25 +1,78 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MOST_UNSENT, mayBegin, unsentAllowed } from '../../src/domain/pace.ts';
+import { FIRST_UNSENT, mayBegin, SigningTimes, unsentAllowed, unsentServed } from '../../src/domain/pace.ts';
 
 it('begins as many as ever while nothing dies, and never none', () => {
-  expect(unsentAllowed({ ended: 0, dead: 0 })).toBe(MOST_UNSENT);
-  expect(unsentAllowed({ ended: 1, dead: 1 })).toBe(2);
+  expect(unsentAllowed({ ended: 0, dead: 0 }, FIRST_UNSENT)).toBe(FIRST_UNSENT);
+  expect(unsentAllowed({ ended: 1, dead: 1 }, FIRST_UNSENT)).toBe(2);
   fc.assert(
     fc.property(fc.nat(100), fc.nat(100), (landed, dead) => {
-      const allowed = unsentAllowed({ ended: landed + dead, dead });
+      const allowed = unsentAllowed({ ended: landed + dead, dead }, FIRST_UNSENT);
       expect(allowed).toBeGreaterThanOrEqual(2);
-      expect(allowed).toBeLessThanOrEqual(MOST_UNSENT);
-      expect(unsentAllowed({ ended: landed + dead + 1, dead: dead + 1 })).toBeLessThanOrEqual(allowed);
-      expect(unsentAllowed({ ended: landed + dead + 1, dead })).toBeGreaterThanOrEqual(allowed);
+      expect(allowed).toBeLessThanOrEqual(FIRST_UNSENT);
+      expect(unsentAllowed({ ended: landed + dead + 1, dead: dead + 1 }, FIRST_UNSENT)).toBeLessThanOrEqual(
+        allowed,
+      );
+      expect(unsentAllowed({ ended: landed + dead + 1, dead }, FIRST_UNSENT)).toBeGreaterThanOrEqual(allowed);
     }),
   );
 });
 
 it('waits for a signer that signs nothing, but for a few that find out when it does', () => {
   const none = { ended: 0, dead: 0 };
-  expect(mayBegin({ living: MOST_UNSENT - 1, overdue: 0 }, none)).toBe(true);
-  expect(mayBegin({ living: 2, overdue: MOST_UNSENT }, none)).toBe(false);
-  expect(mayBegin({ living: 1, overdue: 1_000 }, none)).toBe(true);
-  expect(mayBegin({ living: 2, overdue: 0 }, { ended: 9, dead: 9 })).toBe(false);
+  expect(mayBegin({ living: FIRST_UNSENT - 1, overdue: 0 }, none, FIRST_UNSENT)).toBe(true);
+  expect(mayBegin({ living: 2, overdue: FIRST_UNSENT }, none, FIRST_UNSENT)).toBe(false);
+  expect(mayBegin({ living: 1, overdue: 1_000 }, none, FIRST_UNSENT)).toBe(true);
+  expect(mayBegin({ living: 2, overdue: 0 }, { ended: 9, dead: 9 }, FIRST_UNSENT)).toBe(false);
+});
+
+/** As many unsent as a signer makes of 1,000 payments that come at `perSecond`, where it signs `atOnce`, each in `latencyMs`. */
+function settles(perSecond: number, latencyMs: number, atOnce: number): { most: number; signed: number } {
+  const times = new SigningTimes();
+  const ends: number[] = [];
+  let [most, now] = [0, 0];
+  const waiting: { begun: number; end: number }[] = [];
+  for (let payment = 0; payment < 1_000; payment += 1) {
+    now = Math.max(now, (payment * 1_000) / perSecond);
+    for (;;) {
+      while ((waiting[0]?.end ?? Number.POSITIVE_INFINITY) <= now) {
+        const done = waiting.shift();
+        if (done !== undefined) times.add('', done.end, done.end - done.begun);
+      }
+      const since = Math.max(waiting[0]?.begun ?? now, times.measured('')?.lastAt ?? 0);
+      if (waiting.length < unsentServed(times.measured(''), 400, now - since)) break;
+      now = waiting[0]?.end ?? now;
+    }
+    const free = payment < atOnce ? 0 : (ends[payment - atOnce] ?? 0);
+    const end = Math.max(now, free) + latencyMs;
+    ends.push(end);
+    waiting.push({ begun: now, end });
+    most = Math.max(most, waiting.length);
+  }
+  return { most, signed: 1_000 / ((ends.at(-1) ?? 1) / 1_000) };
+}
+
+it('a slow signer that signs many at once is no bound: 150 payments a second, each signed in half a second', () => {
+  const { signed } = settles(150, 500, 1_000);
+  expect(signed).toBeGreaterThan(100);
+});
+
+it.each([
+  [1_000, 1],
+  [5_000, 1],
+  [10_000, 4],
+])(
+  'no more are begun than are signed in half the life of a blockhash: %i ms, %i at once',
+  (latencyMs, atOnce) => {
+    const served = (30_000 / latencyMs) * atOnce;
+    const { most } = settles(150, latencyMs, atOnce);
+    // The first ones are begun before anything is known of the signer.
+    expect(most).toBeLessThanOrEqual(Math.max(FIRST_UNSENT, served + 1));
+  },
+);
+
+it('a signer that has stopped is given ever fewer', () => {
+  const signings = { count: 32, latencyMs: 20, firstAt: 0, lastAt: 320 };
+  const served = [0, 1_000, 10_000, 60_000].map((waited) => unsentServed(signings, 400, waited));
+  expect(served).toEqual([2_048, 705, 90, 15]);
 });

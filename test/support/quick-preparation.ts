@@ -2,7 +2,7 @@ import { createPreparation } from '../../src/activities/preparation.ts';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
+import { type FeeOptions, FeePlanner } from '../../src/solana/fees.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { Composer } from '../../src/withdrawals/composition.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
@@ -12,11 +12,12 @@ import { QUICK_PRICES, quickChain } from './quick-chain.ts';
 export function quickPreparation(
   ledger: Ledger,
   { pool, address: hotWallet }: { readonly pool: NodePool; readonly address: string },
+  prices: FeeOptions = QUICK_PRICES,
 ): ReturnType<typeof createPreparation> {
   const chain = quickChain(pool);
   const composer = new Composer({
     chain,
-    fees: new FeePlanner(chain, QUICK_PRICES),
+    fees: new FeePlanner(chain, prices),
     lifetimes: blockhashLifetimes(chain),
     rules: {
       hotWallet,

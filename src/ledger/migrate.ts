@@ -14,6 +14,7 @@ import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
+import { dueAudits } from './migrations/0015-due-audits.ts';
 
 /** Migrations by name. The names give the order. */
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -36,6 +37,7 @@ export const MIGRATIONS: Migrations = {
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
+  '0015-due-audits': dueAudits,
 };
 
 const UNDEFINED_TABLE = '42P01';

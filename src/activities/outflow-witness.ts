@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { ScannedTransaction } from '../domain/deposit.ts';
 import { leftBy } from '../domain/moves.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { LandedPayment, OutflowRow, WitnessedOutflow } from '../ledger/outflows.ts';
+import type { LandedPayment, OutflowRow, ProvedOutflow, WitnessedOutflow } from '../ledger/outflows.ts';
 import { decodeMessage } from '../solana/message.ts';
 import { sourceOf } from '../solana/payment-source.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
@@ -40,10 +40,12 @@ export class OutflowWitness {
     const { outflows } = this.#deps.ledger;
     for (let due = await outflows.unwitnessed(PAGE); due.length > 0 && end?.aborted !== true; ) {
       const asked: OutflowRow[] = [];
+      const proved: ProvedOutflow[] = [];
       for (const { row, payment } of due) {
         if (payment === null || !isTakenBy(payment, row)) asked.push(row);
-        else await outflows.witness({ row, amount: row.amount, ownerSigned: true, by: [payment.name] });
+        else proved.push({ row, by: payment.name });
       }
+      await outflows.prove(proved);
       await pLimit(AT_ONCE).map(byTransaction(asked), async (group) => {
         if (end?.aborted !== true) await this.#asked.get(nameOf(group), () => this.#judge(group));
       });

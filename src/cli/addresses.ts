@@ -8,6 +8,7 @@ import { notNegative, positive } from './numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
 import { WHY_ARGUMENT } from './word.ts';
 
+const MOST_COUNTED = 10_000;
 const AUDITED = '; the new ones are once they are audited';
 
 /** `sluice addresses …`: the wallets of depositors, from the words that they come from to the user that has one. */
@@ -38,11 +39,16 @@ function registerImport(addresses: Command): void {
         const how = { keptBack, ...(since === undefined ? {} : { since }) };
         const done = await connect().depositAddresses.import(await readManifest(file), how);
         const audited = since === undefined || done.imported === 0 ? '' : AUDITED;
-        const counts = `${done.imported} imported, ${done.known} known before; ${done.free} are free${audited}`;
+        const counts = `${done.imported} imported, ${done.known} known before; ${inWords(done.free)} are free${audited}`;
         output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
         return EXIT.ok;
       }),
     );
+}
+
+/** The API counts no more than that. */
+function inWords(free: number): string {
+  return free < MOST_COUNTED ? String(free) : `${free} or more`;
 }
 
 function registerUsers(addresses: Command): void {
@@ -83,7 +89,7 @@ function registerRelease(addresses: Command): void {
     .action((why, options) =>
       run(options, async (output) => {
         const done = await connect().depositAddresses.release(why);
-        output.result(done, `${done.released} released; ${done.free} are free`);
+        output.result(done, `${done.released} released; ${inWords(done.free)} are free`);
         return EXIT.ok;
       }),
     );

@@ -70,7 +70,7 @@ const ImportedBody = z
   .object({
     imported: z.int().describe('Addresses that are new'),
     known: z.int().describe('Those that were there already'),
-    free: z.int().describe('How many can be given out now'),
+    free: z.int().describe('How many can be given out now; no more than 10,000 are counted'),
     warnings: z.array(WarningBody).readonly().describe('What to know of it, which changes nothing'),
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
@@ -78,7 +78,7 @@ const ImportedBody = z
 const ReleasedBody = z
   .object({
     released: z.int().describe('How many were kept back until now'),
-    free: z.int().describe('How many can be given out now'),
+    free: z.int().describe('How many can be given out now; no more than 10,000 are counted'),
   })
   .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
 

@@ -4,7 +4,10 @@ import type { DepositAddressRow } from './deposit-address-row.ts';
 import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 import type { Ledger } from './ledger.ts';
 
-/** What an import came to. `low` is the alert that too few are free even now; null where enough are. */
+/** A count of all would look at each of millions of free addresses. */
+const MOST_COUNTED = 10_000;
+
+/** What an import came to. `free` counts no more than {@link MOST_COUNTED}, or than the low water; `low` is the alert that too few are free even now; null where enough are. */
 export interface Imported {
   readonly imported: number;
   readonly known: number;
@@ -63,16 +66,20 @@ export class AddressPool {
     options: ImportOptions = {},
   ): Promise<Imported> {
     const counts = await this.#addresses.import(entries, since, options);
-    const free = await this.#addresses.freeCount();
+    const free = await this.#free();
     return { ...counts, free, low: await this.#watch(free) };
   }
 
   /** Lets those be assigned again that a restored record kept back, for whoever knows that no user has one. */
   async release(who: string, why: string): Promise<Released> {
     const released = await this.#addresses.release(who, why);
-    const free = await this.#addresses.freeCount();
+    const free = await this.#free();
     await this.#watch(free);
     return { released, free };
+  }
+
+  #free(): Promise<number> {
+    return this.#addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
   }
 
   async #count(): Promise<void> {

@@ -17,8 +17,8 @@ const SUBJECT = sql.lit(IMPORTS_SUBJECT);
 const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
   select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
 
-/** The scan has come to where the chain was at the import of a `deposit_address`: all that is to be audited is final. */
-const IS_PASSED = sql<boolean>`coalesce(deposit_address.imported_after, 0) <= (select slot from scan_cursor)`;
+/** The slot of the chain at the import of a `deposit_address`: once the scan is there, all that is to be audited is final. */
+const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
  * The audits of addresses that were imported with a past: each is due until nodes have shown all that came to it from then on. The end
@@ -36,15 +36,29 @@ export class ImportAudits {
    * the scan has come to where the chain was at its import, and has committed what was staged without it.
    */
   async due(limit: number): Promise<readonly DepositAddressRow[]> {
+    const cursor = await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst();
+    // A new import of millions is passed as a whole: until then one look at an index answers.
+    if (cursor === undefined || !(await this.#isAnyPassed(cursor.slot))) return [];
     return depositAddressRows(this.#db)
       .where('auditDue', '=', true)
       .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
-      .where(IS_PASSED)
-      .where(sql<boolean>`greatest(since, watched_after) <= (select slot from scan_cursor)`)
+      .where(IMPORTED_AFTER, '<=', cursor.slot)
+      .where(sql<boolean>`greatest(since, watched_after) <= ${cursor.slot}`)
       .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
       .orderBy('position')
       .limit(limit)
       .execute();
+  }
+
+  async #isAnyPassed(slot: bigint): Promise<boolean> {
+    const any = await this.#db
+      .selectFrom('depositAddress')
+      .select('position')
+      .where('auditDue', '=', true)
+      .where(IMPORTED_AFTER, '<=', slot)
+      .limit(1)
+      .executeTakeFirst();
+    return any !== undefined;
   }
 
   /** The audits of these have been started: others come first in the next round. */

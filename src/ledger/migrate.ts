@@ -15,6 +15,7 @@ import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
 import { failures } from './migrations/0014-failures.ts';
+import { dueAudits } from './migrations/0015-due-audits.ts';
 import {
   attemptsByPayer,
   depositsByFilter,
@@ -51,7 +52,7 @@ export const MIGRATIONS: Migrations = {
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
   '0014-failures': failures,
-  '0018-made-accounts': madeAccounts,
+  '0015-due-audits': dueAudits,
   '0016-attempts-by-payer': attemptsByPayer,
   '0016-deposits-by-filter': depositsByFilter,
   '0016-hot-wallets': hotWalletsByAddress,
@@ -62,6 +63,7 @@ export const MIGRATIONS: Migrations = {
   '0016-settlements-by-kind': settlementsByKind,
   '0016-waiting-deliveries': waitingDeliveries,
   '0016-withdrawal-positions': withdrawalPositions,
+  '0018-made-accounts': madeAccounts,
 };
 
 const UNDEFINED_TABLE = '42P01';

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { raiseAlert } from './alerts.ts';
 import { LIVE } from './attempt-row.ts';
 import type { Database, Tables } from './database.ts';
+import { givenRows } from './given-rows.ts';
 import { alertSeizure } from './seizures.ts';
 
 /** What left an account of a wallet of ours, by the word of the node that showed the block, or by that of a quorum. */
@@ -16,6 +17,12 @@ export interface WitnessedOutflow {
   readonly amount: bigint;
   readonly ownerSigned: boolean;
   readonly by: readonly string[];
+}
+
+/** An outflow that a payment of ours has made, just so. */
+export interface ProvedOutflow {
+  readonly row: OutflowRow;
+  readonly by: string;
 }
 
 /** An attempt of ours that has landed, by the word of two nodes. */
@@ -95,6 +102,23 @@ export class Outflows {
       row,
       payment: settlementId === null || message === null ? null : { name: `${settlementId}/${n}`, message },
     }));
+  }
+
+  /** Marks outflows that payments of ours prove as they are: `by` is the payment. One statement for all. */
+  async prove(proved: readonly ProvedOutflow[]): Promise<void> {
+    if (proved.length === 0) return;
+    const rows = proved.map(({ row, by }) => ({ ...row, witnessedBy: by }));
+    await this.#db
+      .updateTable('outflow')
+      .from(givenRows('outflow', rows))
+      .set((row) => ({ witnessDue: false, witnessedBy: row.ref('given.witnessedBy') }))
+      .whereRef('outflow.signature', '=', 'given.signature')
+      .whereRef('outflow.slot', '=', 'given.slot')
+      .whereRef('outflow.account', '=', 'given.account')
+      .whereRef('outflow.asset', '=', 'given.asset')
+      .whereRef('outflow.amount', '=', 'given.amount')
+      .where('outflow.witnessDue', '=', true)
+      .execute();
   }
 
   /**

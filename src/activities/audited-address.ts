@@ -99,7 +99,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, to);
   const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to);
-  if (order.repair) await repair(deps, found);
+  if (order.repair) await putOnRecord(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const hidden = new Set(unread);
   const shown = arrivalsAt(address, found);
@@ -145,7 +145,10 @@ function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-async function repair({ ledger, matcher }: AuditDeps, found: readonly Shown[]): Promise<void> {
+export async function putOnRecord(
+  { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
+  found: readonly Shown[],
+): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();
   const blocks = found.map(({ slot, time, finding }) => ({

@@ -100,7 +100,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
   const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
-  if (order.repair) await repair(deps, found);
+  if (order.repair) await putOnRecord(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const hidden = new Set(unread);
   const shown = arrivalsAt(address, found);
@@ -152,7 +152,7 @@ function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[
 }
 
 /** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
-export async function repair(
+export async function putOnRecord(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
   found: readonly Shown[],
 ): Promise<void> {

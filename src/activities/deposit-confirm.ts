@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { Backoff } from './backoff.ts';
 import { type DepositMatcher, type Judge, withNested } from './deposit-matcher.ts';
+import { addHiddenArrivals } from './hidden-arrivals.ts';
 import { type Agreed, agreedTransaction, arrivalIn, type Shown, shownBy } from './testimonies.ts';
 
 export interface ConfirmDeps {
@@ -126,6 +127,7 @@ export class DepositConfirmer {
     const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
       this.#blame(rows, agreed);
+      await addHiddenArrivals(this.#deps, rows, agreed.shown);
       return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
     }
     const answers = await pool.all((node) => shownBy(node, signature, judge));

@@ -1,6 +1,6 @@
 import { historyPage } from '../solana/history-pages.ts';
 import { isSignature } from '../solana/node-text.ts';
-import { repair } from './audited-address.ts';
+import { putOnRecord } from './audited-address.ts';
 import { withNested } from './deposit-matcher.ts';
 import type { Look } from './expected-holdings.ts';
 import { agreedTransaction, type Shown } from './testimonies.ts';
@@ -32,7 +32,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
       if (agreed !== null) found.push(onlyNested(agreed.shown));
     }
   }
-  await repair(deps, found);
+  await putOnRecord(deps, found);
 }
 
 /** All else that these transactions brought is for the scan to find. */

@@ -175,8 +175,8 @@ export class Attempts {
 
   /**
    * Those that may be dead although nobody has sent them, at most `limit`: prepared, and their settlements held because the signer refused, or
-   * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended. The oldest of each kind
-   * first, then the second oldest of each: none keeps another waiting.
+   * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended; or for three minutes, in
+   * which a blockhash expires while a signer outside of Sluice, or ours, takes its time. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
    */
   async unsigned(limit: number): Promise<readonly AttemptRow[]> {
     return this.#db
@@ -194,6 +194,7 @@ export class Attempts {
             row('attempt.nonceAccount', 'is not', null),
             row('attempt.createdAt', '<', sql<Date>`now() - interval '1 minute'`),
           ]),
+          row('attempt.createdAt', '<', sql<Date>`now() - interval '3 minutes'`),
         ]),
       )
       .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { CamelCasePlugin, Kysely } from 'kysely';
+import { CamelCasePlugin, Kysely, sql } from 'kysely';
 import pg from 'pg';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
@@ -87,6 +87,14 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
     dialect: new SessionlessDialect({ pool }, { settings, locked: unlimited }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   });
+}
+
+/** Throws where a commit may be lost by a crash of the server: an attempt must be on disk before it is signed. */
+export async function requireDurableCommits(db: Database): Promise<void> {
+  const setting = sql<string>`current_setting('synchronous_commit')`.as('setting');
+  const { setting: value } = await db.selectNoFrom(setting).executeTakeFirstOrThrow();
+  if (value === 'off')
+    throw new Error('synchronous_commit is off: set it to on for this role, database or server');
 }
 
 /**

@@ -23,13 +23,26 @@ const DISOWNED = 'disowned';
  */
 export class Continuity {
   readonly #db: Database;
+  readonly #flushed: () => Promise<bigint>;
+  /** How far the write-ahead log was on disk at the last pulse of this process, in bytes. */
+  #flushedTo = 0n;
 
-  constructor(db: Database) {
+  constructor(db: Database, flushed = () => flushedTo(db)) {
     this.#db = db;
+    this.#flushed = flushed;
   }
 
-  /** Says that the record is in use. Answers the gap where it was not unbroken until now; null where all is well. */
+  /**
+   * Says that the record is in use. Answers the gap where it was not unbroken until now; null where all is well. A write-ahead log that
+   * ends earlier than at the pulse before is a gap, too: the disk was rolled back under the same cluster.
+   */
   async pulse(): Promise<Gap | null> {
+    const flushed = await this.#flushed();
+    if (flushed < this.#flushedTo) {
+      await sql`update continuity set seen_at = now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS + 1})
+        where ${UNBROKEN}`.execute(this.#db);
+    }
+    this.#flushedTo = flushed;
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update
       set seen_at = now() where ${UNBROKEN}`.execute(this.#db);
     return gapOf(this.#db);
@@ -83,6 +96,12 @@ export class Continuity {
       if ((await replaceGap(trx, height, values)) && doubt) await doubtFree(trx);
     });
   }
+}
+
+/** Only what is on disk: a crash of the machine may take the rest, and nothing of that was committed. */
+async function flushedTo(db: Database): Promise<bigint> {
+  const end = sql<bigint>`(pg_current_wal_flush_lsn() - '0/0'::pg_lsn)`.as('end');
+  return (await db.selectNoFrom(end).executeTakeFirstOrThrow()).end;
 }
 
 /**

@@ -7,7 +7,7 @@ import { Assets } from './assets.ts';
 import { Attempts } from './attempts.ts';
 import { Baselines } from './baselines.ts';
 import { Cluster } from './cluster.ts';
-import { connect } from './connection.ts';
+import { connect, requireDurableCommits } from './connection.ts';
 import { Continuity } from './continuity.ts';
 import type { Database } from './database.ts';
 import { Deliveries } from './deliveries.ts';
@@ -177,6 +177,7 @@ async function migrated(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
     // This connection has limits: a server that does not answer fails here, before a connection without limits waits for it.
+    await requireDurableCommits(db);
     if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
@@ -21,11 +22,14 @@ const ROUND_MS = 30_000;
 const ROWS_A_ROUND = 200;
 
 /**
- * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or a
- * durable nonce lets the signer take his time, and somebody may have used it up.
+ * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or
+ * takes longer than the blockhash lives, or somebody may have used up their durable nonce. The alert `evidence_missing` says what keeps
+ * one from being examined.
  */
 export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
   const cache = unsignedCache(history);
+  /** The settlements with an open alert of this process. */
+  const told = new Set<string>();
 
   async function examine(row: AttemptRow): Promise<Finding | null> {
     const nonceAttempt = unsignedNonceAttemptOf(row);
@@ -45,15 +49,37 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
     return true;
   }
 
+  async function tell({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
+    const message = `attempt ${n} without a signature cannot be examined: ${messageOf(error)}`;
+    await ledger.alerts.raise({ kind: 'evidence_missing', subject, message });
+    told.add(subject);
+  }
+
+  async function closeOthers(failing: ReadonlySet<string>): Promise<void> {
+    for (const subject of [...told].filter((id) => !failing.has(id))) {
+      await ledger.alerts.close('evidence_missing', subject);
+      told.delete(subject);
+    }
+  }
+
   return {
     /** Answers how many are proved dead. One that cannot be proved now, or is signed meanwhile, waits for the next round. */
     async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
       let buried = 0;
+      const failing = new Set<string>();
       for (const row of await ledger.attempts.unsigned(ROWS_A_ROUND)) {
         if (performance.now() > end) break;
-        if (await bury(row).catch(() => false)) buried += 1;
+        try {
+          if (await bury(row)) buried += 1;
+        } catch (error) {
+          // Signed or settled meanwhile, it needs no look.
+          if (isDomainError(error, 'IllegalTransition')) continue;
+          failing.add(row.settlementId);
+          await tell(row, error);
+        }
       }
+      await closeOthers(failing);
       return buried;
     },
   };

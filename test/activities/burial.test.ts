@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { readProof } from '../../src/ledger/proofs.ts';
 import { createBurial } from '../../src/settlement/burial.ts';
@@ -77,6 +77,31 @@ describe('an attempt that the signer refused', () => {
     expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
+  });
+
+  it('is dead, too, where it only waits for a signature for longer than its blockhash lives', async () => {
+    const { id } = await refused();
+    await sql`update settlement set status = 'preparing', reason_code = null, reason_message = null
+      where id = ${id}`.execute(use.ledger.db);
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(0);
+    await sql`update attempt set created_at = now() - interval '4 minutes'
+      where settlement_id = ${id}`.execute(use.ledger.db);
+    expect(await bury()).toBe(1);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('has an alert while it cannot be examined', async () => {
+    const { id } = await refused();
+    const burial = createBurial({ ledger: use.ledger, chain: room.chain });
+    room.localnet.controls.produceSlots(170);
+    const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
+    await burial.buryUnsigned();
+    settle.mockRestore();
+    const [alert] = await use.ledger.alerts.openAbout(id);
+    expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
+    expect(await burial.buryUnsigned()).toBe(1);
+    expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
   });
 
   it('waits for no more than one of each other kind', async () => {

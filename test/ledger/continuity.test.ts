@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { Continuity } from '../../src/ledger/continuity.ts';
 import { attempt, PLENTY, preparation, reserved, useLedger } from './support.ts';
 
 const use = useLedger();
@@ -15,6 +16,16 @@ describe('a record', () => {
     await expectQuarantine(/may be an older copy/);
     await sql`update continuity set identity = 'another/00000001/5/16384'`.execute(use.ledger.db);
     await expectQuarantine(/restored copy/);
+  });
+
+  it('is in doubt when its write-ahead log ends earlier than before: the disk was rolled back', async () => {
+    const ends = [7_000n, 7_000n, 6_999n];
+    const continuity = new Continuity(use.ledger.db, async () => ends.shift() ?? 0n);
+    expect([await continuity.pulse(), await continuity.pulse()]).toEqual([null, null]);
+    expect(await continuity.pulse()).toMatchObject({ why: expect.stringMatching(/may be an older copy/) });
+    await continuity.quarantine(1_000n, null);
+    await continuity.heal(1_000n);
+    expect(await use.ledger.continuity.pulse()).toBeNull();
   });
 
   it('is another one when its tables were made anew from a dump', async () => {

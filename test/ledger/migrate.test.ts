@@ -117,3 +117,14 @@ async function session(url: string): Promise<pg.Client> {
   await client.connect();
   return client;
 }
+
+it('opens no database whose server may lose what it has committed', async () => {
+  const { url, drop } = await freshDatabase();
+  const db = connect(url);
+  await sql`alter database ${sql.id(new URL(url).pathname.slice(1))} set synchronous_commit = off`.execute(
+    db,
+  );
+  await db.destroy();
+  await expect(openLedger(url)).rejects.toThrow('synchronous_commit is off');
+  await drop();
+});

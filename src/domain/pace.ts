@@ -1,5 +1,8 @@
-/** How many may be unsent while too few signatures were measured: they are signed within half a life even where each takes a second. */
-export const FIRST_UNSENT = 32;
+/**
+ * So many may be unsent whatever is measured: they are signed within half the life of a blockhash even where each takes a second. Where they
+ * are not, attempts die, and {@link unsentAllowed} lowers it.
+ */
+export const USUAL_UNSENT = 32;
 /** One that dies for other reasons must not stop all; nor must as many as there may be that wait for their signer for days. */
 const FEWEST_UNSENT = 2;
 /** A bound of what dies with a signer that stops at once. */
@@ -52,15 +55,15 @@ export class SigningTimes {
 
 /**
  * How many attempts get signed within half a life of a blockhash, of blocks of `msPerBlock`: by the rate at which they were signed, and at least one
- * after the other by the latency of one. While attempts have waited for `waitedMs` and none was signed, that wait is the latency.
+ * after the other by the latency of one. {@link USUAL_UNSENT} at least. While attempts have waited for `waitedMs` and none was signed, that wait is the latency.
  */
 export function unsentServed(signings: Signings | null, msPerBlock: number, waitedMs: number): number {
-  if (signings === null) return FIRST_UNSENT;
+  if (signings === null) return USUAL_UNSENT;
   const { count, latencyMs, firstAt, lastAt } = signings;
   const oneByOne = 1 / Math.max(latencyMs, waitedMs);
   const together = (count - 1) / Math.max(1, lastAt - firstAt + waitedMs);
   const served = Math.round(SIGNING_BLOCKS * msPerBlock * Math.max(oneByOne, together));
-  return Math.min(MOST_UNSENT, Math.max(FEWEST_UNSENT, served));
+  return Math.min(MOST_UNSENT, Math.max(USUAL_UNSENT, served));
 }
 
 /**

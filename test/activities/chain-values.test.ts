@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUnits } from '../../src/domain/amount.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
+import { priorityLamports } from '../../src/solana/priority-fee.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
 
 const RENT = 650_240n;
@@ -64,7 +65,8 @@ describe('a chain with another fee for a signature', () => {
       attempt,
       reservations: [reservation],
     } = await composed(row);
-    expect(attempt.feeLamports).toBe(FEE);
-    expect(reservation?.needs).toMatchObject([{ amount: row.amount + FEE }]);
+    const { computeUnitLimit, computeUnitPriceMicroLamports, feeLamports } = attempt;
+    expect(feeLamports).toBe(FEE + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports));
+    expect(reservation?.needs).toMatchObject([{ amount: row.amount + feeLamports }]);
   });
 });

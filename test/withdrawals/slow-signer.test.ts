@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FIRST_UNSENT } from '../../src/domain/pace.ts';
+import { USUAL_UNSENT } from '../../src/domain/pace.ts';
 import { newWallet } from '../support/stack.ts';
 import { query, reaches, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
@@ -39,7 +39,7 @@ it('a signer slower than the life of the blockhash leads to a proof of death and
 it('what a slow signer cannot serve in time is not prepared: the crowd behind it is paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-  const ids = Array.from({ length: 3 * FIRST_UNSENT }, (_, index) => `crowd-${index}`);
+  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `crowd-${index}`);
   // One query each, as so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;
@@ -49,7 +49,7 @@ it('what a slow signer cannot serve in time is not prepared: the crowd behind it
   const prepared = (await attempts()).filter(({ n }) => n > 0);
   // Two workers that look at the same moment may each take the last places.
   expect(prepared.length).toBeGreaterThan(0);
-  expect(prepared.length).toBeLessThan(2 * FIRST_UNSENT);
+  expect(prepared.length).toBeLessThan(2 * USUAL_UNSENT);
 
   await chain.expireBlockhashes();
   await stack.signer.start();
@@ -57,5 +57,5 @@ it('what a slow signer cannot serve in time is not prepared: the crowd behind it
   // What was prepared for a signer that was away has died, and nothing more. All would have died, had all been prepared.
   const again = (await attempts()).filter(({ n }) => n > 1);
   expect(again.length).toBeGreaterThan(0);
-  expect(again.length).toBeLessThan(2 * FIRST_UNSENT);
+  expect(again.length).toBeLessThan(2 * USUAL_UNSENT);
 }, 240_000);

@@ -61,6 +61,9 @@ export class Composer {
     const shortage = tokenShortage(row, payee);
     if (shortage !== null) return shortage;
     const rentMinimum = await chain.rentMinimum(0);
+    // The trial of such an amount fails, too, but does not say that it is for good.
+    const amountRefusal = nativeRefusal(row, payee, 0n, rentMinimum);
+    if (amountRefusal?.kind === 'rejected') return amountRefusal;
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
     const draft = this.#draft(row, payee, lifetime);

@@ -104,10 +104,11 @@ function median(values: readonly number[]): number {
 /** Preparations a second of a wallet with nothing open, and of one with so many open reservations, by turns. */
 async function prepareRates(url: string, open: number): Promise<{ empty: number; crowded: number }> {
   const crowded = 'a crowded wallet';
+  await endPreparations(url, crowded);
   await withClient(url, (client) =>
     client.query(
       `insert into reservation select 'w-' || i, $1, 'SOL', true, 1, 'open', null from generate_series(1, $2::int) as i
-       on conflict do nothing`,
+       on conflict (settlement_id, wallet, asset) do update set state = 'open'`,
       [crowded, open],
     ),
   );
@@ -116,7 +117,24 @@ async function prepareRates(url: string, open: number): Promise<{ empty: number;
     rates.empty.push(await prepareRate(url, `a wallet of round ${round}`));
     rates.crowded.push(await prepareRate(url, crowded));
   }
+  await endPreparations(url, crowded);
   return { empty: median(rates.empty), crowded: median(rates.crowded) };
+}
+
+/** Ends what was prepared: a database that is kept has as much under way in the next run. */
+async function endPreparations(url: string, crowded: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const ids = `(select settlement_id from attempt where state = 'prepared' and settlement_id like 'bench-%')`;
+    await client.query(`update settlement set status = 'failed' where id in ${ids}`);
+    await client.query(
+      `update reservation set state = 'released' where state = 'open' and settlement_id in ${ids}`,
+    );
+    await client.query(`update attempt set state = 'dead', proof = '{}' where settlement_id in ${ids}`);
+    await client.query(`update reservation set state = 'released' where state = 'open' and wallet = $1`, [
+      crowded,
+    ]);
+    await client.query('vacuum analyze attempt, settlement, reservation, reserved');
+  });
 }
 
 async function prepareRate(url: string, wallet: string): Promise<number> {

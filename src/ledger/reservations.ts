@@ -211,7 +211,8 @@ export async function landFee(
 
 /**
  * What all settlements but this one have reserved in these wallets. The cost does not depend on how many reservations are open: their
- * sum is maintained. One statement, so that one snapshot has the sum and what has landed.
+ * sum is maintained. One statement, so that one snapshot has the sum and what has landed. Its own rows are found by the settlement alone:
+ * with the wallet as well, a plan of old statistics may read all that is open in the wallet.
  */
 async function committedToOthers(
   trx: Transaction<Tables>,
@@ -224,8 +225,7 @@ async function committedToOthers(
     select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
       select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
       union all
-      select wallet, asset, -amount, -1 from reservation
-        where settlement_id = ${settlementId} and state = 'open' and wallet = any(${wallets}::text[])
+      select wallet, asset, -amount, -1 from reservation where settlement_id = ${settlementId} and state = 'open'
       union all
       select landed.wallet, landed.asset, landed.amount, 0
         from unnest(${wallets}::text[], ${slots}::bigint[]) as observed (wallet, slot)

@@ -12,11 +12,11 @@ export const attemptsByPayer = inOrder([
   sql`create index attempt_signed on attempt (kind, created_at) where state = 'signed'`,
 ]);
 
-/** The newest of one kind, and of one status of it; the order is that of `negative` in page.ts. */
+/** The newest of one kind, and of one status of it; the orders are those of `negative` and `negated` in page.ts. */
 export const settlementsByKind = inOrder([
   sql`drop index settlement_by_kind`,
   sql`create index settlement_by_kind on settlement (kind, (-position))`,
-  sql`create index settlement_by_kind_and_status on settlement (kind, status, (-position))`,
+  sql`create index settlement_by_kind_and_status on settlement (kind, status, (0 - position))`,
   sql`create index settlement_unpaid_end on settlement (kind, updated_at)
     where status in ('rejected', 'cancelled', 'failed', 'dead')`,
 ]);

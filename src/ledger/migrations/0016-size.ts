@@ -9,7 +9,7 @@ import { inOrder } from '../in-order.ts';
 export const attemptsByPayer = inOrder([
   sql`create index attempt_by_fee_payer on attempt ((signers[1]), blockhash_slot)`,
   sql`create index attempt_prepared on attempt (kind, last_valid_block_height) where state = 'prepared'`,
-  sql`create index attempt_signed on attempt (kind, created_at) where state = 'signed'`,
+  sql`create index attempt_signed on attempt (kind, created_at) where signature is not null and state <> 'prepared'`,
 ]);
 
 /** The newest of one kind, and of one status of it; the orders are those of `negative` and `negated` in page.ts. */

@@ -40,7 +40,7 @@ export const WebhookWithSecretBody = z
 const WebhookStandingBody = z
   .object({
     ...webhookFields,
-    waiting: z.int().describe('Events that wait for it'),
+    waiting: z.int().describe('Events that wait for it; 100,000 at most are counted'),
     dead: z.int().describe('Dead letters'),
     lastError: z
       .string()

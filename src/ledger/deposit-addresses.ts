@@ -126,7 +126,13 @@ export class DepositAddresses {
 
   /** How many can be assigned; no more than `atMost` are counted. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    const free = this.#db.selectFrom('depositAddress').select('position').where(ASSIGNABLE).limit(atMost);
+    // In the order of the index of free ones: a plan without an order may read all of them before it counts a few.
+    const free = this.#db
+      .selectFrom('depositAddress')
+      .select('position')
+      .where(ASSIGNABLE)
+      .orderBy('position')
+      .limit(atMost);
     const row = await this.#db
       .selectFrom(free.as('free'))
       .select((one) => one.fn.countAll<bigint>().as('free'))

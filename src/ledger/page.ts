@@ -36,6 +36,14 @@ export function negative(column: string): RawBuilder<bigint> {
   return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
+/**
+ * {@link negative} in another form, for an index on two filters beside one on the first of them: the planner cannot take the latter, and
+ * read all newer rows that do not pass the second filter.
+ */
+export function negated(column: string): RawBuilder<bigint> {
+  return sql<bigint>`(0 - ${sql.ref(column)})`;
+}
+
 /** The page of `found`, the newest rows below {@link positionBefore}, one more than the limit where there are so many. */
 export function pageOf<Row extends { readonly position: bigint }>(
   found: readonly Row[],

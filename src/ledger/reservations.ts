@@ -192,7 +192,8 @@ export async function landReservations(
 /**
  * What all settlements but this one have reserved in these wallets, and the fees of all attempts that failed after the balance was read.
  * The cost does not depend on how many reservations are open: their sum is maintained. One statement, so that one snapshot has the sum and
- * what has landed.
+ * what has landed. Its own rows are found by the settlement alone: with the wallet as well, a plan of old statistics may read all that is
+ * open in the wallet.
  */
 async function committedBeside(
   trx: Transaction<Tables>,
@@ -206,8 +207,7 @@ async function committedBeside(
     select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
       select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
       union all
-      select wallet, asset, -amount, -1 from reservation
-        where settlement_id = ${settlementId} and state = 'open' and wallet = any(${wallets}::text[])
+      select wallet, asset, -amount, -1 from reservation where settlement_id = ${settlementId} and state = 'open'
       union all
       select landed.wallet, landed.asset, landed.amount, 0
         from observed join reservation landed on landed.wallet = observed.wallet and landed.slot > observed.slot

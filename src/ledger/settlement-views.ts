@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../domain/settlement.ts';
 import type { Database } from './database.ts';
-import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
 /** A settlement with its newest signature. */
@@ -39,14 +39,15 @@ export class SettlementViews {
     const { kind, subject, status, signature, limit } = filter;
     const position = sql.ref<bigint>('settlement.position');
     const before = positionBefore(filter);
+    const ofKind = status === undefined ? negative : negated;
     let query = selectViews(this.#db);
     query =
       kind === undefined
         ? query.where(position, '<', before).orderBy(position, 'desc')
         : query
             .where('settlement.kind', '=', kind)
-            .where(negative('settlement.position'), '>', -before)
-            .orderBy(negative('settlement.position'));
+            .where(ofKind('settlement.position'), '>', -before)
+            .orderBy(ofKind('settlement.position'));
     if (subject !== undefined) query = query.where('settlement.subjectId', '=', subject);
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (signature !== undefined)

@@ -4,11 +4,9 @@ import type { AttemptState, Database } from './database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
-/** When the newest of a kind was prepared that has been signed. */
-const newestSigned = (kind: string) => sql<Date>`greatest(
-  (select max(created_at) from attempt where state = 'signed' and kind = ${kind}),
-  (select created_at from attempt
-    where state in ('landed', 'failed', 'dead') and signature is not null and kind = ${kind}
+/** When the newest of a kind was prepared that has been signed. Those that died unsigned are not read: after a stall they are many. */
+const newestSigned = (kind: string) => sql<Date>`coalesce(
+  (select created_at from attempt where signature is not null and state <> 'prepared' and kind = ${kind}
     order by created_at desc limit 1),
   '-infinity')`;
 

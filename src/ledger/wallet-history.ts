@@ -128,7 +128,6 @@ export class WalletHistory {
         sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
       )
       .executeTakeFirstOrThrow();
-    // Few are unfinished or have ended lately: an index leads to them, and the addresses are compared afterwards.
     const unpaid = this.#db
       .selectFrom('settlement')
       .select(['id', 'status'])
@@ -142,8 +141,13 @@ export class WalletHistory {
           .where('status', 'in', UNPAID_ENDS)
           .where('updatedAt', '>', lately),
       );
+    // Few are unfinished or have ended lately: an index leads to them first, and the addresses are compared afterwards.
     const rows = await this.#db
-      .selectFrom(unpaid.as('unpaid'))
+      .with(
+        (cte) => cte('unpaid').materialized(),
+        () => unpaid,
+      )
+      .selectFrom('unpaid')
       .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
       .select(['withdrawal.id', 'destination', 'asset', 'status'])
       .where((row) =>

@@ -4,7 +4,7 @@ import { WITHDRAWAL } from '../domain/settlement.ts';
 import { fingerprint, termsConflict } from '../domain/terms.ts';
 import type { WithdrawalStatus, WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Database } from './database.ts';
-import { negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
+import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from './page.ts';
 import { lockSettlement } from './settlement-row.ts';
 import { termsOf } from './terms-of-row.ts';
 import { noWithdrawal, selectWithdrawals, toWithdrawalRow, type WithdrawalRow } from './withdrawal-row.ts';
@@ -93,7 +93,9 @@ export class Withdrawals {
     const { status, asset, destination, limit } = filter;
     const isOfTerms = asset !== undefined || destination !== undefined;
     // Both tables have the same position, and each orders by the index of its filter.
-    const order = negative(isOfTerms ? 'withdrawal.position' : 'settlement.position');
+    const order = isOfTerms
+      ? negative('withdrawal.position')
+      : (status === undefined ? negative : negated)('settlement.position');
     let query = selectWithdrawals(this.#db)
       .where('settlement.kind', '=', WITHDRAWAL)
       .where(order, '>', -positionBefore(filter));

@@ -1,6 +1,6 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
 import { unknownSpendAlarm } from '../../src/activities/wallet-alarms.ts';
@@ -69,6 +69,24 @@ describe('a look at the history of the hot wallet', () => {
     expect(await causes()).toEqual([]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
     expect((await use.ledger.attempts.prepare(attempt(suspect.id), PLENTY)).kind).toBe('stopped');
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('pauses everything also where the search for what was paid fails, and repeats that search', async () => {
+    const suspect = await reserved();
+    const signature = await hot.spend(suspect.destination);
+    const search = vi.spyOn(use.ledger.walletHistory, 'unpaidBy').mockRejectedValue(new Error('too slow'));
+    await expect(look()).rejects.toThrow('too slow');
+    expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
+    await expect(look()).rejects.toThrow('too slow');
+    search.mockRestore();
+    await look();
+    expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 3`]);
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(rows.map(({ details }) => details['maybePaid'])).toEqual([undefined, [suspect.id]]);
+    await resume(use.ledger);
+    await look();
+    expect(await causes()).toEqual([]);
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 

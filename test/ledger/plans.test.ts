@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rowsRead } from '../../bench/scale/capture.ts';
 import { type Captured, captureQueries, NOT_CALLED, wholeReadsOf } from '../../bench/scale/queries.ts';
 import { fill } from '../../bench/scale/rows.ts';
 import { withClient } from '../../bench/scale/server.ts';
@@ -12,13 +13,21 @@ let captured: Captured;
 beforeAll(async () => {
   database = await freshDatabase();
   await withClient(database.url, (client) => fill(client, ROWS, () => undefined));
-  captured = await captureQueries(database.url, ROWS, 0);
+  captured = await captureQueries(database.url, ROWS, 1);
 });
 afterAll(() => database?.drop());
 
 it('no query of the API, the workers and the alarms reads a table of history whole', () => {
   expect(captured.queries.length).toBeGreaterThan(300);
   expect(wholeReadsOf(captured.queries)).toEqual([]);
+});
+
+it('a page of a list reads a page, whatever its filter: not what is newer and does not pass it', () => {
+  const lists = captured.queries.filter(({ name }) =>
+    /^(withdrawals|settlementViews|payments|deposits|alerts)\.list/.test(name),
+  );
+  expect(lists.length).toBeGreaterThan(30);
+  expect(lists.filter(({ plan }) => rowsRead(plan) > 1_000).map(({ name }) => name)).toEqual([]);
 });
 
 it('every method of the ledger is among them, or is named with the reason why not', async () => {

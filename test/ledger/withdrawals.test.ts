@@ -224,3 +224,15 @@ describe('API keys', () => {
     expect(JSON.stringify(await db.selectFrom('apiKey').selectAll().execute())).not.toContain('second');
   });
 });
+
+it('a withdrawal has the position of its settlement, also where a process of before that column has put it on record', async () => {
+  const [now, older] = [newId(), newId()];
+  await use.ledger.withdrawals.reserve(terms(now));
+  await sql`with settlement as (insert into settlement (id, kind, subject_id, status)
+      values (${older}, 'withdrawal', ${older}, 'requested') returning id)
+    insert into withdrawal (id, asset, amount, destination, accept_empty_wallet, fingerprint)
+      select id, 'SOL', 1, 'somebody', false, 'a fingerprint' from settlement`.execute(use.ledger.db);
+  const { rows } = await sql<{ same: boolean }>`select withdrawal.position = settlement.position as same
+    from withdrawal join settlement using (id) where id in (${now}, ${older})`.execute(use.ledger.db);
+  expect(rows).toEqual([{ same: true }, { same: true }]);
+});

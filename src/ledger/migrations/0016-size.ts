@@ -9,14 +9,14 @@ import { inOrder } from '../in-order.ts';
 export const attemptsByPayer = inOrder([
   sql`create index attempt_by_fee_payer on attempt ((signers[1]), blockhash_slot)`,
   sql`create index attempt_prepared on attempt (kind, last_valid_block_height) where state = 'prepared'`,
-  sql`create index attempt_signed on attempt (kind, created_at) where state = 'signed'`,
+  sql`create index attempt_signed on attempt (kind, created_at) where signature is not null and state <> 'prepared'`,
 ]);
 
-/** The newest of one kind, and of one status of it; the order is that of `negative` in page.ts. */
+/** The newest of one kind, and of one status of it; the orders are those of `negative` and `negated` in page.ts. */
 export const settlementsByKind = inOrder([
   sql`drop index settlement_by_kind`,
   sql`create index settlement_by_kind on settlement (kind, (-position))`,
-  sql`create index settlement_by_kind_and_status on settlement (kind, status, (-position))`,
+  sql`create index settlement_by_kind_and_status on settlement (kind, status, (0 - position))`,
   sql`create index settlement_unpaid_end on settlement (kind, updated_at)
     where status in ('rejected', 'cancelled', 'failed', 'dead')`,
 ]);

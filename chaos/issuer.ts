@@ -17,9 +17,9 @@ export interface Issued {
 interface Stop {
   /** The hot wallet's token account. */
   readonly account: string;
-  set(stopped: boolean): Promise<unknown>;
+  readonly set: (stopped: boolean) => Promise<unknown>;
   /** As the newest block of a commitment shows it. */
-  isStopped(commitment: 'processed' | 'finalized'): Promise<boolean>;
+  readonly isStopped: (commitment: 'processed' | 'finalized') => Promise<boolean>;
 }
 
 const LOOK_EVERY_MS = 100;

@@ -12,7 +12,7 @@ const count = z.int().min(0);
  * of blocks what is not so ({@link ALL_LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
  * a send and throws it away.
  * `false-account` shows accounts falsely, `false-price` reports this priority fee for every block, and `false-units` these compute units for
- * every simulation that succeeds. `false-status` reports signatures that have not landed as landed, and signatures that have failed as successful;
+ * every simulation that succeeds. `false-status` reports signatures that are not finalized as landed or failed, and those that have failed as successful;
  * `false-history` lists every signature that was sent, landed or not.
  * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any
  * work and `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what

@@ -107,6 +107,21 @@ describe('a node that reports what has not landed', () => {
     expect(met('false-status')).toBe(3);
   });
 
+  it('reports what is in a block and not final as finalized or failed', async () => {
+    const { signature } = await bench.land(someone());
+    const said: unknown[] = [];
+    for (const told of ['finalized', 'failed'] as const) {
+      bench.localnet.controls.clearFaults(1);
+      lie('getSignatureStatuses', { kind: 'false-status', lie: told });
+      const { value } = await bench.node(1).getSignatureStatuses([signature]);
+      said.push([value[0]?.confirmationStatus, value[0]?.err]);
+    }
+    expect(said).toEqual([
+      ['finalized', null],
+      ['finalized', { InstructionError: [2, { Custom: 1 }] }],
+    ]);
+  });
+
   it('lists it for every address that it names', async () => {
     const { controls } = bench.localnet;
     controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });

@@ -95,10 +95,16 @@ export class NodeView {
   /** What the node reports of a signature in place of the truth; null where it tells the truth. */
   falseStatusOf(record: TransactionRecord | undefined): StatusLie | null {
     const told = faultOf(this.#faults, 'false-status');
-    const landed = record !== undefined && record.meta.err === null;
-    if (told === undefined || landed || (record !== undefined && told.lie === 'failed')) return null;
+    if (told === undefined || (record !== undefined && !this.#differs(record, told.lie))) return null;
     this.#lied('false-status');
     return told.lie;
+  }
+
+  /** True where the status of a transaction in a block is another one than the lie says. What is final has no status but success or failure. */
+  #differs({ slot, meta }: TransactionRecord, lie: StatusLie): boolean {
+    const failed = meta.err !== null;
+    if (lie === 'failed') return !failed && this.commitmentOf(slot) !== 'finalized';
+    return failed || (this.commitmentOf(slot) !== 'finalized' && this.commitmentOf(slot) !== lie);
   }
 
   /** Signatures that the node lists for an address though no block holds them, the newest first. */

@@ -1,6 +1,6 @@
 import type { TransactionError } from '../chain/vm-errors.ts';
 
-/** What a node reports falsely of a signature that has not landed: that it is confirmed, finalized, or finalized with an error. */
+/** What a node reports falsely of a signature that is not finalized: that it is confirmed, finalized, or finalized with an error. */
 export const STATUS_LIES = ['confirmed', 'finalized', 'failed'] as const;
 
 export type StatusLie = (typeof STATUS_LIES)[number];

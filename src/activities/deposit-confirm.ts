@@ -92,7 +92,7 @@ export class DepositConfirmer {
     const found = await Promise.all([
       hearAll(single),
       pLimit(BLOCKS_AT_ONCE).map(blocks, async ([slot, groups]) =>
-        (await hearAll(groups, fetchFromBlock(slot, (await this.#deps.matcher.watch()).set))).flat(),
+        (await hearAll(groups, fetchFromBlock(slot, (await this.#deps.matcher.watch()).set, end))).flat(),
       ),
     ]);
     const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat(2)));

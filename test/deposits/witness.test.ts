@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Keypair } from '@solana/web3.js';
 import { describe, expect, it, vi } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
@@ -40,7 +41,9 @@ describe('the second witness', () => {
   ])('is asked for %s', async (_name, hidden, most) => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
-    for (let made = 0; made < 12; made += 1) await room.localnet.airdrop(wallet, 2_000_000n + BigInt(made));
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    for (let made = 0; made < 12; made += 1) await room.sweep(payer, wallet, 2_000_000n + BigInt(made));
     room.finalize();
     await room.scanAll(room.scanner());
     const deps = room.deps();

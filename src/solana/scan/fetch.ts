@@ -18,12 +18,12 @@ export type FetchTransaction = (node: SolanaNode, signature: string) => Promise<
 
 /**
  * As {@link fetchTransaction} for transactions of one slot: each node is asked for the block once. Null for a transaction that the block
- * does not show, and where the node shows no block.
+ * does not show, and where the node shows no block before `end` is aborted.
  */
-export function fetchFromBlock(slot: bigint, watched: WatchSet): FetchTransaction {
+export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSignal): FetchTransaction {
   const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, ShownTransaction>>>();
   const blockOf = (node: SolanaNode) => {
-    const block = blocks.get(node) ?? transactionsOf(node, slot, watched).catch(() => new Map());
+    const block = blocks.get(node) ?? transactionsOf(node, slot, watched, end).catch(() => new Map());
     blocks.set(node, block);
     return block;
   };
@@ -35,8 +35,9 @@ async function transactionsOf(
   node: SolanaNode,
   slot: bigint,
   watched: WatchSet,
+  end: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, ShownTransaction>> {
-  const { header, transactions } = await showBlock(node, slot, 'finalized', watched);
+  const { header, transactions } = await showBlock(node, slot, 'finalized', watched, undefined, end);
   return new Map(
     transactions.map((transaction) => [transaction.signature, { slot, time: header.time, transaction }]),
   );

@@ -6,6 +6,7 @@ import type { DepositRow } from '../ledger/deposit-row.ts';
 import type { Confirmation } from '../ledger/deposit-writing.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
+import { type FetchTransaction, fetchFromBlock } from '../solana/scan/fetch.ts';
 import { Backoff } from './backoff.ts';
 import { type DepositMatcher, type Judge, withNested } from './deposit-matcher.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
@@ -25,8 +26,12 @@ interface Heard {
 }
 
 /** Few, so that whoever is new never waits long for those that are asked for in vain. */
-const PAGE = 32;
-const AT_ONCE = 8;
+const PAGE = 128;
+const AT_ONCE = 32;
+/** So many transactions of one slot are read from its block: each node is asked once for all of them. */
+const BLOCK_FROM = 4;
+/** A block of mainnet takes megabytes of memory for each node of a quorum. */
+const BLOCKS_AT_ONCE = 4;
 const PATIENCE_MS = 120_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
@@ -75,12 +80,23 @@ export class DepositConfirmer {
     end: AbortSignal | undefined,
   ): Promise<number> {
     const left = new Set<bigint>();
-    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
-      if (end?.aborted !== true) return this.#hear(judge, signature, group);
-      for (const { id } of group) left.add(id);
-      return [];
-    });
-    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
+    const turn = pLimit(AT_ONCE);
+    const hearAll = (groups: readonly OfSignature[], fetch?: FetchTransaction) =>
+      turn.map(groups, async ([signature, group]) => {
+        if (end?.aborted !== true) return this.#hear(judge, signature, group, fetch);
+        for (const { id } of group) left.add(id);
+        return [];
+      });
+    const slots = [...bySlot(bySignature(rows))];
+    const single = slots.flatMap(([, groups]) => (groups.length < BLOCK_FROM ? groups : []));
+    const blocks = slots.filter(([, groups]) => groups.length >= BLOCK_FROM);
+    const found = await Promise.all([
+      hearAll(single),
+      pLimit(BLOCKS_AT_ONCE).map(blocks, async ([slot, groups]) =>
+        (await hearAll(groups, fetchFromBlock(slot, (await this.#deps.matcher.watch()).set, end))).flat(),
+      ),
+    ]);
+    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat(2)));
     const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
     const heard = asked.filter((id) => !left.has(id));
     this.#backoff.note(heard, new Set(failed), performance.now());
@@ -91,10 +107,11 @@ export class DepositConfirmer {
     judge: Judge,
     signature: string,
     rows: readonly DepositRow[],
+    fetch?: FetchTransaction,
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const heard = await this.#ask(withNested(judge, nested), signature, rows);
+    const heard = await this.#ask(withNested(judge, nested), signature, rows, fetch);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
@@ -120,11 +137,17 @@ export class DepositConfirmer {
 
   /**
    * What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are
-   * not among them.
+   * not among them. Where blocks show no agreement, each node is asked for the transaction alone.
    */
-  async #ask(judge: Judge, signature: string, rows: readonly DepositRow[]): Promise<readonly Heard[]> {
+  async #ask(
+    judge: Judge,
+    signature: string,
+    rows: readonly DepositRow[],
+    fetch?: FetchTransaction,
+  ): Promise<readonly Heard[]> {
     const { pool } = this.#deps;
-    const agreed = await agreedTransaction(pool, signature, judge);
+    const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
+    const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
     if (agreed !== null) {
       this.#blame(rows, agreed);
       await addHiddenArrivals(this.#deps, rows, agreed.shown);
@@ -145,7 +168,18 @@ function isShownAs(row: DepositRow, shown: Shown): boolean {
   return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
 
-function bySignature(rows: readonly DepositRow[]): readonly [string, readonly DepositRow[]][] {
+type OfSignature = readonly [string, readonly DepositRow[]];
+
+function bySlot(groups: readonly OfSignature[]): ReadonlyMap<bigint, readonly OfSignature[]> {
+  const slots = new Map<bigint, OfSignature[]>();
+  for (const group of groups) {
+    const slot = group[1][0]?.slot ?? 0n;
+    slots.set(slot, [...(slots.get(slot) ?? []), group]);
+  }
+  return slots;
+}
+
+function bySignature(rows: readonly DepositRow[]): readonly OfSignature[] {
   const groups = new Map<string, DepositRow[]>();
   for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);
   return [...groups];

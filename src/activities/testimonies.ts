@@ -3,7 +3,7 @@ import { depositKey } from '../domain/deposit-key.ts';
 import { isAlike } from '../domain/witness.ts';
 import type { SolanaNode } from '../solana/rpc/node.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { fetchTransaction } from '../solana/scan/fetch.ts';
+import { type FetchTransaction, fetchTransaction } from '../solana/scan/fetch.ts';
 import type { Judge } from './deposit-matcher.ts';
 
 /** A finalized transaction, the slot and time (Unix seconds) of its block, and what it means for the wallets on record. */
@@ -20,8 +20,13 @@ export interface Agreed {
 }
 
 /** A transaction as one node shows it; null where it shows none. Throws as `fetchTransaction` does. */
-export async function shownBy(node: SolanaNode, signature: string, judge: Judge): Promise<Shown | null> {
-  const shown = await fetchTransaction(node, signature);
+export async function shownBy(
+  node: SolanaNode,
+  signature: string,
+  judge: Judge,
+  fetch: FetchTransaction = fetchTransaction,
+): Promise<Shown | null> {
+  const shown = await fetch(node, signature);
   if (shown === null) return null;
   const { slot, time, transaction } = shown;
   return { slot, time, finding: await judge(transaction) };
@@ -35,10 +40,11 @@ export async function agreedTransaction(
   pool: NodePool,
   signature: string,
   judge: Judge,
+  fetch?: FetchTransaction,
 ): Promise<Agreed | null> {
   let heard = 0;
   const ask = async (node: SolanaNode) => {
-    const shown = await shownBy(node, signature, judge);
+    const shown = await shownBy(node, signature, judge, fetch);
     if (shown !== null) heard += 1;
     return shown;
   };

@@ -95,6 +95,10 @@ async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<Loca
   return { address, namespace, ...guessedUi(address), process: null, stop: async () => undefined };
 }
 
+function dynamicConfigArgs(values: TemporalOptions['dynamicConfig'] = {}): readonly string[] {
+  return Object.entries(values).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]);
+}
+
 /**
  * A Temporal server: that of `TEMPORAL_ADDRESS` where it is set (then `stop` leaves it alone), else a development server,
  * by a CLI that is found or made. Its search attributes are registered.
@@ -125,10 +129,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
       'warn',
       ...(options.dbFile === undefined ? [] : ['--db-filename', options.dbFile]),
       ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)]),
-      ...Object.entries(options.dynamicConfig ?? {}).flatMap(([key, value]) => [
-        '--dynamic-config-value',
-        `${key}=${value}`,
-      ]),
+      ...dynamicConfigArgs(options.dynamicConfig),
       ...SEARCH_ATTRIBUTES.flatMap((key) => ['--search-attribute', `${key.name}=Keyword`]),
     ],
     env,

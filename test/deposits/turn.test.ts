@@ -10,9 +10,10 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
-const MANY = 60;
+const MANY = 160;
+const DEPOSITS = 40;
 /** The confirmer asks about so many before it looks for the next. */
-const PAGE = 32;
+const PAGE = 128;
 
 /** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
 async function askedInTurn(): Promise<number> {
@@ -52,15 +53,16 @@ it('the witness of what left holds the scan up for no more than it asks at once'
 it('the witness of what came holds it up for no more either, and asks for the rest in the next turn', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
-  for (let made = 0; made < 24; made += 1) await room.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
+  for (let made = 0; made < DEPOSITS; made += 1)
+    await room.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
   room.finalize();
   await room.scanAll(room.scanner());
   const asked = await askedInTurn();
   expect(asked).toBeGreaterThan(0);
-  expect(asked).toBeLessThanOrEqual(8);
+  expect(asked).toBeLessThanOrEqual(32);
   nodes.liar.beHonest();
   await room.confirm();
-  expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(24).fill('final'));
+  expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
 it('the witness of what came asks about the last one among the first, though a crowd that no node shows came before it', async () => {

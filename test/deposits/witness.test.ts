@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Keypair } from '@solana/web3.js';
 import { describe, expect, it, vi } from 'vitest';
 import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
 import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
@@ -6,6 +7,7 @@ import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
 import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
 import type { Halt } from '../../src/domain/scan-view.ts';
 import { depositId } from '../../src/ledger/deposit-id.ts';
+import { rpcCalls } from '../solana/rpc-calls.ts';
 import { useScanRoom } from './scan-room.ts';
 import { standsAs, turnUntil } from './turns.ts';
 
@@ -33,6 +35,25 @@ async function openAlerts(): Promise<readonly { kind: string; subject: string }[
 }
 
 describe('the second witness', () => {
+  it.each([
+    ['the block of many deposits once from each node of a quorum', false, 2],
+    ['each transaction where a node shows no block', true, 2 + 12 * 2],
+  ])('is asked for %s', async (_name, hidden, most) => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    for (let made = 0; made < 12; made += 1) await room.sweep(payer, wallet, 2_000_000n + BigInt(made));
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const deps = room.deps();
+    if (hidden) room.localnet.controls.setFault(1, 'getBlock', { kind: 'null' });
+    const before = rpcCalls(room.pool);
+    expect(await new DepositConfirmer(deps).confirm()).toBe(12);
+    expect(rpcCalls(room.pool) - before).toBe(most);
+    room.localnet.controls.clearFaults();
+  });
+
   it('is waited for where only one node shows the transaction', async () => {
     const wallet = await pendingDeposit(2_000_000n);
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });

@@ -6,11 +6,20 @@ import { testWorkflows, type WorkflowBundleFile } from '../support/workflows.ts'
 
 const HISTORIES = new URL('../histories/', import.meta.url);
 const files = readdirSync(HISTORIES).filter((file) => file.endsWith('.bin'));
+const OF_SETTLEMENTS = ['confirmed-by-customer.bin', 'held.bin', 'settlement.bin', 'x402-settlement.bin'];
 let workflowBundle: WorkflowBundleFile;
 
 beforeAll(async () => {
   workflowBundle = await testWorkflows();
 });
+
+function saved(file: string) {
+  return proto.temporal.api.history.v1.History.decode(readFileSync(new URL(file, HISTORIES)));
+}
+
+async function replay(file: string, history: ReturnType<typeof saved>): Promise<void> {
+  await Worker.runReplayHistory({ workflowBundle }, history, `withdrawal/${file.replace('.bin', '')}`);
+}
 
 /** Saved by `test/histories/record.ts`: runs that are open in production must replay with the code of today. */
 describe('a saved history', () => {
@@ -19,6 +28,7 @@ describe('a saved history', () => {
       'address-audit.bin',
       'cancelled.bin',
       'confirmed-by-customer.bin',
+      'continued.bin',
       'deposit-rescan.bin',
       'deposit-scan.bin',
       'failed-attempt.bin',
@@ -32,11 +42,21 @@ describe('a saved history', () => {
       'token.bin',
       'waited-for-funds.bin',
       'webhook.bin',
+      'x402-settlement.bin',
     ]);
   });
 
   it.each(files)('%s replays', async (file) => {
-    const history = proto.temporal.api.history.v1.History.decode(readFileSync(new URL(file, HISTORIES)));
-    await Worker.runReplayHistory({ workflowBundle }, history, `withdrawal/${file.replace('.bin', '')}`);
+    await replay(file, saved(file));
   });
+
+  it.each(OF_SETTLEMENTS)(
+    '%s replays as one that was long before workers continued such runs as new',
+    async (file) => {
+      const history = saved(file);
+      for (const { workflowTaskStartedEventAttributes: started } of history.events)
+        if (started) started.suggestContinueAsNew = true;
+      await replay(file, history);
+    },
+  );
 });

@@ -137,15 +137,15 @@ export class ScanRoom {
     return ours;
   }
 
-  /** A transfer that a wallet of ours signs, and pays for. */
-  async sweep(from: Keypair, to: string, lamports: bigint): Promise<void> {
+  /** A transfer to each of these that a wallet of ours, or of another, signs, and pays for. */
+  async sweep(from: Keypair, to: string | readonly string[], lamports: bigint): Promise<void> {
     const { blockhash } = await latestBlockhash(this.pool);
-    const transfer = SystemProgram.transfer({
-      fromPubkey: from.publicKey,
-      toPubkey: new PublicKey(to),
-      lamports,
-    });
-    const message = { payerKey: from.publicKey, recentBlockhash: blockhash, instructions: [transfer] };
+    const instructions = [to]
+      .flat()
+      .map((each) =>
+        SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: new PublicKey(each), lamports }),
+      );
+    const message = { payerKey: from.publicKey, recentBlockhash: blockhash, instructions };
     const transaction = new VersionedTransaction(new TransactionMessage(message).compileToV0Message());
     transaction.sign([from]);
     const bytes = Buffer.from(transaction.serialize()).toString('base64');

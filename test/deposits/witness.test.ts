@@ -103,6 +103,27 @@ describe('the second witness', () => {
     expect(await room.confirm()).toBe(2);
   });
 
+  it('adds what the block of one node has hidden of the same transaction, with an alert', async () => {
+    await room.scanAll(room.scanner());
+    const [shown, hidden] = [await room.newDepositAddress(), await room.newDepositAddress()];
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    await room.sweep(payer, [shown, hidden], 8_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const lost = await room.depositsOf(hidden);
+    await room.lose(lost);
+    await room.confirm();
+    expect(await stateOf(shown)).toBe('final');
+    await room.confirm();
+    expect(await room.depositsOf(hidden)).toMatchObject([{ state: 'final', amount: 8_000_000n }]);
+    const subject = lost[0]?.signature;
+    expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 9 });
+    const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
+    await room.ledger.alerts.endSeen(seen, { who: 'ops', why: 'node a is thrown out' });
+  });
+
   it('judges the chain, not our terms, which may have changed since', async () => {
     const wallet = await pendingDeposit(6_000_000n);
     await room.list('SOL', null, 9, 10_000_000n);

@@ -20,6 +20,8 @@ const RETRY_MS = 5_000;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 
+const CANNOT_PREPARE = 'cannot_prepare';
+
 const TAKEN: StatusReason = {
   code: 'message_taken',
   message: 'another settlement already has this transaction',
@@ -51,8 +53,9 @@ export async function prepareNext(
     if (!isSeen(preparation, shown)) return preparation;
   } catch (error) {
     const preparation = await stuck(preparing.ledger, id, error);
-    if (isSeen(preparation, shown)) throw error;
-    return preparation;
+    if (!isSeen(preparation, shown)) return preparation;
+    // It must not fail the run: the settlement goes on once the cause is mended.
+    throw mayPass(error) ? error : notYet(CANNOT_PREPARE, messageOf(error), retryDelay());
   }
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
 }
@@ -193,15 +196,22 @@ function isSeen(preparation: Preparation, shown: Shown): boolean {
   return preparation.status === shown.status && preparation.reason.code === shown.code;
 }
 
-/** Holds, for people to see, what could not be prepared again and again; throws the error while it may pass unseen, and an expected wait. */
+/**
+ * Holds what could not be prepared in several tries, or what no retry heals, for people to see; throws an error that may still pass unseen,
+ * and an expected wait. Callers handle a lost race, and a refusal of the signer, themselves.
+ */
 async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   if (error instanceof ApplicationFailure) throw error;
-  const passing = !isDomainError(error) || error.retryable;
-  if (!passing || activityInfo().attempt < TRIES_UNSEEN) throw error;
+  if (isDomainError(error, 'IllegalTransition') || isDomainError(error, 'SigningRefused')) throw error;
+  if (mayPass(error) && activityInfo().attempt < TRIES_UNSEEN) throw error;
   const message = messageOf(error);
-  const reason: StatusReason = { code: 'cannot_prepare', message };
+  const reason: StatusReason = { code: CANNOT_PREPARE, message };
   const held = await ledger.settlements.move(id, 'held', reason);
   return { kind: 'waiting', status: 'held', reason: held.reason ?? reason };
+}
+
+function mayPass(error: unknown): boolean {
+  return !isDomainError(error) || error.retryable;
 }
 
 function shortOf({ wallet, asset, missing }: Extract<PrepareResult, { kind: 'short' }>): StatusReason {

@@ -1,6 +1,8 @@
 import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createPreparation } from '../../src/activities/preparation.ts';
+import { DomainError } from '../../src/domain/errors.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
@@ -115,6 +117,25 @@ describe('a preparation', () => {
     await hot.pool.probe();
     await expect(prepared(stuck, shown, 4)).resolves.toMatchObject({ kind: 'prepared' });
     expect(await openAlerts()).toEqual([]);
+  });
+
+  it('that an error of our own ends is held at once, fails no run, and goes on once that is mended', async () => {
+    const { ledger } = use;
+    const refused = newTerms();
+    await ledger.withdrawals.reserve(refused);
+    const compose = async () => {
+      throw new DomainError('InvalidRequest', 'a defect of ours');
+    };
+    const defective = createPreparation({ ledger, kind: { compose } });
+    const run = (shown: Shown) =>
+      new MockActivityEnvironment({ attempt: 1 }).run(() =>
+        defective.prepareAttempt({ terms: refused, shown }),
+      );
+    const held = { kind: 'waiting', status: 'held', reason: { code: 'cannot_prepare' } };
+    expect(await run(REQUESTED)).toMatchObject(held);
+    const shown: Shown = { status: 'held', code: 'cannot_prepare' };
+    await expect(run(shown)).rejects.toMatchObject({ type: 'cannot_prepare', nonRetryable: false });
+    expect((await prepared(refused, shown)).kind).toBe('prepared');
   });
 
   it('answers a wait that people do not see yet, and retries one that they see', async () => {

@@ -27,22 +27,32 @@ export async function afterSettlement(
   if (settled.state !== 'dead' && settled.slot === null)
     throw illegal(settled, 'end in a block without its slot');
   if (settled.state === 'landed') {
-    await landReservations(trx, id, settled.slot ?? 0n);
     if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
+    await landReservations(trx, id, settled.slot ?? 0n);
     return;
   }
   // Only what we compose can be composed anew: its reservation stays open for the next attempt.
   const goesOn = settled.adoptedFrom === null && (settled.state === 'dead' || mayPass);
-  if (isStopped && goesOn) return;
+  if (!isStopped) await afterLoss(trx, kinds, settlement, settled, goesOn, reason ?? null);
   if (!goesOn) await releaseReservations(trx, id);
-  if (isStopped) return;
+}
+
+/** The attempt paid nothing, and never will. */
+async function afterLoss(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  { id, status }: SettlementRow,
+  settled: AttemptRow,
+  goesOn: boolean,
+  reason: StatusReason | null,
+): Promise<void> {
   // The fork that showed it confirmed is gone, or it failed there: no step leads from `confirmed` to what follows.
-  if (settlement.status === 'confirmed' && (goesOn || settled.state === 'dead'))
+  if (status === 'confirmed' && (goesOn || settled.state === 'dead'))
     await enterStatus(trx, kinds, id, 'sending');
   if (settled.state === 'dead')
     await enterStatus(trx, kinds, id, goesOn ? 'preparing' : 'dead', goesOn ? null : EXPIRED);
-  else if (goesOn) await prepareAgain(trx, kinds, settled, reason ?? null);
-  else await enterStatus(trx, kinds, id, 'failed', reason ?? null);
+  else if (goesOn) await prepareAgain(trx, kinds, settled, reason);
+  else await enterStatus(trx, kinds, id, 'failed', reason);
 }
 
 /** A finalized failure proves that these bytes never land again. The next attempt waits, or an operator is asked first. */
@@ -59,13 +69,8 @@ async function prepareAgain(
     return;
   }
   const held = paymentKeepsFailing(failures, why);
-  await raiseAlert(trx, {
-    kind: KEEPS_FAILING,
-    subject: id,
-    message: held.message,
-    details: { failures },
-  });
   await enterStatus(trx, kinds, id, 'held', held);
+  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
 }
 
 async function failuresOf(trx: Transaction<Tables>, settlementId: string): Promise<number> {

@@ -67,13 +67,8 @@ async function prepareAgain(
     return;
   }
   const held = paymentKeepsFailing(failures, why);
-  await raiseAlert(trx, {
-    kind: KEEPS_FAILING,
-    subject: id,
-    message: held.message,
-    details: { failures },
-  });
   await enterStatus(trx, kinds, id, 'held', held);
+  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
 }
 
 async function failuresOf(trx: Transaction<Tables>, settlementId: string): Promise<number> {

@@ -172,8 +172,10 @@ function waitForFailure(attempts: readonly AttemptRow[]): void {
   const failed = attempts.filter(({ state }) => state === 'failed');
   const { n = 0, endedAt = null } = failed.at(-1) ?? {};
   if (endedAt === null || n !== attempts.length) return;
-  const leftMs = endedAt.getTime() + waitAfter(failed.length) - Date.now();
-  if (leftMs <= 0) return;
+  const waitMs = waitAfter(failed.length);
+  const leftMs = endedAt.getTime() + waitMs - Date.now();
+  // A clock that is far behind the one of the database cannot measure the wait.
+  if (leftMs <= 0 || leftMs > 2 * waitMs) return;
   const message = `attempt ${n} failed on chain: the next one follows in ${Math.ceil(leftMs / 1_000)} s`;
   throw notYet(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelay()));
 }

@@ -24,11 +24,13 @@ export function registerAssets(program: Command): void {
     .argument('<asset>', 'SOL, or the address of a mint')
     .option('--minimum <units>', 'base units; less than that is not credited')
     .option('--deposits <on|off>', 'whether deposits are credited')
-    .action((asset, { minimum, deposits }) =>
+    .option('--accept-transfer-hook', 'take deposits of a token with a transfer hook that is not paid out')
+    .action((asset, { minimum, deposits, acceptTransferHook }) =>
       run(assets.opts(), async (output) => {
         const change = {
           ...(minimum === undefined ? {} : { minimumDeposit: minimum }),
           ...(deposits === undefined ? {} : { depositsOn: isOn(deposits) }),
+          ...(acceptTransferHook === undefined ? {} : { acceptTransferHook }),
         };
         const put = await connect().assets.put(asset, change);
         output.result(put, renderAssets([put]));

@@ -28,6 +28,8 @@ export interface AssetChange {
   readonly minimumDeposit?: string;
   /** @default true for a new one */
   readonly depositsOn?: boolean;
+  /** Takes deposits of a token with a transfer hook although `SLUICE_TOKEN_POLICY` refuses to pay it out. For this call only. */
+  readonly acceptTransferHook?: true;
 }
 
 /** Calls about what may be deposited. */

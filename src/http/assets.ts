@@ -4,7 +4,7 @@ import type { Asset } from '../client/assets.ts';
 import { parseAmount } from '../domain/amount.ts';
 import { type AssetChange, changeTerms, SOL, untouchedSol, untouchedToken } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { TokenPolicy } from '../domain/token-rules.ts';
+import { allowsHooks, type TokenPolicy } from '../domain/token-rules.ts';
 import type { NewAsset } from '../ledger/assets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { agreedMint } from '../solana/agreed-mint.ts';
@@ -55,6 +55,12 @@ const ChangeBody = z
       .boolean()
       .optional()
       .describe('Whether what arrives is credited; default true for a new one'),
+    acceptTransferHook: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Takes deposits of a token with a transfer hook although SLUICE_TOKEN_POLICY refuses to pay it out; for this call only',
+      ),
   })
   .meta({ id: 'AssetChange' });
 
@@ -116,7 +122,7 @@ async function get(deps: AssetDeps, asset: string): Promise<NewAsset> {
 async function put(
   deps: AssetDeps,
   asset: string,
-  { minimumDeposit, depositsOn }: z.output<typeof ChangeBody>,
+  { minimumDeposit, depositsOn, acceptTransferHook }: z.output<typeof ChangeBody>,
 ): Promise<NewAsset> {
   const change: AssetChange = {
     ...(minimumDeposit === undefined
@@ -124,21 +130,43 @@ async function put(
       : { minimumDeposit: parseAmount(minimumDeposit, 'minimumDeposit') }),
     ...(depositsOn === undefined ? {} : { depositsOn }),
   };
-  const fresh = await untouched(deps, asset);
+  const { fresh, hookProgram } = await readAsset(deps, asset);
+  const unpaid = acceptTransferHook === true ? null : unpaidHook(hookProgram, deps.tokenPolicy);
   const limits = {
     leastDeposit: fresh.minimumDeposit,
-    immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? null,
+    immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? unpaid,
   };
   return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
 }
 
 /** An asset as the chain shows it, with the terms that it has until an operator changes them. */
-async function untouched({ chain = noChain }: AssetDeps, asset: string): Promise<NewAsset> {
+async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {
+  return (await readAsset(deps, asset)).fresh;
+}
+
+/** {@link untouched}, and the program that runs in every transfer; null where none does. */
+async function readAsset(
+  { chain = noChain }: AssetDeps,
+  asset: string,
+): Promise<{ readonly fresh: NewAsset; readonly hookProgram: string | null }> {
   const opened = await chain();
-  if (asset === SOL) return { ...untouchedSol(await opened.rentMinimum(0)), extensions: [] };
-  const mint = await agreedMint(opened.pool, asset);
+  if (asset === SOL) {
+    const sol = untouchedSol(await opened.rentMinimum(0));
+    return { fresh: { ...sol, extensions: [] }, hookProgram: null };
+  }
+  const { hookProgram, ...mint } = await agreedMint(opened.pool, asset);
   const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
-  return untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
+  const fresh = untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
+  return { fresh, hookProgram };
+}
+
+/** Why a token with this transfer hook takes no deposits: nobody could have them back. Null where withdrawals of it are paid. */
+function unpaidHook(hookProgram: string | null, policy: TokenPolicy = {}): string | null {
+  if (hookProgram === null || allowsHooks(policy)) return null;
+  return (
+    `the token calls program ${hookProgram} in every transfer, and SLUICE_TOKEN_POLICY refuses withdrawals of such a token: ` +
+    'set transferHook=allow, or list it with acceptTransferHook, or with deposits off'
+  );
 }
 
 function present({ minimumDeposit, ...row }: NewAsset): Asset {

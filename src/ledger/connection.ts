@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { callbackify } from 'node:util';
 import { CamelCasePlugin, Kysely, sql } from 'kysely';
 import pg from 'pg';
 import { DomainError } from '../domain/errors.ts';
@@ -23,9 +24,7 @@ function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
     // The pool closes an idle connection before its silence counts, so a process without queries for that time connects anew.
     idleTimeoutMillis: longestSilenceMs / 2,
     stream: () => impatientSocket(longestSilenceMs),
-    verify: (client, done) => {
-      limitSession(client, statementTimeoutMs).then(() => done(), done);
-    },
+    verify: (client, done) => callbackify(limitSession)(client, statementTimeoutMs, done),
   };
 }
 

@@ -123,6 +123,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
   expect(Object.keys(document.paths).sort()).toEqual([
     '/healthz',
     '/v1/alerts',
+    '/v1/alerts/close',
     '/v1/alerts/seen',
     '/v1/assets',
     '/v1/assets/{mint}',

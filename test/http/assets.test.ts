@@ -1,6 +1,7 @@
 import {
   createInitializeNonTransferableMintInstruction,
   createInitializePermanentDelegateInstruction,
+  createInitializeTransferHookInstruction,
   ExtensionType,
   NATIVE_MINT,
   TOKEN_2022_PROGRAM_ID,
@@ -129,6 +130,32 @@ test('a mint is listed with whoever can take its tokens from any holder, until n
   expect(nobody.freezeAuthority).toBeNull();
   expect((await get(mint)).body.warnings).toHaveLength(1);
   expect((await put(mint)).body).toEqual(listed.body);
+});
+
+test('a mint with a transfer hook that is not paid out takes deposits only where the operator accepts that', async () => {
+  const program = randomAddress();
+  const mint = await desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.TransferHook,
+        initialize: (key) =>
+          createInitializeTransferHookInstruction(
+            key,
+            new PublicKey(randomAddress()),
+            new PublicKey(program),
+            TOKEN_2022_PROGRAM_ID,
+          ),
+      },
+    ],
+  });
+  const { status, body } = await put(mint);
+  expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'depositsOn']);
+  expect(body.detail).toContain(program);
+  expect((await get(mint)).status).toBe(404);
+  expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
+  expect((await put(mint, { depositsOn: true })).status).toBe(422);
+  const accepted = await put(mint, { depositsOn: true, acceptTransferHook: true });
+  expect(accepted.body).toMatchObject({ depositsOn: true });
 });
 
 test('wrapped SOL is an asset of its own', async () => {

@@ -64,14 +64,15 @@ describe.skipIf(PGBOUNCER === null)(`through PgBouncer in transaction mode${SKIP
   });
 
   it('workers, signer and API pay a withdrawal', async () => {
-    const { stack, sluice, close } = await testStack(undefined, { DATABASE_URL: pooler.url });
+    const running = await testStack(undefined, { DATABASE_URL: pooler.url });
     try {
       const terms = sol('through-a-pooler');
+      const { stack, sluice } = running;
       await sluice.withdraw(terms);
       expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
       expect(stack.databaseUrl).toBe(pooler.url);
     } finally {
-      await close();
+      await running.close();
     }
   });
 });

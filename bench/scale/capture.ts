@@ -40,7 +40,7 @@ export class Capture {
   /** The methods of the ledger that were called, as `part.method`. */
   readonly called = new Set<string>();
   readonly #runs: number;
-  readonly #query = pg.Client.prototype.query as unknown as Query;
+  readonly #query = Reflect.get(pg.Client.prototype, 'query') as Query;
   readonly #inTransaction = new WeakSet<object>();
   #name = '';
   #statement = 0;
@@ -74,7 +74,7 @@ export class Capture {
 
   async during(work: () => Promise<void>): Promise<void> {
     const { prototype } = pg.Client;
-    const original = prototype.query;
+    const original = this.#query;
     const intercept = (client: object, args: readonly unknown[]) => this.#intercept(client, args);
     Object.defineProperty(prototype, 'query', {
       configurable: true,
@@ -110,7 +110,7 @@ export class Capture {
     const times: number[] = [];
     const ask = async (options: string): Promise<Explained> => {
       const { rows } = await run(`explain (${options}, format json) ${text}`, values);
-      const [explained] = rows[0]?.['QUERY PLAN'] as readonly Explained[];
+      const [explained] = (rows[0]?.['QUERY PLAN'] ?? []) as readonly Explained[];
       if (explained === undefined) throw new Error(`no plan of: ${text}`);
       return explained;
     };

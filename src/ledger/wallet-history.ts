@@ -128,24 +128,11 @@ export class WalletHistory {
         sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
       )
       .executeTakeFirstOrThrow();
-    const unpaid = this.#db
-      .selectFrom('settlement')
-      .select(['id', 'status'])
-      .where('kind', '=', WITHDRAWAL)
-      .where('status', 'in', UNFINISHED)
-      .unionAll(
-        this.#db
-          .selectFrom('settlement')
-          .select(['id', 'status'])
-          .where('kind', '=', WITHDRAWAL)
-          .where('status', 'in', UNPAID_ENDS)
-          .where('updatedAt', '>', lately),
-      );
     // Few are unfinished or have ended lately: an index leads to them first, and the addresses are compared afterwards.
     const rows = await this.#db
       .with(
         (cte) => cte('unpaid').materialized(),
-        () => unpaid,
+        () => this.#unpaidSettlements(lately),
       )
       .selectFrom('unpaid')
       .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
@@ -170,5 +157,22 @@ export class WalletHistory {
       )
       .execute();
     return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
+  }
+
+  /** Withdrawals that are unfinished, or have ended unpaid after that time. */
+  #unpaidSettlements(lately: Date) {
+    return this.#db
+      .selectFrom('settlement')
+      .select(['id', 'status'])
+      .where('kind', '=', WITHDRAWAL)
+      .where('status', 'in', UNFINISHED)
+      .unionAll(
+        this.#db
+          .selectFrom('settlement')
+          .select(['id', 'status'])
+          .where('kind', '=', WITHDRAWAL)
+          .where('status', 'in', UNPAID_ENDS)
+          .where('updatedAt', '>', lately),
+      );
   }
 }

@@ -18,6 +18,17 @@ export interface WithdrawalFilter extends PageRequest {
   readonly destination?: string | undefined;
 }
 
+const COLUMNS = [
+  'id',
+  'asset',
+  'amount',
+  'destination',
+  'acceptEmptyWallet',
+  'memo',
+  'fingerprint',
+  'position',
+] as const;
+
 /** Customers' requests: one row an id for ever, beside the settlement that says what became of it. */
 export class Withdrawals {
   readonly #db: Database;
@@ -40,16 +51,7 @@ export class Withdrawals {
       .with('withdrawal', (db) =>
         db
           .insertInto('withdrawal')
-          .columns([
-            'id',
-            'asset',
-            'amount',
-            'destination',
-            'acceptEmptyWallet',
-            'memo',
-            'fingerprint',
-            'position',
-          ])
+          .columns(COLUMNS)
           .expression(
             db
               .selectFrom('settlement')

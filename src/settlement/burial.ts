@@ -28,8 +28,7 @@ const ROWS_A_ROUND = 200;
  */
 export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
   const cache = unsignedCache(history);
-  /** The settlements with an open alert of this process. */
-  const told = new Set<string>();
+  const troubles = new Troubles(ledger);
 
   async function examine(row: AttemptRow): Promise<Finding | null> {
     const nonceAttempt = unsignedNonceAttemptOf(row);
@@ -49,25 +48,11 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
     return true;
   }
 
-  async function tell({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
-    const message = `attempt ${n} without a signature cannot be examined: ${messageOf(error)}`;
-    await ledger.alerts.raise({ kind: 'evidence_missing', subject, message });
-    told.add(subject);
-  }
-
-  async function closeOthers(failing: ReadonlySet<string>): Promise<void> {
-    for (const subject of [...told].filter((id) => !failing.has(id))) {
-      await ledger.alerts.close('evidence_missing', subject);
-      told.delete(subject);
-    }
-  }
-
   return {
     /** Answers how many are proved dead. One that cannot be proved now, or is signed meanwhile, waits for the next round. */
     async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
       let buried = 0;
-      const failing = new Set<string>();
       for (const row of await ledger.attempts.unsigned(ROWS_A_ROUND)) {
         if (performance.now() > end) break;
         try {
@@ -75,12 +60,37 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
         } catch (error) {
           // Signed or settled meanwhile, it needs no look.
           if (isDomainError(error, 'IllegalTransition')) continue;
-          failing.add(row.settlementId);
-          await tell(row, error);
+          await troubles.tell(row, error);
         }
       }
-      await closeOthers(failing);
+      await troubles.endRound();
       return buried;
     },
   };
+}
+
+/** Keeps an alert open about each attempt whose examination fails in one round after the other. */
+class Troubles {
+  readonly #ledger: Pick<Ledger, 'alerts'>;
+  /** The settlements with an open alert of this process. */
+  #open: ReadonlySet<string> = new Set();
+  #failing = new Set<string>();
+
+  constructor(ledger: Pick<Ledger, 'alerts'>) {
+    this.#ledger = ledger;
+  }
+
+  async tell({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
+    const message = `attempt ${n} without a signature cannot be examined: ${messageOf(error)}`;
+    await this.#ledger.alerts.raise({ kind: 'evidence_missing', subject, message });
+    this.#failing.add(subject);
+  }
+
+  /** Closes the alerts of the round before that this one has not raised again. */
+  async endRound(): Promise<void> {
+    for (const subject of this.#open)
+      if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
+    this.#open = this.#failing;
+    this.#failing = new Set();
+  }
 }

@@ -68,19 +68,10 @@ async function judged(
   const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
   const answersAt = ledger.settlements.answersAt(row.kind);
   reporter.begin(reportOf(n, start), answersAt);
-  let stopped = isPaidByDead(row) ? row.reason : null;
   const hooks: LandingHooks = {
     signal,
     answersAt,
-    maySend: async () => {
-      const before = stopped;
-      stopped = before && (await stopOf(ledger, settlementId, before));
-      stopped ??= await paid.reasonFor(settlementId);
-      const reason = stopped;
-      if (reason !== null) reporter.show({ n, status: 'held', reason });
-      else if (before !== null) reporter.show({ n, status: 'sending', reason });
-      return reason === null;
-    },
+    maySend: sendingOf(deps, row, n, reporter),
     onOutlook: async (outlook) => {
       const report = reportOf(n, outlook);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
@@ -99,6 +90,20 @@ async function judged(
   }
   await alert(null);
   return { ...outcome, ofMessage: word.proof };
+}
+
+/** Whether the bytes may be sent now: not while a dead attempt has paid the settlement. */
+function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: Reporter) {
+  let stopped = isPaidByDead(row) ? row.reason : null;
+  return async (): Promise<boolean> => {
+    const before = stopped;
+    stopped = before && (await stopOf(ledger, row.id, before));
+    stopped ??= await paid.reasonFor(row.id);
+    const reason = stopped;
+    if (reason !== null) reporter.show({ n, status: 'held', reason });
+    else if (before !== null) reporter.show({ n, status: 'sending', reason });
+    return reason === null;
+  };
 }
 
 /** Why a settlement that a dead attempt has paid is sent no more; null once people have judged that as false. Never rejects. */

@@ -4,7 +4,8 @@ import { SolanaNode } from '../../src/solana/rpc/node.ts';
 import { WalletLists } from '../../src/solana/wallet-lists.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
-const BOUNDS = { pageSize: 2, pagesALook: 1 };
+/** A page of three leaves the slot in which it ends to the next one. */
+const BOUNDS = { pageSize: 3, pagesALook: 1 };
 /** Of each wallet, one a slot; five looks read them. */
 const LISTED = 9;
 const LOOKS = 5;

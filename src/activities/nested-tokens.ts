@@ -24,7 +24,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
     const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
     const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
     const listed = answers.flatMap(({ result }) =>
-      result.status === 'fulfilled' ? (result.value ?? []).map(({ signature }) => signature) : [],
+      result.status === 'fulfilled' ? (result.value?.entries ?? []).map(({ signature }) => signature) : [],
     );
     const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
     for (const signature of unread.slice(0, MOST_READ)) {

@@ -21,17 +21,26 @@ export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesALook: 100 
 const PAGES_WITHIN = 1_000;
 const PLACES_KEPT = 50_000;
 
+/** Entries of a list, the newest first; `isEnd`: the node lists nothing below them. */
+export interface HistoryPage {
+  readonly entries: readonly WalletSignature[];
+  readonly isEnd: boolean;
+}
+
 /**
  * One page of what a node lists of an address, the newest first: below `before`, which the same node has listed, or from the newest on.
  * Null where the node has lost `before`: it lists nothing then, which is how a list ends. Throws NodeFault where the page does not go on
  * to older ones.
+ *
+ * The slot in which a full page ends is left to the next page: the backends of a node may order the entries of one slot differently, and
+ * below an entry within a slot another backend may leave some out. Only a slot that fills a whole page is split.
  */
 export async function historyPage(
   node: SolanaNode,
   address: string,
   before: WalletSignature | null,
   limit: number,
-): Promise<readonly WalletSignature[] | null> {
+): Promise<HistoryPage | null> {
   const page: readonly WalletSignature[] = await getSignaturesForAddress(node, address, {
     limit,
     ...(before === null ? {} : { before: before.signature }),
@@ -39,7 +48,14 @@ export async function historyPage(
   if (!goesOn(before, page)) throw endless(node, address);
   const isLost =
     before !== null && page.length === 0 && (await getTransaction(node, before.signature)) === null;
-  return isLost ? null : page;
+  return isLost ? null : wholeSlots(page, limit);
+}
+
+function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPage {
+  const end = page.at(-1);
+  if (end === undefined || page.length < limit) return { entries: page, isEnd: true };
+  const whole = page.filter(({ slot }) => slot > end.slot);
+  return { entries: whole.length === 0 ? page : whole, isEnd: false };
 }
 
 /** What is listed within some slots; or, where newer ones are too many for one look, the slot down to which they are read. */
@@ -62,9 +78,9 @@ export async function listWithin(
   for (let [newer, within] = [0, 0]; ; ) {
     const page = await historyPage(node, address, last, pageSize);
     if (page === null) return forget(places, last, upTo);
-    found.push(...page.filter((one) => one.slot > above && one.slot <= upTo && !skip(one)));
-    const end = page.at(-1);
-    if (end === undefined || page.length < pageSize || end.slot <= above) return { entries: found };
+    found.push(...page.entries.filter((one) => one.slot > above && one.slot <= upTo && !skip(one)));
+    const end = page.entries.at(-1);
+    if (end === undefined || page.isEnd || end.slot <= above) return { entries: found };
     if (end.slot > upTo) {
       const isLowest = last === (places.at(-1) ?? null);
       if (isLowest && places.length < PLACES_KEPT) places.push(end);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { ascending } from '../domain/extremes.ts';
-import { historyPage, type WalletSignature } from './history-pages.ts';
+import { type HistoryPage, historyPage, type WalletSignature } from './history-pages.ts';
 import { isWrittenNonceAdvance } from './nonces.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { slotOrHeight, u64 } from './rpc/schemas.ts';
@@ -45,7 +45,7 @@ export function nonceWalk(): NonceWalk {
 /** A page of one node; null where it has lost the place at which it was to go on. */
 interface NodePage {
   readonly node: string;
-  readonly entries: readonly WalletSignature[] | null;
+  readonly page: HistoryPage | null;
 }
 
 /** Looks on through what nodes list of the nonce account. Throws NoHealthyNode where no node lists anything. */
@@ -58,7 +58,7 @@ export async function findNonceEnd(
 ): Promise<NonceEnd> {
   const { nonceAccount, nonce, nonceSlot } = attempt;
   const pages = await nextPages(pool, attempt, walk, pageSize);
-  const listed = pages.map(({ entries }) => ({ entries: entries ?? [] }));
+  const listed = pages.map(({ page }) => ({ entries: page?.entries ?? [] }));
   const entries = unionOf(listed).filter(({ slot }) => slot > nonceSlot);
   const uses: NonceUse[] = [];
   const bypasses: NonceBypass[] = [];
@@ -75,7 +75,7 @@ export async function findNonceEnd(
   if (use !== undefined) return { use, bypass: null };
   for (const found of bypasses.filter(isAgreed))
     if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
-  goOn(walk, pages, nonceSlot, pageSize);
+  goOn(walk, pages, nonceSlot);
   if (!walk.whole) throw unfinished(nonceAccount, walk);
   if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
   return { use: uses[0] ?? null, bypass: uses.length === 0 ? (bypasses[0] ?? null) : null };
@@ -91,7 +91,7 @@ async function nextPages(
     historyPage(node, nonceAccount, places.get(node.name) ?? null, pageSize),
   );
   const pages = answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' ? [{ node, entries: result.value }] : [],
+    result.status === 'fulfilled' ? [{ node, page: result.value }] : [],
   );
   if (pages.length > 0) return pages;
   const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
@@ -100,13 +100,13 @@ async function nextPages(
 }
 
 /** Where the next look begins. */
-function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint, pageSize: number): void {
-  for (const { node, entries } of pages) {
-    const last = entries?.at(-1);
-    const isEnd = last === undefined || last.slot <= floor || (entries?.length ?? 0) < pageSize;
+function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
+  for (const { node, page } of pages) {
+    const last = page?.entries.at(-1);
+    const isEnd = last === undefined || last.slot <= floor || page?.isEnd === true;
     if (isEnd) walk.places.delete(node);
     else walk.places.set(node, last);
-    walk.whole ||= isEnd && entries !== null;
+    walk.whole ||= isEnd && page !== null;
   }
 }
 

@@ -97,12 +97,12 @@ export class WalletLists {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
     if (page === null) throw endless(node, wallet);
-    const found = page.filter(({ slot, signature }) => slot > reading.above && !known(signature));
+    const found = page.entries.filter(({ slot, signature }) => slot > reading.above && !known(signature));
     reading.found.push(...found);
     reading.leftOut ||= reading.found.length > KEPT;
     reading.found.splice(0, reading.found.length - KEPT);
-    reading.last = page.at(-1) ?? reading.last;
-    return reading.last === null || page.length < pageSize || reading.last.slot <= reading.above;
+    reading.last = page.entries.at(-1) ?? reading.last;
+    return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
   /** The one that a look before has left. It keeps its place meanwhile: else those that come in between would have it, turn by turn. */

@@ -24,7 +24,7 @@ afterAll(() => room?.close());
 const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
 /** One that reads two entries of a history a look. */
 const patient = () =>
-  createBurial({ ledger: use.ledger, chain: room.chain, history: { pageSize: 2, pagesALook: 1 } });
+  createBurial({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
 async function dust(count: number): Promise<void> {

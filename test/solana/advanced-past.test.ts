@@ -200,7 +200,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     const { facts } = await attemptNow();
     await newNonce();
     await dust(4);
-    const few = blockCache({ pageSize: 2, pagesALook: 1 });
+    const few = blockCache({ pageSize: 3, pagesALook: 1 });
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
     disturb(BOTH, 'getTransaction', { kind: 'null' });

@@ -4,7 +4,8 @@ import { SolanaNode } from '../../src/solana/rpc/node.ts';
 import { WalletLists } from '../../src/solana/wallet-lists.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
-const BOUNDS = { pageSize: 2, pagesALook: 1 };
+/** A page of three leaves the slot in which it ends to the next one. */
+const BOUNDS = { pageSize: 3, pagesALook: 1 };
 /** Of each wallet, one a slot; five looks read them. */
 const LISTED = 9;
 const LOOKS = 5;
@@ -99,4 +100,25 @@ describe('lists that take many looks', () => {
     const [first] = await Promise.all([look(lists, node, 'wallet'), look(lists, node, 'wallet')]);
     expect(first).toEqual(ALL);
   });
+});
+
+it('a list lacks nothing where its next page comes from a backend that orders the entries of a slot otherwise', async () => {
+  const orders = [
+    ['6', '5a', '5b', '5c', '4'],
+    ['6', '5c', '5b', '5a', '4'],
+  ];
+  const server = await startScriptedNode((asked) => {
+    if (asked.method === 'getEpochInfo') return resultOf(asked, JSON.stringify(answerOf(asked)));
+    const { before, limit } = asked.params[1] as { before?: string; limit: number };
+    const order = orders[before === undefined ? 0 : 1] ?? [];
+    const from = before === undefined ? 0 : order.indexOf(before) + 1;
+    const page = order
+      .slice(from, from + limit)
+      .map((signature) => ({ signature, slot: Number(signature[0]) }));
+    return resultOf(asked, JSON.stringify(page));
+  });
+  servers.push(server);
+  const lists = new WalletLists({ pageSize: 3, pagesALook: 5 });
+  const { entries } = await lists.ofNode(new SolanaNode(server.url), 'wallet', 0n, () => false);
+  expect(entries.map(({ signature }) => signature)).toEqual(['6', '5c', '5b', '5a', '4']);
 });

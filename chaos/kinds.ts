@@ -125,6 +125,9 @@ export const SEND_FAULTS: readonly FaultName[] = [
   'false_blockhash_not_found',
 ];
 
+/** On a busy machine the best node is asked so much later than a lie of it ends, at most. No other node lies until then. */
+export const LIE_PATIENCE_MS = 10_000;
+
 /** True where a fault strikes one node. */
 export function isNodeLane(lane: Lane): boolean {
   return lane === 'node' || lane === 'lie';

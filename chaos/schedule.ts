@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, type Lane } from './kinds.ts';
+import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, type Lane, LIE_PATIENCE_MS } from './kinds.ts';
 
 /** One fault: when it strikes and when it is healed, in milliseconds since the start. */
 export interface Injection {
@@ -49,7 +49,8 @@ function place(drawn: readonly Draw[], gapMs: number, endMs: number, nodes: numb
     const keys = [...lanesOf(lane, struck.node, nodes), ...(OF_DEATHS.has(kind) ? ['deaths'] : [])];
     const freeMs = Math.max(0, ...keys.map((key) => lanes.get(key) ?? 0));
     const atMs = Math.max(Math.round((index + jitter / DRAWS) * gapMs), freeMs);
-    for (const key of keys) lanes.set(key, atMs + lengthMs);
+    const patienceMs = lane === 'lie-of-best' ? Math.min(LIE_PATIENCE_MS, endMs / 30) : 0;
+    for (const key of keys) lanes.set(key, atMs + lengthMs + patienceMs);
     return { ...struck, atMs, untilMs: atMs + lengthMs };
   });
   return placed.toSorted((a, b) => a.atMs - b.atMs);

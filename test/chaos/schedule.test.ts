@@ -25,10 +25,10 @@ describe('the schedule of a chaos run', () => {
     const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0 });
     expect(schedule).toHaveLength(56);
     expect(schedule.slice(0, 2)).toEqual([
-      { kind: 'node_false_price', node: 0, draw: 251_493, atMs: 2_220, untilMs: 12_408 },
-      { kind: 'database_restart', node: 0, draw: 458_657, atMs: 5_017, untilMs: 9_228 },
+      { kind: 'node_false_price', node: 0, draw: 251_493, atMs: 2_130, untilMs: 11_902 },
+      { kind: 'database_restart', node: 0, draw: 458_657, atMs: 4_812, untilMs: 8_852 },
     ]);
-    expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 350_933 });
+    expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 351_303 });
   });
 
   it('holds every kind of fault and heals each before the end', () => {

@@ -1,3 +1,4 @@
+import { EVERYTHING } from '../../src/domain/pause-scope.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { OutflowRow } from '../../src/ledger/outflows.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
@@ -188,6 +189,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.openAbout(of.id);
   await alerts.openByKind();
   await alerts.everRaised('unknown_spend', [of.signature]);
+  await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
   await ledger.pauses.open();
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unproved(HOT);

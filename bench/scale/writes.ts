@@ -63,6 +63,7 @@ export async function writeWithdrawals(ledger: Ledger): Promise<void> {
   const maybe = await newWithdrawal(ledger);
   await ledger.alerts.raise({ kind: 'maybe_paid', subject: maybe, message: 'a message' });
   await settlements.endAsPaid(maybe, WORD);
+  await settlements.continueUnpaid(await newWithdrawal(ledger), WORD);
 }
 
 /** A payment of x402, from the buyer's request to its end. */

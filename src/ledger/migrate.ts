@@ -14,8 +14,9 @@ import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
-import { failures } from './migrations/0014-failures.ts';
-import { dueAudits } from './migrations/0015-due-audits.ts';
+import { failures } from './migrations/0013-failures.ts';
+import { dueAudits } from './migrations/0014-due-audits.ts';
+import { madeAccounts } from './migrations/0015-made-accounts.ts';
 import {
   attemptsByPayer,
   depositsByFilter,
@@ -28,7 +29,6 @@ import {
   waitingDeliveries,
   withdrawalPositions,
 } from './migrations/0016-size.ts';
-import { madeAccounts } from './migrations/0018-made-accounts.ts';
 
 /** Migrations by name. The names give the order. */
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -51,8 +51,9 @@ export const MIGRATIONS: Migrations = {
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
-  '0014-failures': failures,
-  '0015-due-audits': dueAudits,
+  '0013-failures': failures,
+  '0014-due-audits': dueAudits,
+  '0015-made-accounts': madeAccounts,
   '0016-attempts-by-payer': attemptsByPayer,
   '0016-deposits-by-filter': depositsByFilter,
   '0016-hot-wallets': hotWalletsByAddress,
@@ -63,7 +64,6 @@ export const MIGRATIONS: Migrations = {
   '0016-settlements-by-kind': settlementsByKind,
   '0016-waiting-deliveries': waitingDeliveries,
   '0016-withdrawal-positions': withdrawalPositions,
-  '0018-made-accounts': madeAccounts,
 };
 
 const UNDEFINED_TABLE = '42P01';

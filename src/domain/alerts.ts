@@ -45,6 +45,8 @@ export const ALERT_KINDS = [
   'mint_changed',
   /** Withdrawals cannot be prepared: nodes contradict each other or fail, or our own check refuses the transaction. Subject: the asset. */
   'cannot_prepare',
+  /** The lowest fee is above `SLUICE_MAX_FEE_LAMPORTS`: withdrawals of the asset wait. Subject: the asset. */
+  'fee_above_bound',
   /** Tokens left an account of ours by a transaction that its owner did not sign. Subject: the token account. */
   'tokens_seized',
   /** Blocks that the chain says exist and no node shows: no later deposit is credited. Subject: the first slot of the gap. */

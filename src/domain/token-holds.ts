@@ -12,6 +12,7 @@ const TOKEN_HOLDS = {
   confidential_only: 'id',
   mint_changed: 'asset',
   cannot_prepare: 'asset',
+  fee_above_bound: 'asset',
 } as const satisfies Partial<Record<AlertKind, 'asset' | 'id'>>;
 
 export type TokenHold = keyof typeof TOKEN_HOLDS;

@@ -16,6 +16,8 @@ export interface Gap {
 
 /** The identity of no copy: the record was freed from its cluster. */
 const DISOWNED = 'disowned';
+/** The identity of a copy whose disk was rolled back under the same cluster. */
+const ROLLED_BACK = 'rolled back';
 
 /**
  * Tells whether this record goes on from what was written last. The row is part of what a backup restores, so it speaks of the past;
@@ -39,8 +41,10 @@ export class Continuity {
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      await sql`update continuity set seen_at = now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS + 1})
-        where ${UNBROKEN}`.execute(this.#db);
+      // Not by an old `seen_at`: a server that started before that leaves it no doubt, and the next pulse would forget the gap.
+      await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
+        this.#db,
+      );
     }
     this.#flushedTo = flushed;
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update

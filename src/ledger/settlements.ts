@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { DomainError } from '../domain/errors.ts';
 import {
   isPaidByDead,
@@ -12,6 +13,7 @@ import {
   UNPAID_ENDS,
 } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
+import { closeAlerts } from './alerts.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { anyOf, type Database, type Tables } from './database.ts';
 import { judgeLandingFalse } from './false-landing.ts';
@@ -150,14 +152,16 @@ export class Settlements {
   }
 
   /**
-   * Cancels for good. Throws NotCancellable once any attempt row exists or the settlement has ended otherwise; attempts that died
-   * without a signature do not count. Throws RecordInDoubt while an attempt that the record does not know may have paid it.
+   * Cancels for good. Throws NotCancellable while an attempt may land, and after the settlement has ended otherwise. An attempt that is proved
+   * dead, or failed in a block, does not count: the proof that permits a second payment permits a cancel. Throws RecordInDoubt while an attempt
+   * that the database does not have may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled') return row;
-      if (!mayFollow(row.status, 'cancelled') || (await isBound(trx, id))) throw notCancellable(row);
+      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+        throw notCancellable(row);
       await refuseInDoubt(trx, id);
       return endUnpaid(trx, this.#kinds, id, reason);
     });
@@ -193,6 +197,9 @@ async function endUnpaid(
   reason: StatusReason,
 ): Promise<SettlementRow> {
   const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
+  await closeAlerts(trx, (alert) =>
+    alert.and([alert('kind', '=', KEEPS_FAILING), alert('subject', '=', id)]),
+  );
   await releaseReservations(trx, id);
   return ended;
 }
@@ -215,13 +222,6 @@ function notEndable(row: SettlementRow, doubt: StatusReason | null): DomainError
 function notCancellable({ kind, subjectId: id, status }: SettlementRow): DomainError {
   const message = `${kind} ${id} can no longer be cancelled: it is ${status}`;
   return new DomainError('NotCancellable', message, { id, status });
-}
-
-/** An attempt binds it: one that has paid or may land, or any that was signed. */
-async function isBound(trx: Transaction<Tables>, id: string): Promise<boolean> {
-  if (await hasAttempt(trx, id, MAY_HAVE_PAID)) return true;
-  const signed = trx.selectFrom('attempt').select('n').where('settlementId', '=', id);
-  return (await signed.where('signature', 'is not', null).executeTakeFirst()) !== undefined;
 }
 
 async function hasAttempt(

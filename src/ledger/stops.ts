@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import type { AlertKind } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
 import type { StatusReason } from '../domain/settlement.ts';
@@ -18,7 +19,7 @@ export async function stopOf(
 ): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
   if (await isQuiet(trx, attempt.settlementId)) return null;
-  const suspicion = await suspicionOf(trx, attempt.settlementId);
+  const suspicion = await suspicionOf(trx, attempt.settlementId, ['maybe_paid', KEEPS_FAILING]);
   if (suspicion !== null) return suspicion;
   const scopes: readonly string[] = scopesOf(kind, attempt.signers);
   const pause = (await openPauses(trx)).find(({ scope }) => scopes.includes(scope));
@@ -32,7 +33,7 @@ export async function stopOf(
  */
 export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
-  const suspicion = await suspicionOf(trx, settlementId);
+  const suspicion = await suspicionOf(trx, settlementId, ['maybe_paid']);
   if (suspicion !== null) return suspicion;
   const alert = await trx
     .selectFrom('alert')
@@ -75,12 +76,23 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
   return gap === null ? null : { code: 'record_restored', message: gap.why };
 }
 
+const GRAVEST_FIRST: readonly AlertKind[] = [
+  'dead_attempt_landed',
+  'maybe_paid',
+  'record_lost',
+  KEEPS_FAILING,
+];
+
 /**
  * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
  * false; a resume that closes the alert is no such judgement. An attempt that only a workflow remembers stops it until that is in the
- * database again, whatever becomes of the alert. That it may be paid already, or keeps failing, people judge by closing the alert.
+ * database again, whatever becomes of the alert. An alert of `whileOpen` stops it until people close it.
  */
-async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
+async function suspicionOf(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  whileOpen: readonly AlertKind[],
+): Promise<StatusReason | null> {
   const alert = await trx
     .selectFrom('alert')
     .select(['kind', 'message'])
@@ -100,12 +112,10 @@ async function suspicionOf(trx: Transaction<Tables>, settlementId: string): Prom
               .where('signature', 'is not', null),
           ),
         ]),
-        row.and([row('kind', 'in', ['maybe_paid', KEEPS_FAILING]), row('closedAt', 'is', null)]),
+        row.and([row('kind', 'in', whileOpen), row('closedAt', 'is', null)]),
       ]),
     )
-    // The gravest first, which happens to be the order of their names but for one.
-    .orderBy(sql`kind = ${KEEPS_FAILING}`)
-    .orderBy('kind')
+    .orderBy(sql`array_position(${GRAVEST_FIRST}::text[], kind)`)
     .executeTakeFirst();
   return alert === undefined ? null : { code: alert.kind, message: alert.message };
 }

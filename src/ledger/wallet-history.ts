@@ -3,8 +3,9 @@ import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
 import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../domain/settlement.ts';
 import type { RecordedSpend } from '../domain/spends.ts';
-import { MAY_HAVE_PAID } from './attempt-row.ts';
+import { LIVE } from './attempt-row.ts';
 import { anyOf, type Database } from './database.ts';
+import { GENERATION } from './doubt.ts';
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
 export interface UnpaidWithdrawal {
@@ -151,7 +152,13 @@ export class WalletHistory {
               .selectFrom('attempt')
               .select('n')
               .whereRef('attempt.settlementId', '=', 'withdrawal.id')
-              .where('attempt.state', 'in', MAY_HAVE_PAID),
+              // A live attempt of an older generation comes from a backup: a later one, which is lost, may have paid.
+              .where((of) =>
+                of.or([
+                  of('attempt.state', '=', 'landed'),
+                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', GENERATION)]),
+                ]),
+              ),
           ),
         ),
       )

@@ -73,7 +73,7 @@ const TOKEN_ERRORS: Causes = {
 
 /** What a failed trial means. `logs` are those of the trial. */
 export function failureKind(error: TransactionError, logs: readonly string[]): FailureKind {
-  return kindOf(error, innermostFailed(logs));
+  return kindOf(error, callsForeign(logs) ? null : innermostFailed(logs));
 }
 
 /** False where a transaction that failed in a block can never succeed. Its logs are not on record: `message` names its programs. */
@@ -117,6 +117,14 @@ function kindOf(error: TransactionError, program: string | null): FailureKind {
 function innermostFailed(logs: readonly string[]): string | null {
   const lines = logs.map((line) => /^Program (\w+) failed/.exec(line)?.[1]);
   return lines.find((program) => program !== undefined) ?? null;
+}
+
+/** True where a program that is not ours to know ran inside, such as a transfer hook: it may call others, whose codes mean nothing here. */
+function callsForeign(logs: readonly string[]): boolean {
+  return logs.some((line) => {
+    const program = /^Program (\w+) invoke \[/.exec(line)?.[1];
+    return program !== undefined && !(program in NAMES) && !isTokenProgram(program);
+  });
 }
 
 /** Source, mint, destination and owner: with further accounts a token transfer calls a hook. */

@@ -58,11 +58,13 @@ export async function readTokenSide(
   const source = sourceAccount(mint, rules.hotWallet, fromShown);
   if (source !== null && 'reason' in source) return source;
   const { createAta, memoRequired } = verdict;
+  const transfer = await tokenTransfer(reading, mint, createAta);
+  if ('reason' in transfer) return transfer;
   return {
     slot: lowestSlot([toShown, fromShown]),
     ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
     side: {
-      transfer: await tokenTransfer(reading, mint, createAta),
+      transfer,
       hotAmount: source?.amount ?? 0n,
       rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
       memoRequired,
@@ -116,13 +118,20 @@ async function tokenTransfer(
   { chain, view, rules, row, isVault }: TokenReading,
   mint: MintInfo,
   createAta: boolean,
-): Promise<TokenTransfer> {
+): Promise<TokenTransfer | Refusal> {
   const { amount, destination } = row;
   const { address, program, decimals } = mint;
   const expectedFee = mint.transferFee === null ? null : transferFee(mint, amount, await chain.epoch());
   const hooked = { source: rules.hotWallet, destination, amount, createAta, toVault: isVault };
-  const hookAccounts = await resolveHookAccounts(view, mint, hooked);
+  const hookAccounts = await resolveHookAccounts(view, mint, hooked).catch(hookFault);
+  if ('reason' in hookAccounts) return hookAccounts;
   return { mint: address, program, decimals, createAta, expectedFee, hookAccounts };
+}
+
+/** The issuer can change the hook's list, and an account that it names may still be made. */
+function hookFault(error: unknown): Refusal {
+  if (!isDomainError(error, 'AssetRejected')) throw error;
+  return holdFor('cannot_prepare', error.message);
 }
 
 function holdFor(code: TokenHold, message: string): Refusal {

@@ -83,11 +83,14 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(100n);
   });
 
-  it('is no reason to cancel, but the payment may still be rejected, or wait for funds', async () => {
+  it('lets the payment be cancelled or rejected, or wait for funds', async () => {
     const { settlements } = use.ledger;
     const id = await signed(use.ledger);
-    await failing(id, 1, 1);
     expect(await codeOf(settlements.cancel(id, REASON))).toBe('NotCancellable');
+    await failing(id, 1, 1);
+    const other = await signed(use.ledger);
+    await failing(other, 1, 1);
+    expect((await settlements.cancel(other, REASON)).status).toBe('cancelled');
     for (const to of ['awaiting_funds', 'rejected'] as const)
       expect(await settlements.move(id, to, REASON)).toMatchObject({ status: to });
     expect((await use.ledger.withdrawals.get(id)).status).toBe('rejected');

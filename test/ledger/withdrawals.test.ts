@@ -137,7 +137,7 @@ describe('the customer', () => {
     expect(await codeOf(use.ledger.withdrawals.confirmDestination(id))).toBe('none');
   });
 
-  it('cancels until the first attempt row exists, even when that attempt is dead, unless it died unsigned', async () => {
+  it('cancels while no attempt may land: before the first, and after one that is proved dead', async () => {
     const id = await inStatus('awaiting_funds');
     expect((await use.ledger.settlements.cancel(id, REASON)).reason).toEqual(REASON);
     expect((await use.ledger.settlements.cancel(id, { code: 'x', message: 'x' })).reason).toEqual(REASON);
@@ -145,8 +145,9 @@ describe('the customer', () => {
     await use.ledger.attempts.prepare(attempt(started), PLENTY);
     expect(await codeOf(use.ledger.settlements.cancel(started, REASON))).toBe('NotCancellable');
     await use.ledger.attempts.storeSignature(started, 1, `sig-${started}`);
-    await use.ledger.attempts.settle(started, 1, DEAD);
     expect(await codeOf(use.ledger.settlements.cancel(started, REASON))).toBe('NotCancellable');
+    await use.ledger.attempts.settle(started, 1, DEAD);
+    expect((await use.ledger.settlements.cancel(started, REASON)).status).toBe('cancelled');
     const unsigned = await inStatus('preparing');
     await use.ledger.attempts.prepare(attempt(unsigned), PLENTY);
     await use.ledger.attempts.settle(unsigned, 1, { ...DEAD, signature: null });

@@ -93,6 +93,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await walletHistory.advance(HOT, 1n);
   await walletHistory.addFeePayers([FEE_PAYER]);
   await ledger.spends.markJudged(HOT, [of.signature]);
+  await ledger.outflows.prove([{ row: of.outflow, by: 'a payment' }]);
   await ledger.outflows.witness({ row: of.outflow, amount: 1n, ownerSigned: true, by: ['one', 'two'] });
   const entry = { address: randomAddress(), path: `m/${hex()}` };
   await addresses.import([entry]);

@@ -127,7 +127,9 @@ describe('the reconciliation', () => {
     do pages.push(await reconcile(10));
     while (pages.at(-1)?.next !== null);
     const known = await room.ledger.watched.page(null, 10_000, 'deposit');
-    expect(pages.map(({ wallets }) => wallets)).toEqual([10, 10, known.length - 20]);
+    const sizes = pages.map(({ wallets }) => wallets);
+    expect(sizes.slice(0, 2)).toEqual([10, 10]);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(known.length);
     expect(await openAlerts('balance_difference')).toEqual(['another']);
   });
 

@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
-const MANY = 160;
+const MANY = 200;
 const DEPOSITS = 40;
 /** The confirmer asks about so many before it looks for the next. */
 const PAGE = 128;

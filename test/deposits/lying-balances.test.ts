@@ -72,7 +72,7 @@ describe('one node that lies about balances', () => {
 
   it('hides no deposit that was missed', async () => {
     await missed();
-    await lies({ context: { slot: 0 }, value: [null, null] });
+    await lies({ context: { slot: 0 }, value: [null, null, null] });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
     expect((await told()).toSorted()).toEqual(
       [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`].toSorted(),
@@ -80,7 +80,7 @@ describe('one node that lies about balances', () => {
   });
 
   it('beside one honest node decides nothing: the wallet is asked for again', async () => {
-    await lies({ context: { slot: 0 }, value: [null, null] });
+    await lies({ context: { slot: 0 }, value: [null, null, null] });
     room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'http', status: 503 });
     const before = await told();
     expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
@@ -90,7 +90,7 @@ describe('one node that lies about balances', () => {
   });
 
   it('beside an honest one that is slow decides nothing: that one is waited for', async () => {
-    await lies({ context: { slot: 0 }, value: [null, null] });
+    await lies({ context: { slot: 0 }, value: [null, null, null] });
     // The other one's faults of before are forgotten: it is waited for as long as any.
     await room.pool.probe();
     room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });

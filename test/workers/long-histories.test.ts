@@ -77,7 +77,7 @@ describe('a run whose history is long continues as new', () => {
     const before = await runOf(id).describe();
     const first = await flap(id);
     const after = await runOf(id).describe();
-    expect(await cardOf(running.stack, terms.id)).toContain(purposeOf(terms));
+    await until(async () => (await cardOf(running.stack, terms.id)).includes(purposeOf(terms)));
     expect(after.raw.executionConfig?.defaultWorkflowTaskTimeout).toEqual(
       before.raw.executionConfig?.defaultWorkflowTaskTimeout,
     );

@@ -73,7 +73,8 @@ const TOKEN_ERRORS: Causes = {
 
 /** What a failed trial means. `logs` are those of the trial. */
 export function failureKind(error: TransactionError, logs: readonly string[]): FailureKind {
-  return kindOf(error, callsForeign(logs) ? null : innermostFailed(logs));
+  const kind = kindOf(error, innermostFailed(logs));
+  return kind === 'refused' && callsForeign(logs) ? 'passing' : kind;
 }
 
 /** False where a transaction that failed in a block can never succeed. Its logs are not on record: `message` names its programs. */
@@ -119,7 +120,7 @@ function innermostFailed(logs: readonly string[]): string | null {
   return lines.find((program) => program !== undefined) ?? null;
 }
 
-/** True where a program that is not ours to know ran inside, such as a transfer hook: it may call others, whose codes mean nothing here. */
+/** True where an unknown program ran, such as a transfer hook. It may call a known one, whose code then says nothing about the payment. */
 function callsForeign(logs: readonly string[]): boolean {
   return logs.some((line) => {
     const program = /^Program (\w+) invoke \[/.exec(line)?.[1];

@@ -145,7 +145,7 @@ describe('the fifth failure', () => {
     expect((await alertOf(id))?.details).toEqual({ failures: 10 });
   });
 
-  it('counts no death, and an operator may end it as paid otherwise', async () => {
+  it('counts no death, and the payment can be cancelled then, which closes the alert', async () => {
     const { attempts, settlements, withdrawals } = use.ledger;
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);
@@ -153,7 +153,8 @@ describe('the fifth failure', () => {
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await failing(id, 6, 6);
     expect((await withdrawals.get(id)).status).toBe('held');
-    expect(await codeOf(settlements.move(id, 'rejected', REASON))).toBe('RecordInDoubt');
-    expect(await settlements.endAsPaid(id, WORD)).toMatchObject({ status: 'cancelled' });
+    expect(await codeOf(settlements.endAsPaid(id, WORD))).toBe('NotCancellable');
+    expect(await settlements.cancel(id, REASON)).toMatchObject({ status: 'cancelled' });
+    expect(await alertOf(id)).toBeUndefined();
   });
 });

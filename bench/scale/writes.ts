@@ -51,7 +51,7 @@ export async function writeWithdrawals(ledger: Ledger): Promise<void> {
   await attempts.settle(paid, 1, { state: 'dead', proof: {} });
   await attempts.prepare(newAttempt(paid, 2), need(1_000n));
   await attempts.storeSignature(paid, 2, hex());
-  await attempts.takeFound(paid, 2, [hex()]);
+  await attempts.takeFound(paid, 2, [hex()], true);
   await settlements.note(paid, 'confirmed', null);
   const { signature } = await attempts.get(paid, 2);
   await attempts.settle(paid, 2, { state: 'landed', slot: 7n, proof: {}, ...(signature && { signature }) });

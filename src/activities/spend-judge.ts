@@ -18,7 +18,7 @@ export interface SpendJudgeDeps {
 
 /** What became of one list of transactions. */
 export interface Judged {
-  /** Listed, but no node shows bytes that prove it, or too few nodes show that an attempt which was given up has landed. */
+  /** Listed, but no node shows bytes that prove it, or too few nodes show that an attempt which was given up, or has another signature, has landed. */
   readonly unproven: ReadonlySet<string>;
   /** The oldest that is left for the next look. */
   readonly next: WalletSignature | undefined;
@@ -100,7 +100,7 @@ export class SpendJudge {
     // The record may be older than the signature, and know the message all the same.
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
-      await this.#takeFound(recorded, parties.signatures);
+      if (!(await this.#takeFound(recorded, entry, parties.signatures))) return false;
       return this.#judgeRecorded(wallet, entry, recorded, scope);
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend') {
@@ -128,11 +128,19 @@ export class SpendJudge {
   }
 
   /**
-   * An attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under that
-   * one.
+   * A living attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under
+   * that one. An attempt without a signature takes it from one node's listing. One with a signature may have been sent under that: false
+   * until two nodes, or a quorum's block, show the other one.
    */
-  async #takeFound({ settlementId, n }: RecordedSpend, signatures: readonly string[]): Promise<void> {
-    await this.#deps.ledger.attempts.takeFound(settlementId, n, signatures);
+  async #takeFound(
+    { settlementId, n }: RecordedSpend,
+    { signature, slot }: WalletSignature,
+    signatures: readonly string[],
+  ): Promise<boolean> {
+    const { ledger, chain } = this.#deps;
+    if (await ledger.attempts.takeFound(settlementId, n, signatures, false)) return true;
+    const proof = await proveLanded(chain.pool, signature, slot);
+    return proof !== null && ledger.attempts.takeFound(settlementId, n, signatures, true);
   }
 
   #remember(signature: string): void {

@@ -21,26 +21,42 @@ import {
  *   another one, and after both a quorum answers null.
  *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
  *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum shows alike, lack the signature.
- * - `alive`: any node sees it below finalized, or its nonce stands.
+ * - `alive`: its nonce stands for a quorum, or any node sees it below finalized and too few nodes report that its nonce is used up.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
  * Source: DESIGN "When an attempt is dead"; exchange-interface: Prioritization fee rules 4; solana §1.
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): Verdict {
-  const seen = evidence.statuses.flatMap(seenBy);
   const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
     judgeOutcome(attempt, evidence, refuting) ??
     judgeInclusion(evidence.coverage) ??
-    // Only the dead fork that it was seen on may be gone, and then the node's next answer is null.
-    (seen.length === 0
-      ? judgeNonce(attempt, evidence, refuting)
-      : {
-          kind: 'alive',
-          seen: seen.some((one) => one.commitment === 'confirmed') ? 'confirmed' : 'processed',
-        })
+    judgeUnfinalized(attempt, evidence, refuting) ??
+    judgeNonce(attempt, evidence, refuting)
   );
+}
+
+/**
+ * A sighting below finalized forbids death, whatever contradicts it: a node that saw a fork which died answers null next, and one that
+ * a proof refutes is distrusted. Where a quorum's nonces differ from the attempt's, the sighting is the reason of the wait.
+ */
+function judgeUnfinalized(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict | null {
+  const seen = evidence.statuses.flatMap(seenBy);
+  const [first] = seen;
+  if (first === undefined) return null;
+  const sighting = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
+  if (refuting !== null) return unknown(`${sighting}, ${refuting.why}`);
+  if (firstGone(attempt, evidence).size >= evidence.quorum)
+    return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
+  return {
+    kind: 'alive',
+    seen: seen.some(({ commitment }) => commitment === 'confirmed') ? 'confirmed' : 'processed',
+  };
 }
 
 /**

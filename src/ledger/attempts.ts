@@ -111,14 +111,22 @@ export class Attempts {
   }
 
   /**
-   * Takes the signatures under which the message of a living attempt stands on the chain in the place of those on record, or of none.
-   * One that is settled stays as it is.
+   * Takes the signatures under which the message of a living attempt stands on the chain. `isProved`: two nodes or a quorum's block show
+   * them there; only then do they replace a signature, else the answer is false. One that is settled stays as it is.
    */
-  async takeFound(settlementId: string, n: number, signatures: readonly string[]): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+  async takeFound(
+    settlementId: string,
+    n: number,
+    signatures: readonly string[],
+    isProved: boolean,
+  ): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
-      if (LIVE.includes(row.state)) await signIn(trx, this.#kinds, settlement, row, signatures);
+      if (!LIVE.includes(row.state)) return true;
+      if (row.signature !== null && row.signature !== signatures[0] && !isProved) return false;
+      await signIn(trx, this.#kinds, settlement, row, signatures);
+      return true;
     });
   }
 

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type {
   AgreedBlock,
   AttemptFacts,
+  Coverage,
   Displacement,
   Evidence,
   NodeTestimony,
@@ -69,11 +70,21 @@ export async function investigate(
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     if (isLacking && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said, attempt.signature);
+      distrustRefuted(chain.pool, said.filter(refutedBy(coverage)), attempt.signature);
     const blocks = { stillTaking, origin, displacement, coverage };
     const evidence = { ...found, ...blocks, finalizedHeights: heights };
     return { evidence, spending, obstacle: missing(chain, heights, obstacle, said) };
   });
+}
+
+/**
+ * What the blocks up to L contradict: a finalized sighting, and one below finalized after them, where its blockhash has expired. A
+ * sighting within their slots may be of a fork that died.
+ */
+function refutedBy(coverage: Coverage | null) {
+  return ({ answer }: NodeTestimony<Sighting>): boolean =>
+    answer.kind === 'seen' &&
+    (answer.commitment === 'finalized' || (coverage !== null && answer.slot > coverage.last.slot));
 }
 
 function missing(

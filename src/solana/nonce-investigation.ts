@@ -85,7 +85,7 @@ export async function investigateNonces(
     const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
     // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
     if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature);
+      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, whyUsed(ending));
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {
@@ -94,6 +94,12 @@ export async function investigateNonces(
       obstacle: faults.length === 0 ? null : faults.join('; '),
     };
   });
+}
+
+function whyUsed({ use }: Pick<Ending, 'use'>): string {
+  return use === null
+    ? "a quorum's blocks lack it"
+    : `a quorum shows that ${use.signature} used up its nonce`;
 }
 
 function isSuccess({ answer }: NodeTestimony<Sighting>): boolean {

@@ -173,14 +173,17 @@ export function believedStatuses(
   return statuses.filter(({ node, answer }) => answer.kind !== 'seen' || !distrusted.has(node));
 }
 
-/** Distrusts the node that alone reports as finalized what a quorum of nodes shows to be in no block of its life. */
+/**
+ * Distrusts the node that alone reports a transaction which a quorum proves impossible. `sightings`: only those that the proof
+ * contradicts; two nodes that report it stay believed. `proof` completes the sentence "<node> reports it in slot n, but ...".
+ */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
-  statuses: readonly NodeTestimony<Sighting>[],
+  sightings: readonly NodeTestimony<Sighting>[],
   what: string,
+  proof = "a quorum's blocks lack it",
 ): void {
-  const seen = statuses.flatMap(seenBy).filter(({ commitment }) => commitment === 'finalized');
-  const [one, ...others] = seen;
+  const [one, ...others] = sightings.flatMap(seenBy);
   if (one === undefined || others.length > 0) return;
-  pool.distrust(one.node, `reports ${what} finalized in slot ${one.slot}, but a quorum's blocks lack it`);
+  pool.distrust(one.node, `reports ${what} ${one.commitment} in slot ${one.slot}, but ${proof}`);
 }

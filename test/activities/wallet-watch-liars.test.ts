@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
-import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
+import { Keypair, PublicKey, SystemProgram, TransactionMessage } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import type { Signer } from '../../src/signing/signer.ts';
+import { messageHashOf } from '../../src/solana/message.ts';
+import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
+import { assembleTransaction } from '../../src/solana/transactions.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { hedgingSigner } from '../support/hedging-signer.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -43,6 +48,18 @@ async function givenUp(id: string, signature: string, end: Pick<AttemptOutcome, 
   await use.ledger.attempts.prepare(attempt(id), PLENTY);
   await use.ledger.attempts.storeSignature(id, 1, signature);
   await use.ledger.attempts.settle(id, 1, { ...end, proof: {} });
+}
+
+/** One message under two signatures of its signer, both valid. */
+async function signedTwice(signer: Signer) {
+  const { blockhash } = await quickChain(hot.pool).latestBlockhash();
+  const fromPubkey = new PublicKey(signer.address);
+  const toPubkey = Keypair.generate().publicKey;
+  const instructions = [SystemProgram.transfer({ fromPubkey, toPubkey, lamports: 3_000_000 })];
+  const draft = new TransactionMessage({ payerKey: fromPubkey, recentBlockhash: blockhash, instructions });
+  const message = draft.compileToV0Message().serialize();
+  const signed = async () => assembleTransaction(message, await signer.sign(message));
+  return { message, first: await signed(), second: await signed() };
 }
 
 const signatureOf = (name: string): string => base58.encode(createHash('sha512').update(name).digest());
@@ -111,6 +128,35 @@ describe('one node of three', () => {
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
     expect(await prepares()).toBe('prepared');
     expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
+  });
+
+  it('that lists a sent attempt under another signature changes nothing until two nodes show it', async () => {
+    const signer = hedgingSigner(Keypair.generate());
+    await hot.localnet.airdrop(signer.address, 1_000_000_000n);
+    await hot.look(use.ledger, signer.address);
+    const { message, first, second } = await signedTwice(signer);
+    const id = newId();
+    await use.ledger.withdrawals.reserve(terms(id));
+    const row = { signers: [signer.address], messageHash: messageHashOf(message) };
+    await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY);
+    await use.ledger.attempts.storeSignature(id, 1, first.signature);
+    const signature = async () => (await use.ledger.attempts.get(id, 1)).signature;
+
+    hot.localnet.controls.produceSlots(4);
+    const slot = Number(await finalizedTip(hot.pool));
+    lie(0, 'getSignaturesForAddress', [{ signature: second.signature, slot }]);
+    const meta = { err: null, fee: 5_000, preBalances: [], postBalances: [] };
+    lie(0, 'getTransaction', { slot, meta, transaction: [second.raw, 'base64'], version: 0 });
+    await hot.look(use.ledger, signer.address);
+    expect(await signature()).toBe(first.signature);
+    expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
+
+    hot.localnet.controls.clearFaults();
+    await hot.pool.read((node) => sendTransaction(node, second.raw));
+    hot.localnet.controls.produceSlots(4);
+    await hot.look(use.ledger, signer.address);
+    expect(await signature()).toBe(second.signature);
+    expect(await openSubjects()).toEqual([]);
   });
 
   it('that reports a failed attempt as a success stops nothing', async () => {

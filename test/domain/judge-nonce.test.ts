@@ -250,6 +250,27 @@ describe('an attempt with a durable nonce', () => {
     });
   });
 
+  it('lives while a node sees it below finalized, and is held with a reason once a quorum no longer has its nonce', () => {
+    const [a, b, c] = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
+    const statuses = [a, b, c];
+    const stands = [said('a', 1, 'new'), said('b', 2, 'old')];
+    const alive = { kind: 'alive', seen: 'confirmed' };
+    expect(
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: stands, use: null })),
+    ).toEqual(alive);
+    const held = (changes: Partial<NonceEvidence>) =>
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, ...changes }));
+    expect(held({})).toMatchObject({
+      kind: 'unknown',
+      why: expect.stringMatching(/^c reports it confirmed in slot \d+, but other used up its nonce$/),
+    });
+    for (const found of [null, use({ signature: 'sig' }), use({ shownBy: ['a'] })])
+      expect(held({ use: found })).toMatchObject({
+        kind: 'unknown',
+        why: expect.stringMatching(/^c reports it confirmed .*used up, and no node reports it finalized$/),
+      });
+  });
+
   it('has failed for good where it is finalized with an error, although its nonce advanced', () => {
     const statuses = [said('a', 30, seen('finalized', 'InstructionError'))];
     const ran = { statuses, outcomeConfirmedBy: ['b'], chargedBy: ['b'] };

@@ -33,8 +33,8 @@ let pool: NodePool;
 let chain: Chain;
 
 beforeAll(async () => {
-  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2, hotWallet: HOT });
-  pool = await openNodePool(localnet.rpcUrls);
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 3, hotWallet: HOT });
+  pool = await openNodePool(localnet.rpcUrls.slice(0, 2));
   chain = quickChain(pool);
   await create();
 });
@@ -111,9 +111,9 @@ async function dust(count: number): Promise<void> {
   }
 }
 
-async function judged(facts: SignedNonceAttempt, cache = blockCache()) {
-  const nonces = await askNonces(pool, [ADDRESS]);
-  const [found] = await investigateNonces(chain, [facts], nonces, cache);
+async function judged(facts: SignedNonceAttempt, cache = blockCache(), by = chain) {
+  const nonces = await askNonces(by.pool, [ADDRESS]);
+  const [found] = await investigateNonces(by, [facts], nonces, cache);
   if (found === undefined) throw new Error('one attempt has one finding');
   return { ...found, verdict: judgeNonceAttempt(facts, found.evidence) };
 }
@@ -279,5 +279,51 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     await newNonce();
     disturb([1], method, fault);
     expect((await judged(facts)).verdict.kind).toBe('unknown');
+  });
+});
+
+describe('an attempt whose nonce another transaction used up, which one node of three reports below finalized', () => {
+  const sighting = (err: object | null, confirmationStatus: string): Fault => {
+    const status = { slot: 10 ** 12, confirmations: 1, err, confirmationStatus };
+    return { kind: 'result', result: { context: { slot: 10 ** 12 }, value: [status] } };
+  };
+  const FAILED = { InstructionError: [1, { Custom: 1 }] };
+
+  /** Two looks of a pool of three, of which the last node gives this status, and what is said of that node. */
+  async function twoLooks(fault: Fault) {
+    const { facts } = await attemptNow();
+    const used = await send((await attemptNow()).transaction);
+    const three = await openNodePool(localnet.rpcUrls);
+    try {
+      disturb([2], 'getSignatureStatuses', fault);
+      const by = quickChain(three);
+      const looks = [await judged(facts, blockCache(), by), await judged(facts, blockCache(), by)];
+      const [, , liar] = three.report();
+      return { used, verdicts: looks.map(({ verdict }) => verdict), liar };
+    } finally {
+      await three.close();
+    }
+  }
+
+  it.each(['processed', 'confirmed'])(
+    'as a success, %s: it is held for that, the node is distrusted, and it is dead',
+    async (seen) => {
+      const { used, verdicts, liar } = await twoLooks(sighting(null, seen));
+      const why = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
+      expect(verdicts).toEqual([{ kind: 'unknown', why }, { kind: 'dead' }]);
+      expect(liar?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(used) });
+    },
+  );
+
+  it('as a failure: it is held with that reason, for a block may include it without running it', async () => {
+    const { used, verdicts, liar } = await twoLooks(sighting(FAILED, 'confirmed'));
+    const why = expect.stringContaining(
+      `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
+    );
+    expect(verdicts).toEqual([
+      { kind: 'unknown', why },
+      { kind: 'unknown', why },
+    ]);
+    expect(liar?.demoted).toBeNull();
   });
 });

@@ -196,6 +196,32 @@ describe('an attempt that never landed', () => {
     }
   });
 
+  it.each(['processed', 'confirmed'])(
+    'that the best node alone reports %s in a far slot is dead: the node is distrusted',
+    async (seen) => {
+      const three = await LandingRoom.open(undefined, 3);
+      const { controls } = three.localnet;
+      try {
+        const sent = await three.attempt(wallet(), AMOUNT);
+        three.swallow();
+        controls.produceSlots(BEYOND_LIFE);
+        const slot = 10 ** 12;
+        const status = { slot, confirmations: 1, err: null, confirmationStatus: seen };
+        const result = { context: { slot }, value: [status] };
+        controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
+        expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+        const [liar] = three.pool.report();
+        expect(liar?.demoted).toMatchObject({
+          cause: 'false',
+          why: expect.stringContaining(`${seen} in slot ${slot}, but a quorum's blocks lack it`),
+        });
+      } finally {
+        await three.close();
+      }
+    },
+    15_000,
+  );
+
   it('that a node which is never asked first alone reports finalized is dead all the same', async () => {
     const three = await LandingRoom.open(undefined, 3);
     try {

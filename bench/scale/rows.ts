@@ -77,7 +77,7 @@ export function fillStatements(n: number): readonly string[] {
       select 'w-' || i, '${HOT}', 'SOL', true, 1000 + i, case when i <= ${open} then 'landed' else 'open' end,
         case when i <= ${open} then ${slot} + 20 end from ${series}`,
     `insert into reserved (wallet, asset, part, amount, open)
-      select wallet, asset, abs(hashtext(settlement_id) % 16) as part, sum(amount), count(*) from reservation where state = 'open' group by wallet, asset, part`,
+      select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*) from reservation where state = 'open' group by wallet, asset, part`,
     `insert into payment (id, state, reason, seller, dialect, payer, fee_payer, fee_lamports, compute_unit_limit, compute_unit_price_micro_lamports, terms, wire,
         signature, accepted_slot, received, route, request_hash, caller, paid_at, served_at, created_at)
       select 'x402/' || ${hash(`'p' || i`)}, case when i > ${open} then (array['settling', 'owed', 'refundable', 'unmatched'])[1 + i % 4]

@@ -45,7 +45,7 @@ export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigi
   return {
     kind: 'unknown_spend',
     subject: signature,
-    message: `the scan saw ${wallet} sign ${signature} in slot ${slot}, no attempt that can still land has it, and too few nodes prove it`,
+    message: `The scan saw wallet ${wallet} sign ${signature} in slot ${slot}. No open or landed attempt has this signature, and too few nodes return the transaction. Check ${signature} with another node.`,
     details: { signature, slot: slot.toString(), maybePaid: [] },
   };
 }
@@ -74,7 +74,7 @@ export function landedThoughDead(id: string, { n, signature, shownBy, others }: 
   return {
     kind: 'dead_attempt_landed',
     subject: id,
-    message: `attempt ${n} was given up as dead or failed, but ${shownBy.join(' and ')} show that ${signature} has landed; ${beside}`,
+    message: `attempt ${n} is recorded as dead or failed, but it has landed as ${signature}; shown by: ${shownBy.join(', ')}; ${beside}`,
     details: { signature, n, shownBy, others },
   };
 }
@@ -86,6 +86,6 @@ export function unprovedListingAlarm(
   unproven: ReadonlySet<string>,
 ): Alarm {
   const [signature] = unproven;
-  const message = `${nodes.join(' and ')} list ${signature} for ${wallet}, and too few nodes prove it: ask another node whether it is finalized, and remove the node that is wrong`;
+  const message = `${wallet}'s history on ${nodes.join(', ')} contains ${signature}, which too few other nodes confirm. Check ${signature} with another provider and remove the node that is wrong.`;
   return { kind: 'listing_unproved', subject: wallet, message, details: { nodes, signature } };
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
@@ -50,16 +51,20 @@ function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true 
     );
   alerts
     .command('close')
-    .description('close an alert; a withdrawal that may be paid already is then paid')
+    .description(
+      `Close an alert. Closing ${CLOSED_BY_ORDER.slice(0, -1).join(', ')} or ${CLOSED_BY_ORDER.at(-1)} lets Sluice pay the settlement.`,
+    )
     .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
     .argument('<subject>', 'what it is about')
-    .argument('[why]', 'the reason, kept in its details; dead_attempt_landed needs one')
+    .argument('[why]', `the reason, kept in its details; required for ${CLOSED_BY_ORDER.join(', ')}`)
     .action((subject, why, { kind }) =>
       run(alerts.opts(), async (output) => {
+        const isOrder = CLOSED_BY_ORDER.some((one) => one === kind);
+        const word = why === undefined && !isOrder ? undefined : ownWord(why ?? '');
         const closed = await withRecord((ledger) =>
-          kind === PAID_BY_DEAD
-            ? ledger.settlements.continueUnpaid(subject, ownWord(why ?? ''))
-            : ledger.alerts.close(kind, subject, why === undefined ? why : ownWord(why)),
+          kind === PAID_BY_DEAD && word !== undefined
+            ? ledger.settlements.continueUnpaid(subject, word)
+            : ledger.alerts.close(kind, subject, word),
         );
         output.result({ closed }, closed ? 'closed' : 'no such alert is open');
         return closed ? EXIT.ok : EXIT.refused;
@@ -86,6 +91,8 @@ function renderAlert({ position, kind, subject, message, count, lastSeenAt, clos
 function nextStep({ position, kind, subject }: Pick<AlertRow, 'position' | 'kind' | 'subject'>): string {
   if (kind === PAID_BY_DEAD)
     return `; not so: \`sluice alerts close --kind ${kind} ${subject} <why>\` lets it be paid`;
+  if (kind === KEEPS_FAILING)
+    return `; cause mended: \`sluice alerts close --kind ${kind} ${subject} <why>\` lets more attempts follow`;
   if (kind === 'webhook_dead_letter') return `; \`sluice webhooks replay ${subject}\` tries again`;
   return ENDED_BY_A_LOOK.includes(kind) ? `; looked into: \`sluice alerts seen ${position} <why>\`` : '';
 }

@@ -112,7 +112,6 @@ export type AlertKind = (typeof ALERT_KINDS)[number];
  */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
-  'payment_keeps_failing',
   'confirmed_taken_back',
   'deposit_mismatch',
   'deposit_missed',
@@ -121,6 +120,13 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'asset_changed',
   'payment_short',
 ];
+
+/** Alerts that stop a settlement. Only an order that names the settlement and gives a reason closes one, because Sluice may then pay. */
+export const CLOSED_BY_ORDER = [
+  'maybe_paid',
+  'dead_attempt_landed',
+  'payment_keeps_failing',
+] as const satisfies readonly AlertKind[];
 
 /** Alerts whose subject is a settlement, by its id. */
 export const ABOUT_SETTLEMENT: readonly AlertKind[] = [

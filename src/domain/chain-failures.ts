@@ -10,16 +10,16 @@ export const KEEPS_FAILING = 'payment_keeps_failing';
 const WAITS_MS = [5_000, 20_000, 80_000, 300_000] as const;
 
 /** After so many failures an operator decides whether as many more attempts follow. */
-export const FAILURES_IN_A_ROW = WAITS_MS.length + 1;
+export const FAILURES_PER_REVIEW = WAITS_MS.length + 1;
 
-/** How long the next attempt waits after so many failed ones, in ms. The alert is what holds it after the last of a row. */
+/** How long the next attempt waits after so many failed ones, in ms. After every fifth failure the alert holds it. */
 export function waitAfter(failures: number): number {
-  return WAITS_MS[(failures - 1) % FAILURES_IN_A_ROW] ?? 0;
+  return WAITS_MS[(failures - 1) % FAILURES_PER_REVIEW] ?? 0;
 }
 
 /** True where the settlement must be held, with an alert. */
 export function keepsFailing(failures: number): boolean {
-  return failures > 0 && failures % FAILURES_IN_A_ROW === 0;
+  return failures > 0 && failures % FAILURES_PER_REVIEW === 0;
 }
 
 /** The reason that a settlement has while it waits for its next attempt. `why`: how attempt `n` failed. */
@@ -29,6 +29,6 @@ export function attemptFailed(n: number, why: string): StatusReason {
 
 /** The reason to hold a settlement, and the text of its alert. */
 export function paymentKeepsFailing(failures: number, why: string): StatusReason {
-  const message = `${failures} attempts failed on chain, the last one because ${why}; find the cause, then close this alert with a reason: ${FAILURES_IN_A_ROW} more attempts follow`;
+  const message = `${failures} attempts failed on chain, the last one because ${why}; find the cause, then close this alert with a reason: ${FAILURES_PER_REVIEW} more attempts follow`;
   return { code: KEEPS_FAILING, message };
 }

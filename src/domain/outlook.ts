@@ -54,9 +54,9 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   signing_refused:
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:
-    'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
+    'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id> <why>`',
   payment_keeps_failing:
-    'find out why its attempts fail on chain, then `sluice alerts seen <position> <why>`: more attempts follow; where it is paid otherwise, `sluice paid <id> <why>`',
+    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing <id> <why>`: more attempts follow; where it is paid otherwise, `sluice paid <id> <why>`',
   record_lost: 'restore a newer record; it then goes on by itself',
   dead_attempt_landed:
     'look whether its dead attempt has landed: then `sluice paid <id> <why>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed <id> <why>` lets it be paid; `sluice resume` ends the pause',
@@ -65,7 +65,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
 /** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: they have no receiver to look at. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'look on the chain whether it is done already: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id>`',
+    'look on the chain whether it is done already: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id> <why>`',
 };
 
 /** What replaces {@link BY_STATUS} for settlements that are no withdrawals: keys that are not ours may have to sign them, too. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { ALERT_KINDS, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -45,7 +45,7 @@ const SeenBody = z.strictObject({
 });
 
 const CloseBody = z.strictObject({
-  kind: z.enum(['maybe_paid', PAID_BY_DEAD]).describe('What the alert says, and is not so'),
+  kind: z.enum(CLOSED_BY_ORDER).describe('The kind of the alert'),
   subject: z.string().min(1).max(200).describe('The settlement: a withdrawal by its own id'),
   why,
 });
@@ -98,9 +98,9 @@ const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =
     url: '/v1/alerts/close',
     schema: {
       tags: ['operations'],
-      summary: 'Judge that a settlement is not paid, although an alert says so',
+      summary: 'Close an alert that stops a settlement; Sluice may then pay the settlement',
       description:
-        'Closes `maybe_paid` or `dead_attempt_landed` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice paid` is the other end. A pause stays until `POST /v1/resume`.',
+        'Closes `maybe_paid`, `dead_attempt_landed` or `payment_keeps_failing` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice paid` is the other end. A pause stays until `POST /v1/resume`.',
       body: CloseBody,
       response: { 200: JudgedBody, '4xx': ProblemBody, '5xx': ProblemBody },
     },

@@ -159,7 +159,7 @@ async function lockSums(
   inputs: readonly ReservationInput[],
 ): Promise<void> {
   const wallets = inputs.map(({ wallet }) => wallet);
-  await sql`select from reserved where part = abs(hashtext(${settlementId}) % 16) and wallet = any(array(
+  await sql`select from reserved where part = reserved_part(${settlementId}) and wallet = any(array(
     select unnest(${wallets}::text[])
     union select wallet from reservation where settlement_id = ${settlementId} and state = 'open'))
     order by wallet, asset for update`.execute(trx);

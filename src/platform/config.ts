@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isLoopback } from '../domain/loopback.ts';
-import { isPublicAddress, literalOf } from '../webhooks/public-address.ts';
+import { isPrivateAddress } from './private-address.ts';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
@@ -63,9 +63,7 @@ function checkTogether(settings: Settings, role: Role): void {
 /** True where others than its two ends can read, and change, what is sent. A name may lead anywhere: only an address is known to be private. */
 function isReadable(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  if (protocol === 'https:' || isLoopback(url)) return false;
-  const literal = literalOf(hostname);
-  return literal === null || isPublicAddress(literal);
+  return protocol !== 'https:' && !isLoopback(url) && !isPrivateAddress(hostname);
 }
 
 function keypairOf({ signerKey, signerKeyFile }: Settings): string | undefined {

@@ -20,6 +20,7 @@ export interface BurialDeps {
 /** A proof reads every block of a minute twice: after so long no other one begins in this round. */
 const ROUND_MS = 30_000;
 const ROWS_A_ROUND = 200;
+const ALERTS_READ = 10_000;
 
 /**
  * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or
@@ -71,12 +72,12 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
 
 /** Keeps an alert open about each attempt whose examination fails in one round after the other. */
 class Troubles {
-  readonly #ledger: Pick<Ledger, 'alerts'>;
-  /** The settlements with an open alert of this process. */
-  #open: ReadonlySet<string> = new Set();
+  readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
+  /** The settlements with an open alert from a round before. Null before the first round ends: an earlier process may have left some. */
+  #open: ReadonlySet<string> | null = null;
   #failing = new Set<string>();
 
-  constructor(ledger: Pick<Ledger, 'alerts'>) {
+  constructor(ledger: Pick<Ledger, 'alerts' | 'settlements'>) {
     this.#ledger = ledger;
   }
 
@@ -88,9 +89,21 @@ class Troubles {
 
   /** Closes the alerts of the round before that this one has not raised again. */
   async endRound(): Promise<void> {
-    for (const subject of this.#open)
+    for (const subject of this.#open ?? (await this.#leftOpen()))
       if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
     this.#open = this.#failing;
     this.#failing = new Set();
+  }
+
+  /** The settlements with an open alert that no judgement of a signed attempt keeps: such a judgement holds its settlement first. */
+  async #leftOpen(): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
+    const left = new Set<string>();
+    for (const { kind, subject } of rows) {
+      if (kind !== 'evidence_missing') continue;
+      const row = await this.#ledger.settlements.find(subject);
+      if (row?.status !== 'held' || row.reason?.code !== 'evidence_missing') left.add(subject);
+    }
+    return left;
   }
 }

@@ -24,7 +24,8 @@ interface Reading<T> {
 
 /** Nodes that are this many slots apart, about 13 seconds, do not confirm each other's answers. */
 const MOST_SLOTS_APART = 32n;
-const MEANING_SHOWN = 300;
+const FIELDS_SHOWN = 4;
+const VALUE_SHOWN = 100;
 
 /**
  * Readings of accounts that a quorum of nodes confirms. Questions within a window share one call to each node of a quorum. The nodes
@@ -153,7 +154,7 @@ async function readingOf<T>(
 function refusal(error: unknown): readonly [string, () => never] {
   if (!isDomainError(error, 'AssetRejected')) throw error;
   return [
-    textOf([error.code, error.message]),
+    textOf({ refused: error.message }),
     () => {
       throw error;
     },
@@ -185,15 +186,47 @@ function disagreement(
   quorum: number,
 ): DomainError {
   const readings = answers.filter(isReading);
-  const why = answers.map((answer) =>
-    isReading(answer)
-      ? `${answer.node} at slot ${answer.highest} shows ${answer.meaning.slice(0, MEANING_SHOWN)}`
-      : answer.message,
+  const accounts = known.join(', ');
+  if (readings.length >= quorum) {
+    const message = `nodes disagree about ${accounts} (${differences(readings)}); the payment waits until ${quorum} agree`;
+    return new DomainError('NodeFault', message);
+  }
+  const faults = answers.flatMap((answer) => (isReading(answer) ? [] : [answer.message]));
+  const message = `only ${readings.length} of ${answers.length} nodes showed the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
+  return new DomainError('NoHealthyNode', message);
+}
+
+/** The fields that differ between readings, with the value of each node. Those of the reading with the fewest fields, often a refusal, come first. */
+function differences(readings: readonly Reading<unknown>[]): string {
+  const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
+  const names = shown
+    .toSorted((one, other) => one.fields.size - other.fields.size)
+    .flatMap(({ fields }) => [...fields.keys()]);
+  const differing = [...new Set(names)].filter(
+    (name) => new Set(shown.map(({ fields }) => fields.get(name))).size > 1,
   );
-  const accounts = `the accounts ${known.join(', ')}`;
-  return readings.length < quorum
-    ? new DomainError('NoHealthyNode', `fewer than ${quorum} nodes show ${accounts}: ${why.join('; ')}`)
-    : new DomainError('NodeFault', `no ${quorum} nodes agree about ${accounts}: ${why.join('; ')}`);
+  if (differing.length === 0)
+    return `slots: ${readings.map(({ node, highest: slot }) => `${node} ${slot}`).join(', ')}`;
+  return differing
+    .slice(0, FIELDS_SHOWN)
+    .map(
+      (name) =>
+        `${name}: ${shown.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
+    )
+    .join('; ');
+}
+
+/** The fields of a meaning by their paths. A list is one value. */
+function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return new Map([
+      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, VALUE_SHOWN)],
+    ]);
+  return new Map(
+    Object.entries(value).flatMap(([name, part]) => [
+      ...fieldsOf(path === '' ? name : `${path}.${name}`, part),
+    ]),
+  );
 }
 
 function textOf(value: unknown): string {

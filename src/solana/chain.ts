@@ -132,7 +132,7 @@ export class Chain {
       .toSorted(ascending);
     const median = prices[Math.floor((prices.length - 1) / 2)];
     if (prices.length >= this.pool.quorum && median !== undefined) return median;
-    const message = `${prices.length} of ${this.pool.nodes.length} nodes tell recent prices, ${this.pool.quorum} must`;
+    const message = `only ${prices.length} of ${this.pool.nodes.length} nodes returned recent prices; ${this.pool.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
   }
 

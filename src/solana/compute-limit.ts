@@ -156,7 +156,7 @@ function undecided(shown: readonly Simulation[], faults: readonly string[]): Dom
   const ends = shown.map(({ node, error, unitsConsumed }) =>
     error === null
       ? `${node}: takes ${unitsConsumed} compute units`
-      : `${node} alone says that the transfer would fail: ${error.text}`,
+      : `${node}: the transfer fails: ${error.text}`,
   );
   const message = `no quorum of nodes simulates the transfer alike: ${[...ends, ...faults].join('; ')}`;
   return new DomainError('NodeFault', message);
@@ -164,7 +164,7 @@ function undecided(shown: readonly Simulation[], faults: readonly string[]): Dom
 
 function tooMany(units: bigint, ceiling: bigint, by: readonly Simulation[]): DomainError {
   const nodes = by.map(({ node }) => node).join(', ');
-  const message = `${nodes}: the transfer takes ${units} compute units, and one of its kind may take ${ceiling}; look at the programs that it calls`;
+  const message = `${nodes}: the transfer uses ${units} compute units, more than the limit of ${ceiling} for this kind of transfer; check the programs that it calls`;
   return new DomainError('NodeFault', message);
 }
 

@@ -33,7 +33,7 @@ export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
 }
 
 /** The IP address that a hostname of a URL is; null for a name. */
-export function literalOf(hostname: string): string | null {
+function literalOf(hostname: string): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return ipaddr.isValid(bare) ? bare : null;
 }

@@ -104,6 +104,18 @@ describe('an attempt that the signer refused', () => {
     expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
   });
 
+  it('has no alert left by a process that ended; one about a signed attempt stays', async () => {
+    const [over, judged] = [await refused(), await refused()];
+    await end(judged.id);
+    for (const { id: subject } of [over, judged])
+      await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+    expect(await use.ledger.alerts.openAbout(over.id)).toEqual([]);
+    expect(await use.ledger.alerts.openAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
+    await use.ledger.alerts.close('evidence_missing', judged.id);
+  });
+
   it('waits for no more than one of each other kind', async () => {
     const [first, second] = [await refused(), await refused()];
     const other = await refused();

@@ -92,7 +92,7 @@ it('no nodes set a limit outside of what a transfer of its kind can take', async
   count(1_200_000, [0, 1]);
   await expect(payVia(2)).rejects.toMatchObject({
     code: 'NodeFault',
-    message: expect.stringContaining('takes 1200000 compute units, and one of its kind may take 900'),
+    message: expect.stringContaining('uses 1200000 compute units, more than the limit of 900'),
   });
   await pool.close();
   localnet.controls.clearFaults();

@@ -134,7 +134,7 @@ describe('a withdrawal is not rejected for good', () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     localnet.controls.setFault(1, 'simulateTransaction', { kind: 'http', status: 503 });
     await expect(pay(randomAddress())).rejects.toMatchObject({
-      message: expect.stringContaining('alone says'),
+      message: expect.stringContaining(': the transfer fails: '),
     });
     localnet.controls.clearFaults();
     for (const node of [0, 1]) localnet.controls.setFault(node, 'simulateTransaction', REFUSED);
@@ -160,7 +160,7 @@ describe('one node that lies about an account', () => {
 
   it('is not borne out by a second one that lags behind it', async () => {
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
-    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow('no 2 nodes agree');
+    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow(/nodes disagree about .* \(slots: /);
   });
 
   it.each([

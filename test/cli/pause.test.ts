@@ -45,12 +45,14 @@ describe('the commands for operations, without an API', () => {
     expect(stdout).toMatch(/^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`$/m);
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
       await ledger.alerts.close(kind, 'it');
-    expect(await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).toMatchObject({
+    for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'])
+      expect((await sluice('alerts', 'close', 'order-1', '--kind', kind)).code).toBe(2);
+    expect(await sluice('alerts', 'close', 'order-1', 'not paid', '--kind', 'maybe_paid')).toMatchObject({
       json: { closed: true },
       code: 0,
     });
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [] }, code: 0 });
-    expect((await sluice('alerts', 'close', 'order-1', '--kind', 'maybe_paid')).code).toBe(3);
+    expect((await sluice('alerts', 'close', 'order-1', 'not paid', '--kind', 'maybe_paid')).code).toBe(3);
     expect(await sluice('alerts', '--all')).toMatchObject({
       json: { alerts: [{ subject: 'it' }, { subject: 'it' }, { subject: 'order-1' }] },
     });

@@ -60,7 +60,7 @@ describe('the operations routes', () => {
   it('judge that a settlement is not paid after all', async () => {
     const { alerts } = service.ledger;
     const why = 'the receiver has nothing';
-    for (const kind of ['maybe_paid', 'dead_attempt_landed'] as const) {
+    for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'] as const) {
       await alerts.raise({ kind, subject: 'w-9', message: 'look' });
       const close = () => call('POST', '/v1/alerts/close', { kind, subject: 'w-9', why });
       expect((await close()).json()).toEqual({ closed: true });
@@ -68,6 +68,8 @@ describe('the operations routes', () => {
       const { rows } = await alerts.list({ open: false, limit: 1 });
       expect(rows).toMatchObject([{ kind, details: { closedBy: 'tests', closedWhy: why } }]);
     }
+    const silent = { kind: 'payment_keeps_failing', subject: 'w-9' };
+    expect((await call('POST', '/v1/alerts/close', silent)).statusCode).toBe(400);
     const other = { kind: 'unknown_spend', subject: 'sig', why };
     expect((await call('POST', '/v1/alerts/close', other)).statusCode).toBe(400);
   });

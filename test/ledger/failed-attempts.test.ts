@@ -137,7 +137,10 @@ describe('the fifth failure', () => {
     expect(await attempts.prepare(attempt(id, 6), PLENTY)).toMatchObject(stopped);
     const alert = await alertOf(id);
     expect(alert).toMatchObject({ kind: 'payment_keeps_failing', details: { failures: 5 } });
-    await alerts.endSeen([alert?.position ?? 0n], WORD);
+    await expect(alerts.endSeen([alert?.position ?? 0n], WORD)).rejects.toMatchObject({
+      code: 'InvalidRequest',
+    });
+    expect(await alerts.close('payment_keeps_failing', id, WORD)).toBe(true);
     await failing(id, 6, 9);
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await failing(id, 10, 10);

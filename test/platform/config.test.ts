@@ -113,6 +113,11 @@ describe('readConfig', () => {
     'http://8.8.8.8:8899',
     'http://validator:8899',
     'http://[2606:4700::1111]',
+    'http://[64:ff9b::808:808]',
+    'http://[2002::1]',
+    'http://224.0.0.1',
+    'http://168.63.129.16',
+    'http://[::ffff:8.8.8.8]',
   ])('refuses %s as a node of mainnet-beta', (url) => {
     const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}` };
     expect(() => readConfig({ ...env, SLUICE_CLUSTER: 'mainnet-beta' }, 'chain')).toThrow(
@@ -127,7 +132,9 @@ describe('readConfig', () => {
     'http://localhost:8899',
     'http://10.1.2.3:8899',
     'http://192.168.0.9',
+    'http://172.31.0.1',
     'http://[fd00::1]:8899',
+    'http://[::ffff:10.1.2.3]:8899',
   ])('takes %s as a node of mainnet-beta', (url) => {
     const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}`, SLUICE_CLUSTER: 'mainnet-beta' };
     expect(readConfig(env, 'chain').rpcUrls).toContain(url);

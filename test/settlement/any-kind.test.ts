@@ -189,10 +189,8 @@ async function afterFailure(id: string): Promise<void> {
     .where('settlementId', '=', id)
     .where('state', '=', 'failed')
     .execute();
-  const positions = (await use.ledger.alerts.openAbout(id)).flatMap(({ kind, position }) =>
-    kind === 'payment_keeps_failing' ? [position] : [],
-  );
-  await use.ledger.alerts.endSeen(positions, { who: 'ops', why: 'it has lamports again' });
+  const word = { who: 'ops', why: 'it has lamports again' };
+  await use.ledger.alerts.close('payment_keeps_failing', id, word);
 }
 
 /** What the workflow does, by a new worker for each turn, until the settlement has ended. Heals sends after the first death. */

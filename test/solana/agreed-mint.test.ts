@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { AgreedAccounts } from '../../src/solana/agreed-accounts.ts';
 import { agreedMint } from '../../src/solana/agreed-mint.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -73,4 +74,36 @@ test('a node that hides who can freeze the tokens is overruled', async () => {
   expect(freezeAuthority).toBe(localnet.controls.authority);
   for (const node of [1, 2]) localnet.controls.setFault(node, ACCOUNTS, lie);
   expect(await agreedMint(pool, address)).toMatchObject({ freezeAuthority: null });
+});
+
+test('nodes of which no two agree are named with the fields that differ', async () => {
+  const { address } = localnet.mint;
+  const [node0, node1, node2] = pool.nodes.map(({ name }) => name);
+  localnet.controls.setFault(0, ACCOUNTS, NOTHING);
+  localnet.controls.setFault(1, ACCOUNTS, {
+    kind: 'result',
+    result: {
+      context: { slot: 1 },
+      value: [
+        {
+          owner: TOKEN_PROGRAM,
+          executable: false,
+          lamports: 7,
+          rentEpoch: 0,
+          space: 0,
+          data: ['', 'base64'],
+        },
+      ],
+    },
+  });
+  const lamports = localnet.controls.chain.vm.account(address)?.lamports;
+  const reading = new AgreedAccounts(pool, 0).read(
+    [address],
+    async (view) => (await view.account(address)).account,
+    (account) => ({ kind: 'shown', side: { lamports: account?.lamports ?? null } }),
+  );
+  await expect(reading).rejects.toMatchObject({
+    code: 'NodeFault',
+    message: `nodes disagree about ${address} (side.lamports: ${node0} null, ${node1} 7, ${node2} ${lamports}); the payment waits until 2 agree`,
+  });
 });

@@ -21,3 +21,25 @@ export function listen(pool: NodePool, asked: string[]): () => void {
     for (const stop of restore) stop();
   };
 }
+
+/** Lets no call reach a node until what it answers is called. */
+export function holdCalls(pool: NodePool): () => void {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const restore = pool.nodes.map((node) => {
+    const call = node.call.bind(node);
+    node.call = async (method, params, schema) => {
+      await released;
+      return call(method, params, schema);
+    };
+    return () => {
+      node.call = call;
+    };
+  });
+  return () => {
+    for (const stop of restore) stop();
+    release();
+  };
+}

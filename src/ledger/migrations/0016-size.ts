@@ -40,6 +40,8 @@ export const withdrawalPositions = inOrder([
  */
 export const reservationSums = inOrder([
   sql`lock table reservation in share row exclusive mode`,
+  sql`create function reserved_part(settlement_id text) returns smallint language sql immutable parallel safe
+    as $$ select abs(hashtext(settlement_id) % 16)::smallint $$`,
   sql`create table reserved (
     wallet text not null,
     asset text not null,
@@ -54,16 +56,16 @@ export const reservationSums = inOrder([
       if tg_op = 'UPDATE' then
         insert into reserved (wallet, asset, part, amount, open)
           select wallet, asset, part, sum(amount), sum(open) from (
-            select wallet, asset, abs(hashtext(settlement_id) % 16) as part, amount, 1 as open
+            select wallet, asset, reserved_part(settlement_id) as part, amount, 1 as open
               from after_rows where state = 'open'
             union all
-            select wallet, asset, abs(hashtext(settlement_id) % 16), -amount, -1 from before_rows where state = 'open'
+            select wallet, asset, reserved_part(settlement_id), -amount, -1 from before_rows where state = 'open'
           ) change group by wallet, asset, part having sum(amount) <> 0 or sum(open) <> 0 order by wallet, asset, part
           on conflict (wallet, asset, part) do update
             set amount = reserved.amount + excluded.amount, open = reserved.open + excluded.open;
       elsif tg_op = 'INSERT' then
         insert into reserved (wallet, asset, part, amount, open)
-          select wallet, asset, abs(hashtext(settlement_id) % 16) as part, sum(amount), count(*)
+          select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*)
             from after_rows where state = 'open' group by wallet, asset, part order by wallet, asset, part
           on conflict (wallet, asset, part) do update
             set amount = reserved.amount + excluded.amount, open = reserved.open + excluded.open;
@@ -78,7 +80,7 @@ export const reservationSums = inOrder([
     referencing old table as before_rows new table as after_rows for each statement execute function sum_reserved()`,
   sql`create trigger reservation_deleted before delete on reservation for each row execute function sum_reserved()`,
   sql`insert into reserved (wallet, asset, part, amount, open)
-    select wallet, asset, abs(hashtext(settlement_id) % 16) as part, sum(amount), count(*)
+    select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*)
       from reservation where state = 'open' group by wallet, asset, part`,
 ]);
 

@@ -56,7 +56,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   maybe_paid:
     'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id> <why>`',
   payment_keeps_failing:
-    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing <id> <why>`: more attempts follow; where it is paid otherwise, `sluice paid <id> <why>`',
+    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing <id> <why>`: more attempts follow; else cancel it',
   record_lost: 'restore a newer record; it then goes on by itself',
   dead_attempt_landed:
     'look whether its dead attempt has landed: then `sluice paid <id> <why>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed <id> <why>` lets it be paid; `sluice resume` ends the pause',

@@ -107,7 +107,7 @@ async function prepareRates(url: string, open: number): Promise<{ empty: number;
   await endPreparations(url, crowded);
   await withClient(url, (client) =>
     client.query(
-      `insert into reservation select 'w-' || i, $1, 'SOL', true, 1, 'open', null from generate_series(1, $2::int) as i
+      `insert into reservation select 'w-' || i, $1, 'SOL', 1, 'open', null from generate_series(1, $2::int) as i
        on conflict (settlement_id, wallet, asset) do update set state = 'open'`,
       [crowded, open],
     ),

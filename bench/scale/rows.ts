@@ -73,8 +73,8 @@ export function fillStatements(n: number): readonly string[] {
       select 'x402/' || ${hash(`'p' || i`)}, 1, 'x402', array['${FEE_PAYER}', ${address(`'payer' || i % ${tenth}`)}], ${hash(`'p' || i`)}, repeat(md5('p' || i), 2),
         ${address(`'b' || i / 10`)}, ${slot}, ${slot}, ${slot} + 150, 'a block', 450, 10000, 5000, 0, 'landed',
         array[${signature(`'p' || i`)}, ${signature(`'q' || i`)}], ${slot} + 20, '{"by": ["one", "two"]}', ${at(tenth)} from generate_series(1, ${tenth}) as i`,
-    `insert into reservation (settlement_id, wallet, asset, pays_fee, amount, state, slot)
-      select 'w-' || i, '${HOT}', 'SOL', true, 1000 + i, case when i <= ${open} then 'landed' else 'open' end,
+    `insert into reservation (settlement_id, wallet, asset, amount, state, slot)
+      select 'w-' || i, '${HOT}', 'SOL', 1000 + i, case when i <= ${open} then 'landed' else 'open' end,
         case when i <= ${open} then ${slot} + 20 end from ${series}`,
     `insert into reserved (wallet, asset, part, amount, open)
       select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*) from reservation where state = 'open' group by wallet, asset, part`,

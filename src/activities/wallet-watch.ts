@@ -160,10 +160,13 @@ export class WalletWatch {
   ): Promise<void> {
     const { alerts } = this.#deps.ledger;
     const nodes = doubtful.map(({ node }) => node);
-    if (nodes.length > 0) await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
-    else if (!this.#undoubted.has(wallet)) await alerts.close('listing_unproved', wallet);
-    if (nodes.length > 0) this.#undoubted.delete(wallet);
-    else this.#undoubted.add(wallet);
+    if (nodes.length > 0) {
+      await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
+      this.#undoubted.delete(wallet);
+    } else if (!this.#undoubted.has(wallet)) {
+      await alerts.close('listing_unproved', wallet);
+      this.#undoubted.add(wallet);
+    }
   }
 
   /**

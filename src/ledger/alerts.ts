@@ -15,6 +15,7 @@ import {
 } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
+import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { Word } from '../domain/word.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from './database.ts';
 import { alertNews } from './news.ts';
@@ -150,7 +151,7 @@ export class Alerts {
     const row = await this.#db
       .selectFrom('alert')
       .select('position')
-      .where('kind', '=', 'dead_attempt_landed')
+      .where('kind', '=', PAID_BY_DEAD)
       .where('subject', '=', settlementId)
       .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
       .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`)

@@ -248,7 +248,7 @@ async function prepareIn(
   if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
   // Last: other preparations of these wallets wait from here to the end of the transaction.
   if (reserve.length > 0 || earlier.length > 0)
-    await reserveFunds(trx, { settlementId, feePayer: signers[0], isFirst: earlier.length === 0 }, reserve);
+    await reserveFunds(trx, { settlementId, isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
 }
 

@@ -101,8 +101,6 @@ interface ReservationTable {
   settlementId: string;
   wallet: string;
   asset: string;
-  /** The fee of the transaction is part of this amount. */
-  paysFee: boolean;
   amount: bigint;
   state: 'open' | 'landed' | 'released';
   slot: bigint | null;

@@ -3,6 +3,7 @@ import {
   EXPIRED,
   isPaidByDead,
   isTerminal,
+  PAID_BY_DEAD,
   type SettlementStatus,
   type StatusReason,
 } from '../domain/settlement.ts';
@@ -14,8 +15,6 @@ import { releaseReservations } from './reservations.ts';
 import { lockIfKnown } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 import type { Kinds } from './subject-events.ts';
-
-const KIND = 'dead_attempt_landed';
 
 /**
  * Judges the alert that a dead attempt of the settlement has landed as false, whether it is open or a resume has closed it, and lets the
@@ -30,10 +29,10 @@ export async function judgeLandingFalse(
   const row = await lockIfKnown(trx, id);
   const closed = await closeAlerts(
     trx,
-    (alert) => alert.and([alert('kind', '=', KIND), alert('subject', '=', id)]),
+    (alert) => alert.and([alert('kind', '=', PAID_BY_DEAD), alert('subject', '=', id)]),
     word,
   );
-  const judged = await noteJudged(trx, KIND, id, word);
+  const judged = await noteJudged(trx, PAID_BY_DEAD, id, word);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
     await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });

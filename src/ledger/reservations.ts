@@ -81,8 +81,6 @@ export class Short extends Error {
 /** For whom to reserve. */
 export interface Reserver {
   readonly settlementId: string;
-  /** Its SOL pays the fee. */
-  readonly feePayer: string | undefined;
   /** It has had no attempt before, and so no reservation. */
   readonly isFirst: boolean;
 }
@@ -94,7 +92,7 @@ export interface Reserver {
  */
 export async function reserveFunds(
   trx: Transaction<Tables>,
-  { settlementId, feePayer, isFirst }: Reserver,
+  { settlementId, isFirst }: Reserver,
   inputs: readonly ReservationInput[],
 ): Promise<void> {
   await lockWallets(trx, settlementId, inputs);
@@ -115,7 +113,6 @@ export async function reserveFunds(
       settlementId,
       wallet,
       asset,
-      paysFee: wallet === feePayer && asset === SOL,
       amount,
       state: 'open' as const,
       slot: null,
@@ -127,7 +124,6 @@ export async function reserveFunds(
     .values(rows)
     .onConflict((conflict) =>
       conflict.columns(['settlementId', 'wallet', 'asset']).doUpdateSet((row) => ({
-        paysFee: row.ref('excluded.paysFee'),
         amount: row.ref('excluded.amount'),
         state: row.ref('excluded.state'),
         slot: row.ref('excluded.slot'),

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { AlertKind } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { EVERYTHING, scopesOf } from '../domain/pause-scope.ts';
-import type { StatusReason } from '../domain/settlement.ts';
+import { PAID_BY_DEAD, type StatusReason } from '../domain/settlement.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from './alerts.ts';
 import type { NewAttempt } from './attempts.ts';
 import { gapOf, UNBROKEN } from './continuity.ts';
@@ -76,12 +76,7 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
   return gap === null ? null : { code: 'record_restored', message: gap.why };
 }
 
-const GRAVEST_FIRST: readonly AlertKind[] = [
-  'dead_attempt_landed',
-  'maybe_paid',
-  'record_lost',
-  KEEPS_FAILING,
-];
+const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
 
 /**
  * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
@@ -99,7 +94,7 @@ async function suspicionOf(
     .where('subject', '=', settlementId)
     .where((row) =>
       row.or([
-        row.and([row('kind', '=', 'dead_attempt_landed'), row.not(sql<boolean>`(${WAS_JUDGED})`)]),
+        row.and([row('kind', '=', PAID_BY_DEAD), row.not(sql<boolean>`(${WAS_JUDGED})`)]),
         row.and([
           row('kind', '=', 'record_lost'),
           row(

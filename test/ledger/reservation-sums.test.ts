@@ -88,7 +88,7 @@ async function crashed(id: string, wallets: readonly string[]): Promise<void> {
   await client.query('begin');
   for (const wallet of wallets)
     await client.query(
-      `insert into reservation values ($1, $2, 'SOL', true, 77, 'open', null) on conflict do nothing`,
+      `insert into reservation values ($1, $2, 'SOL', 77, 'open', null) on conflict do nothing`,
       [id, wallet],
     );
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -119,7 +119,7 @@ it('a preparation reads as many rows with a thousand open reservations as with n
     select 'crowd-' || i, 'withdrawal', 'crowd-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(
     use.ledger.db,
   );
-  await sql`insert into reservation select 'crowd-' || i, ${wallet}, 'SOL', true, 1, 'open', null
+  await sql`insert into reservation select 'crowd-' || i, ${wallet}, 'SOL', 1, 'open', null
     from generate_series(1, 1000) as i`.execute(use.ledger.db);
   await sql`analyze reservation`.execute(use.ledger.db);
   expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(1_002n);

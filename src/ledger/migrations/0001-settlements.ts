@@ -39,13 +39,11 @@ export const settlements = inOrder([
     settlement_id text not null references settlement (id),
     wallet text not null,
     asset text not null,
-    pays_fee boolean not null,
     amount numeric(20, 0) not null check (amount >= 0),
     state text not null check (state in ('open', 'landed', 'released')),
     slot bigint,
     primary key (settlement_id, wallet, asset),
-    check ((state = 'landed') = (slot is not null)),
-    check (asset = 'SOL' or not pays_fee)
+    check ((state = 'landed') = (slot is not null))
   )`,
   sql`create index reservation_open on reservation (wallet, asset) include (amount) where state = 'open'`,
   sql`create index reservation_landed on reservation (wallet, slot) where state = 'landed'`,

@@ -123,7 +123,7 @@ function nestedAlarm(wallet: string, { account, mint, amount }: TokenPlace): Ala
   return {
     kind: 'nested_tokens',
     subject: account,
-    message: `${amount} of ${mint} are in ${account}, whose owner is the token account of ${wallet} and not the wallet: nobody is credited. The key of the wallet moves them by RecoverNested, see docs/deposits.md`,
+    message: `${amount} of ${mint} are in ${account}, whose owner is the token account of ${wallet} and not the wallet: nobody is credited. The key of the wallet moves them by RecoverNested`,
     details: { wallet, mint, amount: amount.toString() },
   };
 }

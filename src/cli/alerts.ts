@@ -1,5 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
@@ -73,7 +73,8 @@ function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true 
 }
 
 function toJson(row: AlertRow | PauseRow): object {
-  return { ...row, position: row.position.toString() };
+  const link = 'kind' in row ? { runbook: runbookOf(row.kind) } : {};
+  return { ...row, ...link, position: row.position.toString() };
 }
 
 function renderPause({ since, who, reason }: PauseRow): string {
@@ -84,7 +85,8 @@ function renderAlert({ position, kind, subject, message, count, lastSeenAt, clos
   const times = count === 1 ? '' : ` (${count} times)`;
   const end = closedAt === null ? '' : ' closed';
   const next = closedAt === null ? nextStep({ position, kind, subject }) : '';
-  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}${next}`;
+  const more = closedAt === null ? `; see ${runbookOf(kind)}` : '';
+  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}${next}${more}`;
 }
 
 /** The command that ends it, where one does. */

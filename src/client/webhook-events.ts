@@ -26,6 +26,8 @@ export interface ToldAlert {
   readonly subject: string;
   /** One sentence for people. */
   readonly message: string;
+  /** Path in the repository of the page that says what to do. */
+  readonly runbook: string;
   /** Fields for programs, others for each kind. */
   readonly details: Readonly<Record<string, unknown>>;
   readonly raisedAt: string;

@@ -106,6 +106,11 @@ export const ALERT_KINDS = [
 
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
+/** Path of the page that says what an alert of this kind means, what to do, and how it ends. */
+export function runbookOf(kind: AlertKind): string {
+  return `docs/runbooks/${kind}.md`;
+}
+
 /**
  * What has happened: open until people say that they have looked into it, or, for few, until it turns out well. Every other alert ends with its cause, or
  * by the order that settles it.

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../domain/alerts.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -16,6 +16,7 @@ const AlertBody = z
         'Which one: a settlement (a withdrawal by its own id), a signature, a wallet, a node, a webhook, or `sluice` for all of it',
       ),
     message: z.string().describe('One sentence for people'),
+    runbook: z.string().describe('Path in the repository of the page that says what to do'),
     details: z.record(z.string(), z.unknown()).describe('More for programs, by kind'),
     raisedAt: time.describe('When it was raised'),
     lastSeenAt: time.describe('When that was last seen to be so'),
@@ -119,6 +120,7 @@ function presentAlert(row: AlertRow): z.input<typeof AlertBody> {
   return {
     ...row,
     position: row.position.toString(),
+    runbook: runbookOf(row.kind),
     raisedAt: row.raisedAt.toISOString(),
     lastSeenAt: row.lastSeenAt.toISOString(),
     closedAt: row.closedAt?.toISOString() ?? null,

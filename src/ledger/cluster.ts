@@ -35,7 +35,7 @@ const OF_THE_SCAN = [
 /**
  * The one cluster of this record. Slots, heights, hashes and signatures on record mean nothing on another: there every attempt
  * of ours is missing, and a longer chain would prove it dead. The first worker binds it, and nothing unbinds it once anything was composed.
- * Source: docs/decisions/0016-one-cluster.md.
+ * Source: docs/decisions/0016-one-database-one-cluster.md.
  */
 export class Cluster {
   readonly #db: Database;

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { runbookOf } from '../domain/alerts.ts';
 import { presentBlockTime } from '../domain/block-time.ts';
 import type { WebhookEventType } from '../domain/webhook.ts';
 import type { Tables } from './database.ts';
@@ -66,6 +67,7 @@ export function alertNews(
   alert: Selectable<Tables['alert']>,
 ): OutboxEvent {
   const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
-  const data = { kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt };
+  const runbook = runbookOf(kind);
+  const data = { kind, subject, message, runbook, details, raisedAt, lastSeenAt, count, closedAt };
   return { type, entity: `alert/${position}`, data };
 }

@@ -220,7 +220,7 @@ export const SETTINGS = {
   },
   /** Bound of the whole fee, base and priority, of one transaction: the chain worker keeps to its own, and the signer refuses above its own. */
   maxFeeLamports: { name: 'SLUICE_MAX_FEE_LAMPORTS', schema: lamports.default(500_000n) },
-  /** Durable nonces are a mechanism that Solana plans to retire: docs/decisions/0011-lifetimes.md. */
+  /** Durable nonces are a mechanism that Solana plans to retire: docs/decisions/0011-transaction-lifetimes.md. */
   lifetime: {
     name: 'SLUICE_LIFETIME',
     schema: z.enum(['blockhash', 'nonce'], 'must be blockhash or nonce').default('blockhash'),

@@ -8,7 +8,7 @@ import type { NodePool } from './rpc/pool.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
 
 // The rule of this file: a verdict that ends a settlement, holds it for good or pauses payments takes two nodes that show the same. One
-// node alone can only delay it. Source: docs/decisions/0012-who-is-believed.md.
+// node alone can only delay it. Source: docs/decisions/0012-quorum.md.
 
 /**
  * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and

@@ -35,14 +35,25 @@ describe('the commands for operations, without an API', () => {
 
   it('show alerts and close one', async () => {
     await ledger.alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
-    const alert = { kind: 'maybe_paid', subject: 'order-1', message: 'look at it', count: 1, closedAt: null };
+    const alert = {
+      kind: 'maybe_paid',
+      subject: 'order-1',
+      message: 'look at it',
+      runbook: 'docs/runbooks/maybe_paid.md',
+      count: 1,
+      closedAt: null,
+    };
     expect(await sluice('alerts')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
       await ledger.alerts.raise({ kind, subject: 'it', message: 'so it is' });
     const { stdout } = await callSluice(['alerts'], { env: { DATABASE_URL: database.url } });
     expect(stdout).toMatch(/^position {2}last seen {2}kind {2}subject {2}message\n/);
-    expect(stdout).toContain('so it is; `sluice webhooks replay it` tries again\n');
-    expect(stdout).toMatch(/^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`$/m);
+    expect(stdout).toContain(
+      'so it is; `sluice webhooks replay it` tries again; see docs/runbooks/webhook_dead_letter.md\n',
+    );
+    expect(stdout).toMatch(
+      /^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`; see docs\/runbooks\/deposit_unowned\.md$/m,
+    );
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
       await ledger.alerts.close(kind, 'it');
     for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'])

@@ -26,7 +26,10 @@ describe('the operations routes', () => {
     await alerts.raise({ kind: 'node_lagging', subject: 'b', message: 'b lags' });
     await alerts.close('node_lagging', 'a');
     const first = (await call('GET', '/v1/alerts?limit=1')).json();
-    expect(first.alerts).toMatchObject([{ kind: 'node_lagging', subject: 'b', count: 1, closedAt: null }]);
+    const runbook = 'docs/runbooks/node_lagging.md';
+    expect(first.alerts).toMatchObject([
+      { kind: 'node_lagging', subject: 'b', runbook, count: 1, closedAt: null },
+    ]);
     const second = (await call('GET', `/v1/alerts?limit=1&cursor=${first.nextCursor}`)).json();
     expect(second).toMatchObject({ alerts: [{ subject: 'a', details: { slots: '9' } }], nextCursor: null });
     const closed = (await call('GET', '/v1/alerts?open=false')).json();

@@ -61,7 +61,7 @@ it('tells the fields that are public, and no column because it is there', () => 
       `deposit/${depositId(deposit)}`,
       'sequence id signature slot blockhash blockTime account wallet userRef asset amount state reason',
     ],
-    ['alert.raised', 'alert/9', 'kind subject message details raisedAt lastSeenAt count closedAt'],
+    ['alert.raised', 'alert/9', 'kind subject message runbook details raisedAt lastSeenAt count closedAt'],
     [
       'withdrawal.sending',
       'withdrawal/order-17',

@@ -1,0 +1,28 @@
+import { readdirSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../src/domain/alerts.ts';
+import { ROOT, textOf } from './pages.ts';
+
+const SECTIONS = ['## What it means', '## What to do', '## How it ends'];
+const INDEX = 'README.md';
+
+it('every alert kind has a runbook, and every runbook a kind', () => {
+  const files = readdirSync(new URL('docs/runbooks/', ROOT)).filter((name) => name !== INDEX);
+  expect(files.map((name) => `docs/runbooks/${name}`).toSorted()).toEqual(
+    ALERT_KINDS.map(runbookOf).toSorted(),
+  );
+});
+
+it.each(ALERT_KINDS)('the runbook of %s says what it means, what to do and how it ends', (kind) => {
+  const text = textOf(runbookOf(kind));
+  expect(text.startsWith(`# \`${kind}\`\n`)).toBe(true);
+  expect([...text.matchAll(/^## .+$/gm)].map(([heading]) => heading)).toEqual(SECTIONS);
+});
+
+it.each(ENDED_BY_A_LOOK)('the runbook of %s names the command that closes it', (kind) => {
+  expect(textOf(runbookOf(kind))).toContain('sluice alerts seen ');
+});
+
+it.each(CLOSED_BY_ORDER)('the runbook of %s names the command that closes it', (kind) => {
+  expect(textOf(runbookOf(kind))).toContain(`sluice alerts close --kind ${kind} `);
+});

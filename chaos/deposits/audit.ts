@@ -109,7 +109,7 @@ function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
   return { arrival, reason, right, fault: agrees ? null : fault };
 }
 
-/** Source: docs/deposits.md "Why something is not credited", as far as a run makes such things. */
+/** Source: docs/deposits.md "Why a deposit is not credited", as far as a run makes such things. */
 function reasonOf(
   { wallet, account, asset, amount }: ChainArrival,
   evidence: DepositEvidence,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { anchorsOf, exists, pages, proseOf, ROOT, textOf } from './pages.ts';
+import { anchorsOf, exists, pages, proseOf, ROOT, sources, textOf } from './pages.ts';
 
 const LINK = /\]\(([^()\s]+)\)/g;
 
@@ -33,4 +33,27 @@ it('every page below docs is linked from another page', () => {
     ),
   );
   expect(pages().filter((page) => page.startsWith('docs/') && !linked.has(page))).toEqual([]);
+});
+
+const REPOSITORY_PATH = /`((?:src|test|bench|chaos|conformance|scripts|deploy)\/[\w./-]+\.(?:ts|mjs|json))`/g;
+const DOCS_PATH = /docs\/[\w/-]+\.md/g;
+
+it('every file that a page names is there', () => {
+  const missing = pages().flatMap((page) =>
+    [...textOf(page).matchAll(REPOSITORY_PATH)]
+      .map(([, path = '']) => path)
+      .filter((path) => !exists(new URL(path, ROOT)))
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+it('every page that code names is there', () => {
+  const missing = sources().flatMap((file) =>
+    [...textOf(file).matchAll(DOCS_PATH)]
+      .map(([path]) => path)
+      .filter((path) => !exists(new URL(path, ROOT)))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(missing).toEqual([]);
 });

@@ -1,5 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 export const ROOT = new URL('../../', import.meta.url);
 
@@ -8,6 +7,16 @@ export function pages(): readonly string[] {
   const top = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
   const below = readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' });
   return [...top, ...below.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+}
+
+/** Files outside of docs that name pages, relative to the root of the repository. */
+export function sources(): readonly string[] {
+  const below = ['src', 'bench', 'chaos', 'conformance'].flatMap((folder) =>
+    readdirSync(new URL(`${folder}/`, ROOT), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+  return ['.env.example', 'docker-compose.yml', ...below];
 }
 
 export function textOf(page: string): string {
@@ -34,6 +43,5 @@ function anchorOf(heading: string): string {
 
 /** True for a file or folder of the repository. */
 export function exists(url: URL): boolean {
-  const path = fileURLToPath(url);
-  return existsSync(path) && (statSync(path).isFile() || statSync(path).isDirectory());
+  return existsSync(url);
 }

@@ -5,6 +5,9 @@ export interface RecordedSpend {
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
   /** True for a message that its buyer composed. */
   readonly isAdopted: boolean;
+  /** The block of an attempt that landed or failed, and the error of one that failed. */
+  readonly slot: bigint | null;
+  readonly error: string | null;
 }
 
 export type SpendVerdict =

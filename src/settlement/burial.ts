@@ -40,16 +40,8 @@ export function createBurial({
   /** Attempts that rounds have examined and left since a round began with the oldest. */
   let left = 0;
 
-  async function examine(row: AttemptRow): Promise<Finding | null> {
-    const nonceAttempt = unsignedNonceAttemptOf(row);
-    if (nonceAttempt !== null)
-      return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
-    const attempt = unsignedAttemptOf(row);
-    return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
-  }
-
   async function bury(row: AttemptRow): Promise<boolean> {
-    const found = await examine(row);
+    const found = await examine(chain, cache, row);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
@@ -86,6 +78,17 @@ export function createBurial({
       return buried;
     },
   };
+}
+
+async function examine(
+  chain: Chain,
+  cache: ReturnType<typeof unsignedCache>,
+  row: AttemptRow,
+): Promise<Finding | null> {
+  const nonceAttempt = unsignedNonceAttemptOf(row);
+  if (nonceAttempt !== null) return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
+  const attempt = unsignedAttemptOf(row);
+  return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
 }
 
 /** Keeps an alert open about each attempt whose examination fails each time that all are examined. */

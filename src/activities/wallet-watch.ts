@@ -29,7 +29,7 @@ const BEFORE_ANY_SLOT = -1n;
 /**
  * Holds the record against what the hot wallets really signed, and against its own past. What it finds wrong stops all preparations
  * in Postgres, for every worker; it repairs nothing.
- * Source: DESIGN "When an attempt is dead", last paragraph; docs/decisions/0010-wallet-history.md.
+ * Source: docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;

@@ -67,7 +67,7 @@ type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
 
 /**
  * Compute-unit limits found by simulation on two nodes, once for all transfers of one shape, and each time for those with a hook.
- * Source: exchange-interface: Prioritization fee rules 3.
+ * Source: docs/interface.md, Prioritization fee rules 3.
  */
 export class ComputeLimits {
   readonly #chain: LimitsChain;

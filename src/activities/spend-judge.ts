@@ -42,6 +42,7 @@ const SIGNATURES_KEPT = 500_000;
 /** Holds what wallets of ours signed against the attempts on record. What it finds wrong pauses the scope that it is given. */
 export class SpendJudge {
   readonly #deps: SpendJudgeDeps;
+  /** A wallet and a signature: a transfer by one wallet of ours to another one is a spend of the first alone. */
   readonly #harmless = new Set<string>();
   readonly #provedFailed = new Set<string>();
 
@@ -49,9 +50,9 @@ export class SpendJudge {
     this.#deps = deps;
   }
 
-  /** True for a transaction that was read, and is no spend. */
-  isHarmless(signature: string): boolean {
-    return this.#harmless.has(signature);
+  /** True for a transaction that was read, and is no spend of this wallet. */
+  isHarmless(wallet: string, signature: string): boolean {
+    return this.#harmless.has(`${wallet} ${signature}`);
   }
 
   /** Everything is read again. */
@@ -132,7 +133,7 @@ export class SpendJudge {
       return (await this.#judgeRecorded(wallet, [{ entry, recorded }], scope)).length === 0;
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend') {
-      remember(this.#harmless, entry.signature);
+      remember(this.#harmless, `${wallet} ${entry.signature}`);
       return true;
     }
     const searches = scope === EVERYTHING;

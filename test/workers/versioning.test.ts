@@ -17,6 +17,8 @@ import { testWorkflows } from '../support/workflows.ts';
 
 const WORKER = new URL('../../src/worker.ts', import.meta.url);
 const DEPLOYMENT = 'sluice';
+const UNVERSIONED = 'none';
+const OF_RUNS = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE];
 const TASK = { kind: 'any', key: 'hot', message: 'AA==', terms: {} };
 const ATTEMPT = { n: 1, message: 'AA==', signature: null, maxFeeLamports: '0', maxRentLamports: '0' };
 /** The queues of workflows, of their activities, of landings and of the scan. */
@@ -39,8 +41,8 @@ describe('workers of two versions', () => {
   let place: TestNamespace;
   let client: Client;
   let connection: NativeConnection;
-  const gates = [new Gate(), new Gate()] as const;
-  const [prepared, scanned] = gates;
+  const gates = [new Gate(), new Gate(), new Gate()] as const;
+  const [prepared, scanned, preparedBefore] = gates;
   /** Which build executed which step of which run, in order. */
   const steps: string[] = [];
   const stops: (() => Promise<void>)[] = [];
@@ -65,6 +67,7 @@ describe('workers of two versions', () => {
       },
       prepareSettlement: async ({ id }: { id: string }) => {
         note('prepares', id);
+        if (id === 'before') await preparedBefore.opened;
         if (id === 'first') await prepared.opened;
         return { kind: 'prepared', attempt: { ...ATTEMPT, tasks: [{ ...TASK, terms: { id } }] } };
       },
@@ -86,7 +89,10 @@ describe('workers of two versions', () => {
   }
 
   async function start(build: string, queues: readonly string[]): Promise<void> {
-    const config = readConfig({ ...place.env, SLUICE_WORKER_BUILD_ID: build }, 'tool');
+    const config = readConfig(
+      { ...place.env, SLUICE_WORKER_BUILD_ID: build === UNVERSIONED ? '' : build },
+      'tool',
+    );
     const workflowBundle = await testWorkflows();
     const workers = await Promise.all(
       queues.map((taskQueue) =>
@@ -125,10 +131,19 @@ describe('workers of two versions', () => {
       args: [{ id }],
     });
 
-  it('a settlement ends on its version, a new one and the scan go to the current one, and one signer serves both', async () => {
+  it('a settlement ends on its version, all other runs go to the current one, and one signer serves both', async () => {
     await start('signer', [SIGNER_TASK_QUEUE]);
-    await start('a', [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE]);
+    await start(UNVERSIONED, OF_RUNS);
+    const before = await settle('before');
+    await expect
+      .poll(() => steps, { timeout: 60_000 })
+      .toEqual(['none finds before', 'none prepares before']);
+    await start('a', OF_RUNS);
     await makeCurrent('a');
+    preparedBefore.open();
+    expect(await before.result()).toMatchObject({ status: 'finalized' });
+    expect(steps.splice(0).slice(2)).toEqual(['signer signs before', 'a lands before']);
+
     const first = await settle('first');
     await client.workflow.start('depositScan', {
       workflowId: 'deposit-scan/versions',
@@ -139,7 +154,7 @@ describe('workers of two versions', () => {
       .poll(() => [...steps].sort(), { timeout: 60_000 })
       .toEqual(['a finds first', 'a prepares first', 'a reads scan']);
 
-    await start('b', [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE]);
+    await start('b', OF_RUNS);
     await makeCurrent('b');
     const second = await settle('second');
     expect(await second.result()).toMatchObject({ status: 'finalized' });

@@ -19,12 +19,12 @@ const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
 // tests and the outcomes of withdrawals against a real solana-test-validator, one file after the other. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
-// that were free. The longest come first, by the names of the projects. Files with processes mostly wait, so there is one more than cores.
+// that were free. The longest come first, by the names of the projects. Files with processes use a third of a core, so two files run for each core.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', new SlowestFiles(), ...report()],
-    maxWorkers: WORKERS[mode] ?? 3,
+    maxWorkers: WORKERS[mode] ?? 4,
     projects: projectsOf(mode),
   },
 }));

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
@@ -9,16 +10,49 @@ import { signerWorker } from './workers/signer.ts';
 import { webhookWorker } from './workers/webhooks.ts';
 import { x402Worker } from './workers/x402.ts';
 
-const { config, staff } = staffOf(process.env);
-const logger = createLogger({ level: config.logLevel, name: 'worker' });
-installRuntime(logger, config.metricsAddress);
-try {
-  await runWorkers(config, staff, shutdownSignal().signal);
-} catch (error) {
-  // What a service manager may heal by starting again, such as nodes that are down, is one line and no stack.
-  if (!isDomainError(error)) throw error;
-  logger.fatal(`the worker ends: ${error.message}`);
-  process.exitCode = 1;
+const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
+
+const { verify, limit } = argumentsOrExit(process.argv.slice(2));
+await (verify ? verifyHistories(limit) : work());
+
+async function work(): Promise<void> {
+  const { config, staff } = staffOf(process.env);
+  const logger = createLogger({ level: config.logLevel, name: 'worker' });
+  installRuntime(logger, config.metricsAddress);
+  try {
+    await runWorkers(config, staff, shutdownSignal().signal);
+  } catch (error) {
+    // What a service manager may heal by starting again, such as nodes that are down, is one line and no stack.
+    if (!isDomainError(error)) throw error;
+    logger.fatal(`the worker ends: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
+
+/** Needs Temporal and the payload key alone, and no port: it may run beside a worker. */
+async function verifyHistories(limit: number): Promise<void> {
+  const config = readConfigOrExit(process.env, 'tool');
+  installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
+  const { verifyOpenRuns } = await import('./workers/verify.ts');
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  try {
+    process.exitCode = (await verifyOpenRuns(config, limit, say)) ? 0 : 1;
+  } catch (error) {
+    process.stderr.write(`sluice: the open runs cannot be verified: ${String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly limit: number } {
+  const options = { verify: { type: 'boolean' }, limit: { type: 'string' } } as const;
+  try {
+    const { verify = false, limit = '200' } = parseArgs({ args, options }).values;
+    if (/^[1-9]\d{0,5}$/.test(limit)) return { verify, limit: Number(limit) };
+  } catch {
+    // An unknown option.
+  }
+  process.stderr.write(`sluice: ${USAGE}\n`);
+  process.exit(2);
 }
 
 /** The workers of the role, made from the settings that it needs, and no others. */

@@ -55,6 +55,8 @@ export async function measureScale(
   const many = await captureQueries(large, rows, runs);
   const compared = compare(few.queries, many.queries);
   const [slowest] = compared;
+  for (const { name, ratio, largeMs } of compared.slice(0, SHOWN))
+    say(`  ${ratio.toFixed(2)} x, ${largeMs.toFixed(1)} ms: ${name}`);
   say('preparations by one hot wallet …');
   const open = Math.min(OPEN, rows);
   const rates = await prepareRates(large, open);
@@ -140,6 +142,7 @@ async function endPreparations(url: string, crowded: string): Promise<void> {
 async function prepareRate(url: string, wallet: string): Promise<number> {
   const ledger = await openLedger(url);
   try {
+    await ledger.continuity.pulse();
     const ids = await Promise.all(Array.from({ length: PREPARED_IN_A_ROUND }, () => newWithdrawal(ledger)));
     const { seconds } = await drive(ids.length, PREPARED_AT_ONCE, async (index) => {
       const input = { ...newAttempt(ids[index] ?? ''), signers: [wallet] };

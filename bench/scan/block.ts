@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
 
-/** Shape of a synthetic block. Source: solana §5, block composition. */
+/** Shape of a synthetic block. */
 export interface BlockShape {
   readonly transactions: number;
   /** Share of votes: four accounts, no tokens. The others have 18 accounts and five token balances before and after. */

@@ -29,7 +29,7 @@ export async function shareNodes({ ledger, pool, worker }: NodeWatchDeps): Promi
   await ledger.nodeViews.put(worker, pool.warnings().map(alarmOf));
 }
 
-/** Keeps the alerts about nodes in step with what the pools know. Source: exchange-interface: Withdrawals 7 (node operation rules). */
+/** Keeps the alerts about nodes in step with what the pools know. Source: docs/interface.md, What the service does 7. */
 export function createNodeWatch(deps: NodeWatchDeps) {
   const { ledger } = deps;
   return {

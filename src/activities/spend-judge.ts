@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { WalletSignature } from '../solana/history-pages.ts';
-import { proveLanded, proveSucceeded } from '../solana/second-witness.ts';
+import { ATTEMPTS_AT_ONCE, checkFailures, type FailureCheck, proveLanded } from '../solana/second-witness.ts';
 import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/wallet-history.ts';
 import { landedThoughDead, maybePaidAlarm, unknownSpendAlarm } from './wallet-alarms.ts';
 
@@ -24,28 +24,41 @@ export interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
+/** A listed transaction, and the attempt that the database has for it. */
+interface Found {
+  readonly entry: WalletSignature;
+  readonly recorded: RecordedSpend;
+}
+
+interface Checked extends Found {
+  readonly check: FailureCheck;
+}
+
 const READ_AT_ONCE = 16;
 export const READ_AT_MOST = 5_000;
-/** Signatures that are no spends, in the slots that are listed again: each is read once. */
-const HARMLESS_KEPT = 500_000;
+/** Signatures, in the slots that are listed again, of no spends and of attempts that nodes proved failed: nodes are asked once about each. */
+const SIGNATURES_KEPT = 500_000;
 
 /** Holds what wallets of ours signed against the attempts on record. What it finds wrong pauses the scope that it is given. */
 export class SpendJudge {
   readonly #deps: SpendJudgeDeps;
+  /** A wallet and a signature: a transfer by one wallet of ours to another one is a spend of the first alone. */
   readonly #harmless = new Set<string>();
+  readonly #provedFailed = new Set<string>();
 
   constructor(deps: SpendJudgeDeps) {
     this.#deps = deps;
   }
 
-  /** True for a transaction that was read, and is no spend. */
-  isHarmless(signature: string): boolean {
-    return this.#harmless.has(signature);
+  /** True for a transaction that was read, and is no spend of this wallet. */
+  isHarmless(wallet: string, signature: string): boolean {
+    return this.#harmless.has(`${wallet} ${signature}`);
   }
 
   /** Everything is read again. */
   forget(): void {
     this.#harmless.clear();
+    this.#provedFailed.clear();
   }
 
   /** Judges the oldest first, and only so many as one look may read. */
@@ -54,12 +67,11 @@ export class SpendJudge {
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.recordOf(signatures);
     const told = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
-    const unproven = new Set<string>();
-    for (const entry of entries) {
+    const known = entries.flatMap((entry) => {
       const spend = recorded.get(entry.signature);
-      if (spend !== undefined && !(await this.#judgeRecorded(wallet, entry, spend, scope)))
-        unproven.add(entry.signature);
-    }
+      return spend === undefined ? [] : [{ entry, recorded: spend }];
+    });
+    const unproven = new Set(await this.#judgeRecorded(wallet, known, scope));
     const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
@@ -71,23 +83,40 @@ export class SpendJudge {
     return { unproven, next: strange[readAtMost] };
   }
 
-  /** False while nodes do not prove what it means. */
+  /** The signatures of attempts that were given up, while nodes do not prove what became of them. */
   async #judgeRecorded(
     wallet: string,
-    { signature, slot }: WalletSignature,
-    recorded: RecordedSpend,
+    found: readonly Found[],
     scope: PauseScope,
-  ): Promise<boolean> {
-    if (!isGivenUp(recorded)) return true;
+  ): Promise<readonly string[]> {
+    const givenUp = found.filter(
+      ({ entry, recorded }) => isGivenUp(recorded) && !this.#provedFailed.has(entry.signature),
+    );
+    const unproven: string[] = [];
+    // One after the other: two attempts of one settlement raise one alert.
+    for (const { entry, recorded, check } of await this.#checked(givenUp)) {
+      const shownBy = typeof check === 'object' && check !== null ? check.shownBy : [];
+      const verdict = judgeSpend(wallet, [], recorded, shownBy.length > 0);
+      if (verdict.kind === 'dead_attempt_landed')
+        await this.#secondPayment(verdict, entry.signature, shownBy, scope);
+      if (check === 'failed') remember(this.#provedFailed, entry.signature);
+      if (check === null) unproven.push(entry.signature);
+    }
+    return unproven;
+  }
+
+  /** What nodes show of attempts that were given up. */
+  async #checked(givenUp: readonly Found[]): Promise<readonly Checked[]> {
     const { chain } = this.#deps;
-    const proof =
-      recorded.state === 'dead'
-        ? await proveLanded(chain.pool, signature, slot)
-        : await proveSucceeded(chain, signature);
-    const shownBy = proof === null || proof === 'failed' ? [] : proof.shownBy;
-    const verdict = judgeSpend(wallet, [], recorded, shownBy.length > 0);
-    if (verdict.kind === 'dead_attempt_landed') await this.#secondPayment(verdict, signature, shownBy, scope);
-    return proof !== null;
+    const failed = givenUp.filter(({ recorded }) => recorded.state === 'failed');
+    const failures = failed.map(({ entry, recorded: { slot, error } }) => ({ ...entry, slot, error }));
+    const checks = await checkFailures(chain, failures);
+    const dead = givenUp.filter(({ recorded }) => recorded.state === 'dead');
+    const landed = await pLimit(ATTEMPTS_AT_ONCE).map(dead, async (one) => ({
+      ...one,
+      check: await proveLanded(chain.pool, one.entry.signature, one.entry.slot),
+    }));
+    return [...failed.map((one, index) => ({ ...one, check: checks[index] ?? null })), ...landed];
   }
 
   async #judgeStrange(
@@ -101,10 +130,10 @@ export class SpendJudge {
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
       if (!(await this.#takeFound(recorded, entry, parties.signatures))) return false;
-      return this.#judgeRecorded(wallet, entry, recorded, scope);
+      return (await this.#judgeRecorded(wallet, [{ entry, recorded }], scope)).length === 0;
     }
     if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend') {
-      this.#remember(entry.signature);
+      remember(this.#harmless, `${wallet} ${entry.signature}`);
       return true;
     }
     const searches = scope === EVERYTHING;
@@ -143,12 +172,6 @@ export class SpendJudge {
     return proof !== null && ledger.attempts.takeFound(settlementId, n, signatures, true);
   }
 
-  #remember(signature: string): void {
-    this.#harmless.add(signature);
-    const [oldest] = this.#harmless;
-    if (this.#harmless.size > HARMLESS_KEPT && oldest !== undefined) this.#harmless.delete(oldest);
-  }
-
   /** Once for each proof: also after people have closed the alert as false, where other nodes show it now, or another signature. */
   async #secondPayment(
     { settlementId, n }: { readonly settlementId: string; readonly n: number },
@@ -163,4 +186,10 @@ export class SpendJudge {
     const alarm = landedThoughDead(settlementId, { n, signature, shownBy, others });
     await ledger.pauses.sound(alarm, settlementId, scope);
   }
+}
+
+function remember(signatures: Set<string>, signature: string): void {
+  signatures.add(signature);
+  const [oldest] = signatures;
+  if (signatures.size > SIGNATURES_KEPT && oldest !== undefined) signatures.delete(oldest);
 }

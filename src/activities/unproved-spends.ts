@@ -14,7 +14,7 @@ export interface UnprovedSpendsDeps {
  * Ends the wait for proofs of spends that the scan saw and no node shows. Where a quorum shows the block without the transaction, the
  * node that the scan read it from has made it up; where not, it counts as what it looks like, and pauses what the wallet's unknown spends pause. So no spend stays
  * unjudged. Answers those that are judged by that.
- * Source: DESIGN "When an attempt is dead", last paragraph.
+ * Source: docs/decisions/0010-wallet-history.md.
  */
 export async function settleUnproved(
   { ledger, pool }: UnprovedSpendsDeps,

@@ -29,7 +29,7 @@ const BEFORE_ANY_SLOT = -1n;
 /**
  * Holds the record against what the hot wallets really signed, and against its own past. What it finds wrong stops all preparations
  * in Postgres, for every worker; it repairs nothing.
- * Source: DESIGN "When an attempt is dead", last paragraph; docs/decisions/0010-wallet-history.md.
+ * Source: docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
@@ -134,7 +134,8 @@ export class WalletWatch {
     // A record that was restored from before its first look has forgotten what it paid from this wallet.
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#judgeScanned(wallet, scope);
-    const heard = await this.#lists.ofMost(chain.pool, wallet, from, (one) => this.#spends.isHarmless(one));
+    const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
+    const heard = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
     const { unproven, next } = await this.#spends.judge(wallet, unionOf(heard), scope);
     const listings = await withoutFalse(chain.pool, heard, unproven);
     const doubtful = doubtfulOf(listings, unproven);

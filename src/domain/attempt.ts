@@ -1,6 +1,6 @@
 /**
  * What bounds the life of a transaction. `slot` is where it was read: no transaction that carries it lies in an earlier one.
- * A durable nonce lives until a transaction uses it up; Solana plans to retire it, so nothing needs it (solana §0).
+ * A durable nonce lives until a transaction uses it up; Solana plans to retire it, so nothing needs it.
  */
 export type Lifetime =
   | {
@@ -97,7 +97,7 @@ export interface OutcomeEvidence {
   readonly statuses: readonly NodeTestimony<Sighting>[];
   /** Nodes other than the first witness whose getTransaction (finalized), or our own linked scan, shows the same outcome. */
   readonly outcomeConfirmedBy: readonly string[];
-  /** Those among them that show that it paid a fee: it ran. What a block only includes pays nothing, and uses no nonce up (solana §9). */
+  /** Those among them that show that it paid a fee: it ran. What a block only includes pays nothing, and uses no nonce up (SIMD-0290). */
   readonly chargedBy: readonly string[];
 }
 

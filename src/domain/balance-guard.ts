@@ -21,7 +21,7 @@ export type NativeSidesAnswer =
 
 /**
  * Neither side may be left with more than nothing and less than the rent minimum: the chain refuses such a transaction
- * after charging for it. The fee payer keeps exactly the fee, or at least fee + rent minimum (exchange-interface: Limits).
+ * after charging for it. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits).
  */
 export function checkNativeSides(sides: NativeSides): NativeSidesAnswer {
   const minimum = sides.rentMinimumLamports;

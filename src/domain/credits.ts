@@ -35,7 +35,7 @@ export interface Ours {
 
 /**
  * What a finalized block means for us: what arrived in every account of every watched wallet, credited or not, what left, and what our
- * hot wallets signed. Source: exchange-interface "Deposit detection rules" 3-5; DESIGN "Deposits".
+ * hot wallets signed. Source: docs/interface.md, Deposit detection rules 3 to 5.
  */
 export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, ours: Ours): BlockFinding {
   const findings = transactions.map((transaction) => findingOfTransaction(transaction, ours));

@@ -42,7 +42,7 @@ export const NOT_CREDITED_REASONS = [
 ] as const;
 
 /**
- * Why what arrived is not credited. Public words: never rename or reuse one. Source: DESIGN "Deposits".
+ * Why what arrived is not credited. Public words: never rename or reuse one. Source: docs/deposits.md.
  *
  * - `nested_token_account`: the owner of the token account is a token account of the wallet, not the wallet itself.
  * - `owner_changed`: the token account had another owner before the transaction.

@@ -24,7 +24,7 @@ import {
  * - `alive`: its nonce stands for a quorum, or any node sees it below finalized and too few nodes report that its nonce is used up.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
- * Source: DESIGN "When an attempt is dead"; exchange-interface: Prioritization fee rules 4; solana §1.
+ * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): Verdict {
   const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);

@@ -40,7 +40,7 @@ export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
 /**
  * L of a message that we did not compose, from the block heights that nodes report after one of them accepted its blockhash: what a
  * node accepts is at most one life old. Null where fewer than `quorum` nodes answer, or the highest is out of reach for a quorum: that
- * settlement would never end. Source: DESIGN "When an attempt is dead".
+ * settlement would never end. Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
   const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));
@@ -83,7 +83,7 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  * - `alive`: it may still land, or a fork that holds it is not yet refuted.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
- * Source: DESIGN "When an attempt is dead"; solana §2.4.
+ * Source: docs/decisions/0012-quorum.md.
  */
 export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict {
   const seen = evidence.statuses.flatMap(seenBy);

@@ -28,7 +28,7 @@ export function isSameBlock(one: BlockName, other: BlockName): boolean {
 /**
  * True where `child` names `parent` as the block before it, by slot, hash and height, whatever slots lie between: this and nothing
  * else proves that no block is missing. A node that lacks blocks can fail to show such a link, and cannot make one up.
- * Source: DESIGN, promise 2; solana §2.3.3.
+ * Source: docs/decisions/0014-deposit-scan.md.
  */
 export function isParent(parent: BlockName, child: Link): boolean {
   return child.slot > parent.slot && isSameBlock(parentOf(child), parent);
@@ -36,7 +36,7 @@ export function isParent(parent: BlockName, child: Link): boolean {
 
 /**
  * Walks from `anchor`, which nodes agree on, to `cursor`. `known` gives the block of a name where nodes show it; one of another name is
- * not followed. As heights go down by one, no block is left out. Source: DESIGN, promise 2; solana §2.3.3.
+ * not followed. As heights go down by one, no block is left out. Source: docs/decisions/0014-deposit-scan.md.
  */
 export function walkBack<Header extends BlockHeader>(
   cursor: BlockName,

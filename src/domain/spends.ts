@@ -5,6 +5,9 @@ export interface RecordedSpend {
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
   /** True for a message that its buyer composed. */
   readonly isAdopted: boolean;
+  /** The block of an attempt that landed or failed, and the error of one that failed. */
+  readonly slot: bigint | null;
+  readonly error: string | null;
 }
 
 export type SpendVerdict =
@@ -19,7 +22,7 @@ export type SpendVerdict =
  * What a finalized transaction in the history of a hot wallet means. It is a spend where the wallet is among its signers, whether it
  * succeeded or not: only our own signer can have made it. `isProved`: two nodes show that an attempt which the database calls dead is finalized,
  * or that one which it calls failed has succeeded.
- * Source: DESIGN "When an attempt is dead", last paragraph.
+ * Source: docs/decisions/0010-wallet-history.md.
  */
 export function judgeSpend(
   wallet: string,

@@ -1,6 +1,6 @@
 /**
- * How long Temporal waits for a worker before it gives the work to another one, in milliseconds. The programs that tests start are built
- * with shorter times, so that a killed worker is replaced sooner: `test/support/short-timeouts.ts`.
+ * How long Temporal waits for a worker before it gives the work to another one, and how long steps wait between two tries, in
+ * milliseconds. The programs that tests start are built with shorter times: `test/support/short-timeouts.ts`.
  */
 export const TIMEOUTS = {
   /** For one workflow task. */
@@ -23,4 +23,8 @@ export const TIMEOUTS = {
   landingSignalMs: 30_000,
   /** Between two tries of a step, at most. */
   longestRetryMs: 15_000,
+  /** Until a preparation that waits for something else is tried again; later tries of the same wait follow after up to six times as long. */
+  prepareAgainMs: 5_000,
+  /** Between two looks at a settlement that only an operator, or a restored row, can continue. */
+  operatorLookMs: 15_000,
 } as const;

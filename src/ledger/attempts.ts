@@ -182,11 +182,11 @@ export class Attempts {
   }
 
   /**
-   * Those that may be dead although nobody has sent them, at most `limit`: prepared, and their settlements held because the signer refused, or
+   * Those that may be dead although nobody has sent them, at most `limit`, without the first `skipped` of them: prepared, and their settlements held because the signer refused, or
    * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended; or for three minutes, in
    * which a blockhash expires while a signer outside of Sluice, or ours, takes its time. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
    */
-  async unsigned(limit: number): Promise<readonly AttemptRow[]> {
+  async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
     return this.#db
       .selectFrom('attempt')
       .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
@@ -207,6 +207,8 @@ export class Attempts {
       )
       .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)
       .orderBy('attempt.createdAt')
+      .orderBy('attempt.settlementId')
+      .offset(skipped)
       .limit(limit)
       .execute();
   }

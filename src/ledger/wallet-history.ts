@@ -98,7 +98,7 @@ export class WalletHistory {
   async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
     const rows = await this.#db
       .selectFrom('attempt')
-      .select(['signature', 'settlementId', 'n', 'state'])
+      .select(['signature', 'settlementId', 'n', 'state', 'slot', 'error'])
       .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
       .where('signature', '=', anyOf(signatures))
       .execute();
@@ -111,7 +111,7 @@ export class WalletHistory {
   async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
     const attempt = await this.#db
       .selectFrom('attempt')
-      .select(['settlementId', 'n', 'state'])
+      .select(['settlementId', 'n', 'state', 'slot', 'error'])
       .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
       .where('messageHash', '=', messageHash)
       .executeTakeFirst();

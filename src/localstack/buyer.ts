@@ -31,7 +31,7 @@ interface Requirements {
   readonly extra: { readonly feePayer: string; readonly memo?: string };
 }
 
-/** `payment` of a 402. Source: exchange-interface: Payment protocol resources. */
+/** `payment` of a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
 interface Quote {
   readonly recipientWallet: string;
   readonly mint: string;

@@ -94,7 +94,7 @@ export async function arrivalsOnChain(
 /**
  * Everything that the transactions without error of a block brought to `wallets`, whatever it is worth, by a count of its own: the judge
  * of what the scan found. A token account that changed hands, or was one of another mint before, brings all that is in it.
- * Source: exchange-interface, Deposit detection rules.
+ * Source: docs/interface.md, Deposit detection rules.
  */
 export function arrivalsIn(
   { slot, blockhash, transactions }: Block,

@@ -136,7 +136,13 @@ function serviceEnvironments(
   rpcUrls: readonly string[],
   httpPort: number,
 ) {
-  const { SLUICE_SIGNER_KEY: _key, SLUICE_SIGNER_KEY_FILE: _file, SLUICE_API_KEY: _apiKey, ...rest } = env;
+  const {
+    SLUICE_SIGNER_KEY: _key,
+    SLUICE_SIGNER_KEY_FILE: _file,
+    SLUICE_API_KEY: _apiKey,
+    SLUICE_WORKER_BUILD_ID: _buildId,
+    ...rest
+  } = env;
   const common: NodeJS.ProcessEnv = {
     ...rest,
     TEMPORAL_ADDRESS: base.temporal.address,

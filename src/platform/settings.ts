@@ -30,6 +30,17 @@ const hostPort = z.string().regex(/^[^\s:/]+:\d{1,5}$/, 'must be host:port');
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind} URL` });
 const httpUrl = url(/^https?$/, 'an http or https');
 
+const buildId = z
+  .string()
+  .regex(/^[\w.+-]{1,100}$/, 'must be 1 to 100 letters, digits or _ . + -, such as the commit of the build');
+/** Temporal joins the name and the build ID with a dot or a colon. */
+const deploymentName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][\w/-]{0,99}$/,
+    'must be 1 to 100 letters, digits or _ / -, and begin with a letter or digit',
+  );
+
 const rpcUrls = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -118,6 +129,9 @@ export const SETTINGS = {
     name: 'SLUICE_WORKER_ROLE',
     schema: z.enum(['chain', 'signer', 'x402', 'all'], 'must be chain, signer, x402 or all').default('all'),
   },
+  /** The version of Temporal worker versioning that this worker is; unversioned where it is not set. */
+  workerBuildId: { name: 'SLUICE_WORKER_BUILD_ID', schema: buildId.optional() },
+  workerDeploymentName: { name: 'SLUICE_WORKER_DEPLOYMENT_NAME', schema: deploymentName.default('sluice') },
   /** Paths of solana-keygen files: of the x402 worker, or of the signer, where people want the keys there. */
   feePayerKeyFiles: { name: 'SLUICE_FEE_PAYER_KEY_FILES', schema: list.default([]) },
   /** Those that new quotes name, and those that are only honoured still. */

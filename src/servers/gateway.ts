@@ -32,6 +32,8 @@ export interface GatewayParts {
   readonly chain: Chain;
   readonly logger: Logger;
   readonly closers: Closers;
+  /** Milliseconds that a request waits for its settlement before its answer is pending. Default 20,000. */
+  readonly answerWithinMs?: number;
 }
 
 const MAX_SIGNERS = 2;
@@ -47,7 +49,7 @@ export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,
 ): Promise<string> {
-  const { ledger, logger, closers } = parts;
+  const { ledger, logger, closers, answerWithinMs = ANSWER_WITHIN_MS } = parts;
   const { cluster, x402FacilitatorPath: facilitatorPath } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
   const shared = sharedDeps(config, parts);
@@ -64,7 +66,7 @@ export async function serveGateway(
     keepDoing(FEE_PAYERS_EVERY_MS, () => feePayers.look(), unlooked),
   );
   const app = await gatewayApp(
-    gateway(gatewayDeps(config, routes, offers, shared)),
+    gateway({ ...gatewayDeps(config, routes, offers, shared), answerWithinMs }),
     async (server) => {
       await server.register(paymentStateRoute(ledger));
       const prefix = facilitatorPath.replace(/\/$/, '');
@@ -103,7 +105,7 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   shared: ReturnType<typeof sharedDeps>,
-): GatewayDeps {
+): Omit<GatewayDeps, 'answerWithinMs'> {
   const [secret, ...older] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
     throw new DomainError(
@@ -122,7 +124,6 @@ function gatewayDeps(
     upstream: askUpstream,
     managed: [...feePayers, ...retiredFeePayers],
     quoteSecrets: [secret, ...older],
-    answerWithinMs: ANSWER_WITHIN_MS,
     publicUrl: publicUrl.replace(/\/$/, ''),
     trustedProxies: readProxies(config.x402TrustedProxies),
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),

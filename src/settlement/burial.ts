@@ -15,6 +15,8 @@ export interface BurialDeps {
   readonly chain: Chain;
   /** How much of the wallet's history one round reads. */
   readonly history?: HistoryBounds;
+  /** How many attempts one round examines. Default 200. */
+  readonly rowsARound?: number;
 }
 
 /** A proof reads every block of a minute twice: after so long no other one begins in this round. */
@@ -27,20 +29,19 @@ const ALERTS_READ = 10_000;
  * takes longer than the blockhash lives, or somebody may have used up their durable nonce. The alert `evidence_missing` says what keeps
  * one from being examined.
  */
-export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: BurialDeps) {
+export function createBurial({
+  ledger,
+  chain,
+  history = HISTORY_BOUNDS,
+  rowsARound = ROWS_A_ROUND,
+}: BurialDeps) {
   const cache = unsignedCache(history);
   const troubles = new Troubles(ledger);
-
-  async function examine(row: AttemptRow): Promise<Finding | null> {
-    const nonceAttempt = unsignedNonceAttemptOf(row);
-    if (nonceAttempt !== null)
-      return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
-    const attempt = unsignedAttemptOf(row);
-    return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
-  }
+  /** Attempts that rounds have examined and left since a round began with the oldest. */
+  let left = 0;
 
   async function bury(row: AttemptRow): Promise<boolean> {
-    const found = await examine(row);
+    const found = await examine(chain, cache, row);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
@@ -50,12 +51,17 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
   }
 
   return {
-    /** Answers how many are proved dead. One that cannot be proved now, or is signed meanwhile, waits for the next round. */
+    /**
+     * Returns how many are proved dead. A round continues after the attempts that the round before left, and begins with the oldest again
+     * once all were examined. So attempts that cannot be proved dead do not keep younger ones from their examination.
+     */
     async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
-      let buried = 0;
-      for (const row of await ledger.attempts.unsigned(ROWS_A_ROUND)) {
+      const rows = await ledger.attempts.unsigned(rowsARound, left);
+      let [examined, buried] = [0, 0];
+      for (const row of rows) {
         if (performance.now() > end) break;
+        examined += 1;
         try {
           if (await bury(row)) buried += 1;
         } catch (error) {
@@ -64,16 +70,31 @@ export function createBurial({ ledger, chain, history = HISTORY_BOUNDS }: Burial
           await troubles.tell(row, error);
         }
       }
-      await troubles.endRound();
+      left += examined - buried;
+      if (examined === rows.length && rows.length < rowsARound) {
+        left = 0;
+        await troubles.endRounds();
+      }
       return buried;
     },
   };
 }
 
-/** Keeps an alert open about each attempt whose examination fails in one round after the other. */
+async function examine(
+  chain: Chain,
+  cache: ReturnType<typeof unsignedCache>,
+  row: AttemptRow,
+): Promise<Finding | null> {
+  const nonceAttempt = unsignedNonceAttemptOf(row);
+  if (nonceAttempt !== null) return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
+  const attempt = unsignedAttemptOf(row);
+  return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
+}
+
+/** Keeps an alert open about each attempt whose examination fails each time that all are examined. */
 class Troubles {
   readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
-  /** The settlements with an open alert from a round before. Null before the first round ends: an earlier process may have left some. */
+  /** The settlements with an open alert from the last time that all were examined. Null before the first time: an earlier process may have left some. */
   #open: ReadonlySet<string> | null = null;
   #failing = new Set<string>();
 
@@ -87,8 +108,8 @@ class Troubles {
     this.#failing.add(subject);
   }
 
-  /** Closes the alerts of the round before that this one has not raised again. */
-  async endRound(): Promise<void> {
+  /** All were examined: closes the alerts of the time before that were not raised again. */
+  async endRounds(): Promise<void> {
     for (const subject of this.#open ?? (await this.#leftOpen()))
       if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
     this.#open = this.#failing;

@@ -1,6 +1,7 @@
 import { cancellationSignal, sleep } from '@temporalio/activity';
 import { isPaidByDead } from '../domain/settlement.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createJudge, failureOf, type JudgeDeps, settle } from './judgement.ts';
@@ -13,11 +14,9 @@ export interface LandingDeps extends JudgeDeps {
   readonly restMs?: number;
 }
 
-const REST_MS = 15_000;
-
 /** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
 export function createLanding(deps: LandingDeps) {
-  const { ledger, restMs = REST_MS } = deps;
+  const { ledger, restMs = TIMEOUTS.operatorLookMs } = deps;
   const judge = createJudge(deps);
 
   async function untilSettled(signed: AttemptRow, reporter: LandingReporter): Promise<AttemptRow> {

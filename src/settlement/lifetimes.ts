@@ -44,7 +44,7 @@ const NO_FREE_NONCE: Stop = {
 };
 
 /**
- * Durable nonces of the hot wallet, one account for each attempt on its way. Solana plans to retire them (solana §0): use them only
+ * Durable nonces of the hot wallet, one account for each attempt on its way. Solana plans to retire them: use them only
  * where a signature takes longer than a blockhash lives.
  */
 export class NonceLifetimes implements Lifetimes {

@@ -1,10 +1,9 @@
 import type { Alarm } from '../domain/alerts.ts';
 import { type DomainError, isDomainError } from '../domain/errors.ts';
 import type { SignedStep } from '../domain/steps.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { notYet } from './not-yet.ts';
-
-const RETRY_MS = 15_000;
 
 /**
  * What a run does whose signed attempt is not on record: Postgres was restored from before it. All payments pause, and this one
@@ -20,7 +19,7 @@ export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work
     // Once for each record: whoever resumed has been told, and this settlement stays stopped all the same.
     const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
     if (!told.has(remembered.id)) await ledger.pauses.sound(alarm, remembered.id);
-    throw notYet(alarm.kind, alarm.message, RETRY_MS);
+    throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }
 }
 

@@ -6,6 +6,7 @@ import { ATTEMPT_FAILED, waitAfter } from '../domain/chain-failures.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { AttemptRow, PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements.ts';
@@ -16,7 +17,6 @@ import { notYet } from './not-yet.ts';
 import { preparationOf } from './prepared-attempt.ts';
 import { type SignHere, signedHere } from './sign-here.ts';
 
-const RETRY_MS = 5_000;
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */
 const TRIES_UNSEEN = 3;
 
@@ -223,7 +223,7 @@ function shortOf({ wallet, asset, missing }: Extract<PrepareResult, { kind: 'sho
 
 // Grows to six times the first delay: a wait of days asks the chain about twice a minute.
 function retryDelay(): number {
-  return RETRY_MS * Math.min(6, activityInfo().attempt);
+  return TIMEOUTS.prepareAgainMs * Math.min(6, activityInfo().attempt);
 }
 
 /** 0 to 65,535, drawn from the identity of the attempt. */

@@ -17,7 +17,7 @@ export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
 /**
  * The same answers, after every node that has no status of the signature was asked for the transaction itself: only what a node with
  * history lacks there, too, is known to be absent. Fewer than a quorum of nulls prove nothing, and are not looked into.
- * Source: solana §2.4b.
+ * Source: docs/decisions/0012-quorum.md.
  */
 export async function confirmAbsence(
   { pool }: Chain,

@@ -23,7 +23,7 @@ export interface DestinationRules {
 
 /**
  * Class of a destination address, given its account (null where the chain has none). A payment of ours to a deposit address is no deposit, so nobody would be credited for it.
- * Source: exchange-interface: Withdrawal rules 3 and 4.
+ * Source: docs/interface.md, Withdrawal rules 3 and 4.
  */
 export function classifyDestination(
   address: string,

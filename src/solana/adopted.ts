@@ -116,7 +116,7 @@ export async function acceptedIn(pool: NodePool, blockhash: string): Promise<big
  * The first and the last block of a message that we did not compose. Ask only after a node has accepted its blockhash, or has shown the
  * transaction in a block: `acceptedAt` is the slot of that. Null where a signature that only we can give is missing: then it
  * cannot be in any block that is final now. Throws NoHealthyNode where too few nodes agree.
- * Source: DESIGN "When an attempt is dead".
+ * Source: docs/decisions/0020-settlements.md.
  */
 export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
   const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);

@@ -120,7 +120,7 @@ export class AgreedAccounts {
   }
 }
 
-/** The error of a node that did not show an account. */
+/** The error of a node that did not show an account, or showed one that cannot be read. */
 class NotShown extends Error {}
 
 async function readingOf<T>(
@@ -147,7 +147,9 @@ async function readingOf<T>(
     return { node, meaning, result, lowest: oldest, highest: newest };
   } catch (error) {
     if (error instanceof NotShown) return error;
-    throw error;
+    // Any other domain error is no answer of this node.
+    if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
+    return new NotShown(`${node}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -172,7 +174,8 @@ function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
 
 /** Two meanings of one and the same slot: one of both is false. At different slots, the accounts may have changed between them. */
 function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
-  return one.meaning !== other.meaning && one.lowest === other.lowest && one.highest === other.highest;
+  const slots = [one.lowest, one.highest, other.lowest, other.highest];
+  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
 }
 
 function resultOf<T>([first]: readonly Reading<T>[]): T {

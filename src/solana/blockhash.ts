@@ -101,7 +101,7 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
 /**
  * Whether a node's finalized bank takes a blockhash; by getFeeCalculatorForBlockhash where it does not have isBlockhashValid. True
  * contradicts a finalized height above the last valid one. False proves nothing: a bank that lags does not know the blockhash yet.
- * Source: exchange-interface: Blockhash; DESIGN "When an attempt is dead" 3a; solana §2.3.5.
+ * Source: docs/interface.md, Blockhash; docs/decisions/0012-quorum.md.
  */
 export function takesBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
   return withLegacy(

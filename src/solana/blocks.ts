@@ -89,7 +89,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
  * The finalized blocks from `origin` to one of height above `lastHeight` (L) that a quorum agrees on, each linked to its parent by
  * slot, hash and height, and each shown with the same transactions by a quorum: neither one node alone nor one beside another that has
  * a hole can leave a signature out. Throws NoHealthyNode where that cannot be had: then nothing is proved.
- * Source: DESIGN "When an attempt is dead" 3b; solana §2.3.3.
+ * Source: docs/decisions/0012-quorum.md.
  */
 export async function linkedRange(
   pool: NodePool,

@@ -25,7 +25,8 @@ export interface SendAnswer {
   readonly isOurFault: boolean;
 }
 
-const BLOCKHASH_SHARED_MS = 3_000;
+/** How long callers share a blockhash. */
+export const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 300;
 

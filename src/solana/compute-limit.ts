@@ -67,7 +67,7 @@ type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
 
 /**
  * Compute-unit limits found by simulation on two nodes, once for all transfers of one shape, and each time for those with a hook.
- * Source: exchange-interface: Prioritization fee rules 3.
+ * Source: docs/interface.md, Prioritization fee rules 3.
  */
 export class ComputeLimits {
   readonly #chain: LimitsChain;
@@ -122,15 +122,20 @@ export class ComputeLimits {
       throw new DomainError('NodeFault', `the transfer would fail now: ${why}`, { logs });
     }
     const units = highest([0n, ...alike.map(unitsOf)]);
-    if (!expected.foreign) this.#distrust(first, others);
+    if (!expected.foreign) this.#distrust(alike, others);
     if (units > expected.ceiling) throw tooMany(units, expected.ceiling, alike);
     return { units: highest([units, expected.floor]), logs };
   }
 
-  /** A node that saw the transfer take the same way, and counted other units than the quorum. */
-  #distrust(agreed: Simulation, others: readonly Simulation[]): void {
+  /**
+   * Distrusts a node that counted other units than one of the quorum, in the same slot and for the same way. At different slots the
+   * accounts may have changed between them: anybody can fund the address of the token account.
+   */
+  #distrust(alike: readonly Simulation[], others: readonly Simulation[]): void {
     for (const other of others) {
-      if (other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs)) continue;
+      const agreed = alike.find(({ slot }) => slot === other.slot);
+      if (agreed === undefined || other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs))
+        continue;
       const why = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
       this.#chain.pool.distrust(other.node, why);
     }

@@ -57,7 +57,7 @@ const ANY = '';
 /** The part of {@link Chain} that prices are read from. */
 export type FeeChain = LimitsChain & Pick<Chain, 'baseFee' | 'recentPrice'>;
 
-/** Finds unit limits by simulation and prices from recent blocks. Source: exchange-interface: Prioritization fee rules. */
+/** Finds unit limits by simulation and prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
 export class FeePlanner {
   readonly #chain: FeeChain;
   readonly #options: FeeOptions;

@@ -23,6 +23,7 @@ import {
 import type { Chain } from './chain.ts';
 import { believedStatuses, confirmOutcome, distrustRefuted } from './second-witness.ts';
 import type { Spending } from './spending.ts';
+import { STATUSES_PER_CALL } from './statuses.ts';
 
 /** The evidence for a verdict, and what it cost where a second node showed the transaction. */
 export interface Investigation {
@@ -34,9 +35,6 @@ export interface Investigation {
 
 /** An attempt that has a signature. */
 export type SignedAttempt = AttemptFacts & { readonly signature: string };
-
-/** Signatures that one getSignatureStatuses takes. */
-export const STATUSES_PER_CALL = 256;
 
 const AT_ONCE = 8;
 

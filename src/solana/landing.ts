@@ -8,10 +8,10 @@ import { blockCache } from './blocks.ts';
 import type { Chain } from './chain.ts';
 import { examine, type Finding, findDue, findOutcome } from './examination.ts';
 import { Finality } from './finality.ts';
-import { STATUSES_PER_CALL } from './investigation.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
 import { outcomeEvidence, secondOutcome, whyUnseconded } from './second-witness.ts';
 import { NOT_SHOWN } from './spending.ts';
+import { STATUSES_PER_CALL } from './statuses.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
 /**

@@ -47,7 +47,7 @@ export function readNonceAccount(account: AccountInfo | null): NonceState | null
 
 /**
  * Uses up the nonce. As the first instruction, before those of the compute budget, it makes the nonce the transaction's lifetime.
- * Source: exchange-interface: Prioritization fee rules 4.
+ * Source: docs/interface.md, Prioritization fee rules 4.
  */
 export function advanceNonce(nonceAccount: string, authority: string): TransactionInstruction {
   return SystemProgram.nonceAdvance({

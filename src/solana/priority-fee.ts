@@ -9,7 +9,7 @@ export interface PriceBounds {
 /** The most compute units that a transaction may ask for. Source: the runtime's compute budget. */
 export const MAX_COMPUTE_UNITS = 1_400_000;
 
-/** ceil(limit x price / 1,000,000) lamports. Source: exchange-interface: Prioritization fee rules 2. */
+/** ceil(limit x price / 1,000,000) lamports. Source: docs/interface.md, Prioritization fee rules 2. */
 export function priorityLamports(computeUnitLimit: number, priceMicroLamports: bigint): bigint {
   return (BigInt(computeUnitLimit) * priceMicroLamports + 999_999n) / 1_000_000n;
 }

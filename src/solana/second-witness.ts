@@ -1,4 +1,6 @@
+import pLimit from 'p-limit';
 import type { NodeTestimony, OutcomeEvidence, Sighting } from '../domain/attempt.ts';
+import { chunksOf } from '../domain/chunks.ts';
 import { seenBy } from '../domain/sightings.ts';
 import { witnessedBlock } from './blocks.ts';
 import type { Chain } from './chain.ts';
@@ -6,9 +8,13 @@ import { type AskOutcome, askOutcome, type Outcome } from './outcomes.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
+import { STATUSES_PER_CALL } from './statuses.ts';
 
 // The rule of this file: a verdict that ends a settlement, holds it for good or pauses payments takes two nodes that show the same. One
 // node alone can only delay it. Source: docs/decisions/0012-quorum.md.
+
+/** Attempts for which all nodes are asked at the same time. */
+export const ATTEMPTS_AT_ONCE = 16;
 
 /**
  * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and
@@ -104,7 +110,10 @@ async function shownOutcomes(pool: NodePool, signature: string): Promise<readonl
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
 }
 
-function alikeIn(shown: readonly Outcome[], { slot, error }: Outcome): readonly string[] {
+function alikeIn(
+  shown: readonly Outcome[],
+  { slot, error }: Pick<Outcome, 'slot' | 'error'>,
+): readonly string[] {
   return shown.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
 }
 
@@ -122,41 +131,94 @@ export async function proveLanded(
   signature: string,
   slot: bigint,
 ): Promise<LandingProof | null> {
-  const agreed = await agreedOutcome(pool, signature);
+  const agreed = agreedOutcome(pool, await shownOutcomes(pool, signature));
   if (agreed !== null) return agreed;
   const block = await witnessedBlock(pool, slot).catch(() => null);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 
+/** An attempt that the database calls failed, with the finalized failure that two nodes showed then. */
+export interface RecordedFailure {
+  readonly signature: string;
+  readonly slot: bigint | null;
+  readonly error: string | null;
+}
+
 /**
- * Proof that the transaction of an attempt which the database calls failed has succeeded: two nodes show that. `failed` where no node
- * reports a success, or two nodes show the failure: then the nodes that report a success are distrusted. Null while neither is so.
+ * What nodes return now about a recorded failure: proof that the transaction has succeeded, or `failed` where the failure is proved.
+ * `unclaimed`: no node reports a success, and too few nodes show the failure. Null: a node reports a success, and neither is proved.
  */
-export async function proveSucceeded(
+export type FailureCheck = LandingProof | 'failed' | 'unclaimed' | null;
+
+/**
+ * Checks recorded failures, with one status call of each node for 256 of them. A success takes two nodes that show it. A failure takes two
+ * nodes, or one node that shows what is on record while a single node reports a success. The nodes that report a success are then distrusted.
+ */
+export async function checkFailures(
   chain: Chain,
-  signature: string,
-): Promise<LandingProof | 'failed' | null> {
-  const { pool } = chain;
-  const statuses = await chain.statuses([signature]);
-  const claiming = statuses.filter(({ sightings }) =>
-    sightings.some((one) => one.kind === 'seen' && one.commitment === 'finalized' && one.error === null),
-  );
-  if (claiming.length === 0) return 'failed';
-  const agreed = await agreedOutcome(pool, signature);
-  if (agreed === null || agreed.error === null) return agreed;
-  const why = `reports that ${signature} succeeded, but ${agreed.shownBy.join(' and ')} show that it failed`;
-  for (const { node } of claiming) pool.distrust(node, why);
+  failures: readonly RecordedFailure[],
+): Promise<readonly FailureCheck[]> {
+  const checks: FailureCheck[] = [];
+  for (const piece of chunksOf(failures, STATUSES_PER_CALL)) {
+    const statuses = await chain.statuses(piece.map(({ signature }) => signature));
+    const checked = await pLimit(ATTEMPTS_AT_ONCE).map(piece, (failure, index) => {
+      const seen = statuses.flatMap(({ node, sightings }) => {
+        const one = sightings[index];
+        return one?.kind === 'seen' && one.commitment === 'finalized' ? [{ node, error: one.error }] : [];
+      });
+      return checkFailure(chain.pool, failure, seen);
+    });
+    checks.push(...checked);
+  }
+  return checks;
+}
+
+/** `seen`: the nodes that report it finalized. */
+async function checkFailure(
+  pool: NodePool,
+  failure: RecordedFailure,
+  seen: readonly Pick<Outcome, 'node' | 'error'>[],
+): Promise<FailureCheck> {
+  const claiming = seen.filter(isSuccess);
+  if (claiming.length === 0) return seen.length >= twoOf(pool) ? 'failed' : 'unclaimed';
+  const shown = await shownOutcomes(pool, failure.signature);
+  const agreed = agreedOutcome(pool, shown);
+  if (agreed?.error === null) return agreed;
+  const claimants = new Set([...claiming, ...shown.filter(isSuccess)].map(({ node }) => node));
+  const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(shown, failure, claimants) : []);
+  if (failing.length === 0) return null;
+  const why = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
+  for (const node of claimants) pool.distrust(node, why);
   return 'failed';
 }
 
-/** The finalized outcome that two nodes show alike, or the only node of a pool of one; null where no two do now. */
-async function agreedOutcome(
+/** The nodes that show the outcome on record, but those that also claim a success. */
+function asRecorded(
+  shown: readonly Outcome[],
+  { slot, error }: RecordedFailure,
+  claimants: ReadonlySet<string>,
+): readonly string[] {
+  return slot === null ? [] : alikeIn(shown, { slot, error }).filter((node) => !claimants.has(node));
+}
+
+function isSuccess({ error }: Pick<Outcome, 'error'>): boolean {
+  return error === null;
+}
+
+/** The finalized outcome that two nodes show alike, a success first, or the only node of a pool of one; null where no two do now. */
+function agreedOutcome(
   pool: NodePool,
-  signature: string,
-): Promise<(LandingProof & Pick<Outcome, 'error'>) | null> {
-  const shown = await shownOutcomes(pool, signature);
-  const agreed = shown.find((outcome) => alikeIn(shown, outcome).length >= Math.min(2, pool.quorum));
+  shown: readonly Outcome[],
+): (LandingProof & Pick<Outcome, 'error'>) | null {
+  const agreed = [...shown.filter(isSuccess), ...shown].find(
+    (outcome) => alikeIn(shown, outcome).length >= twoOf(pool),
+  );
   return agreed === undefined ? null : { error: agreed.error, shownBy: alikeIn(shown, agreed) };
+}
+
+/** Two nodes, or the only node of a pool of one. */
+function twoOf({ quorum }: NodePool): number {
+  return Math.min(2, quorum);
 }
 
 /**

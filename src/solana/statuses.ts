@@ -5,6 +5,9 @@ import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { SignatureStatus } from './rpc/schemas.ts';
 
+/** Signatures that one getSignatureStatuses takes. */
+export const STATUSES_PER_CALL = 256;
+
 /** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
 export async function readStatuses(
   node: SolanaNode,

@@ -30,7 +30,7 @@ export type TokenVerdict =
  * May this token be paid to this associated token account of `destination`?
  * `policy` overrides single rules; `transferHook: 'allow'` lets the hook's extra accounts be resolved, `wrappedSol: 'allow'` lets
  * wrapped SOL be paid as the token that it is.
- * Source: exchange-interface: Withdrawal rules 6.
+ * Source: docs/interface.md, Withdrawal rules 6.
  */
 export function tokenPolicy(
   mint: MintInfo,

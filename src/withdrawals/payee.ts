@@ -30,7 +30,7 @@ export interface PayeeRules {
   readonly kindOf?: (address: string) => Promise<WatchKind | undefined>;
   /** The listed asset of a mint. Default: no mint is listed. */
   readonly listed?: (mint: string) => Promise<ListedMint | undefined>;
-  /** Ask the customer also where the wallet is in use (exchange-interface: Withdrawal rules 3). */
+  /** Ask the customer also where the wallet is in use (docs/interface.md, Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;
   /** Ask the customer about a vault, instead of rejecting it. Default false. */
   readonly allowVaults?: boolean;

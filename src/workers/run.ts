@@ -1,5 +1,6 @@
 import { NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { failureInterceptor } from '../activities/failures.ts';
+import { SIGNER_TASK_QUEUE } from '../domain/ids.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import { dataConverter } from '../platform/codec.ts';
 import type { Config } from '../platform/config.ts';
@@ -19,6 +20,10 @@ export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal
     const connection = await NativeConnection.connect({ address: config.temporalAddress });
     closers.add('temporal', () => connection.close());
     const workers = await staff(connection, closers, stop);
+    if (workers.some(({ options }) => options.workerDeploymentOptions?.useWorkerVersioning === true))
+      Runtime.instance().logger.info(
+        `these workers are version ${config.workerBuildId} of deployment ${config.workerDeploymentName}: they get tasks once it is the current version`,
+      );
     await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
   } finally {
     await closers.close();
@@ -40,6 +45,25 @@ export function workerOptions(
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '20 seconds',
     dataConverter: dataConverter(config.payloadKeys),
+    ...deploymentOptions(config, taskQueue),
+  };
+}
+
+/**
+ * The version of a worker. Workflows that settle pin themselves to it (`workflows/versioning.ts`); all others move to the current version.
+ * Signers have no version: each one signs for the runs of every version.
+ */
+function deploymentOptions(
+  { workerBuildId: buildId, workerDeploymentName: deploymentName }: Config,
+  taskQueue: string,
+): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (buildId === undefined || taskQueue === SIGNER_TASK_QUEUE) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName, buildId },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
   };
 }
 

@@ -1,10 +1,17 @@
-import { allHandlersFinished, condition, continueAsNew, setHandler } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  setHandler,
+  setWorkflowOptions,
+} from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import * as act from './activities.ts';
 import { giveSignature } from './messages.ts';
 import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
+import { pinnedIfVersioned } from './versioning.ts';
 
 /**
  * Settles one obligation of a kind that has no plot of its own, such as the making of a nonce account. Runs under the id of the
@@ -31,3 +38,4 @@ export async function settlement({ id }: { readonly id: string }): Promise<Settl
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }
+setWorkflowOptions(pinnedIfVersioned, settlement);

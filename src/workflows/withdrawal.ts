@@ -3,6 +3,7 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
@@ -12,6 +13,7 @@ import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activities.ts';
 import type { SettlementView } from './messages.ts';
 import { settle } from './settle.ts';
+import { pinnedIfVersioned } from './versioning.ts';
 import { WithdrawalProgress } from './withdrawal-progress.ts';
 
 /**
@@ -35,6 +37,7 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView
   if (!isTerminal(progress.status)) await continueAsNew<typeof withdrawal>(terms);
   return progress.view();
 }
+setWorkflowOptions(pinnedIfVersioned, withdrawal);
 
 /**
  * Composes the next attempt, waiting for the customer's word, for funds or for the end of a pause as long as that takes; null

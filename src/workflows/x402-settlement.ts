@@ -1,10 +1,17 @@
-import { allHandlersFinished, condition, continueAsNew, setHandler } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  setHandler,
+  setWorkflowOptions,
+} from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import * as act from './activities.ts';
 import { settlementReached } from './messages.ts';
 import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
+import { pinnedIfVersioned } from './versioning.ts';
 
 /**
  * Settles a payment of x402 whose buyer waits for `confirmed`: the first part is one local activity of about a second, unless the keys of
@@ -47,3 +54,4 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }
+setWorkflowOptions(pinnedIfVersioned, x402Settlement);

@@ -23,7 +23,7 @@ const MAINNET: Network = {
   usdc: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
 };
 
-/** By the cluster of the settings. A local chain has the name of devnet: official clients know no other. Source: x402 5.3. */
+/** By the cluster of the settings. A local chain has the name of devnet: official clients know no other. */
 export const NETWORKS: Readonly<Record<'localnet' | 'devnet' | 'mainnet-beta', Network>> = {
   localnet: DEVNET,
   devnet: DEVNET,

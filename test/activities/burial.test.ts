@@ -125,6 +125,24 @@ describe('an attempt that the signer refused', () => {
     for (const { id } of [first, second, other]) await end(id);
   });
 
+  it('is examined although as many older ones as a round reads cannot be proved dead', async () => {
+    const odd = [await refused({ message: 'AQID' }), await refused({ message: 'AQIE' })];
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    const rounds = createBurial({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
+    expect([await rounds.buryUnsigned(), await rounds.buryUnsigned()]).toEqual([0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    // The oldest are looked at again.
+    const read = vi.spyOn(use.ledger.attempts, 'unsigned');
+    await rounds.buryUnsigned();
+    const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
+    read.mockRestore();
+    expect(rows.map(({ settlementId }: { settlementId: string }) => settlementId)).toEqual(
+      odd.map((one) => one.id),
+    );
+    for (const one of odd) await end(one.id);
+  });
+
   it('can be cancelled then, and not before; that gives back what it had reserved', async () => {
     const { id } = await refused();
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');

@@ -61,6 +61,11 @@ function count(units: number, nodes: readonly number[]): void {
     });
 }
 
+/** Makes a node count them in the same slot as the others. */
+function countNow(units: number, node: number): void {
+  localnet.controls.setFault(node, 'simulateTransaction', { kind: 'false-units', units });
+}
+
 function price(prioritizationFee: number, nodes: readonly number[]): void {
   const result = Array.from({ length: 150 }, (_, at) => ({ slot: at, prioritizationFee }));
   for (const node of nodes)
@@ -70,12 +75,19 @@ function price(prioritizationFee: number, nodes: readonly number[]): void {
 it.each([1_200_000, 1])(
   'one node of three that counts %i compute units sets no limit, and is asked last',
   async (units) => {
-    count(units, [0]);
+    countNow(units, 0);
     expect(limitsOf(await payVia(3)).units).toBe(540);
     expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
     expect(pool.warnings()).toEqual([expect.objectContaining({ rule: 'false-word' })]);
   },
 );
+
+it('one node of three that counts other compute units in another slot sets no limit, and is not distrusted', async () => {
+  count(1_200_000, [0]);
+  localnet.controls.produceSlots(10);
+  expect(limitsOf(await payVia(3)).units).toBe(540);
+  expect(pool.report()[0]?.demoted).toBeNull();
+});
 
 it.each([1_200_000, 1])(
   'one node of two that counts %i compute units makes the payment wait',

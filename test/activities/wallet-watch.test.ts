@@ -101,9 +101,10 @@ describe('a look at the history of the hot wallet', () => {
       hotWallet: hot.address,
     });
     await watch.lookAtFeePayers();
-    const { destination, id } = await reserved();
-    const signature = await hot.spend(destination, feePayer);
-    await look();
+    const { id } = await reserved();
+    // It pays the hot wallet, whose own history lists it too: there it is no spend.
+    const signature = await hot.spend(new PublicKey(hot.address), feePayer);
+    await watch.look();
     expect([await open(), await causes()]).toEqual([[], []]);
     await watch.lookAtFeePayers();
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);

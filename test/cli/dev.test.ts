@@ -112,14 +112,17 @@ test('it runs the whole stack: it pays, gives out addresses, takes a local webho
   expect(facts.webhooksToPrivate).toBe(true);
   const hook = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
   expect(hook.url).toContain('127.0.0.1');
-  expect((await sluice.waitForFinal('dev')).status).toBe('finalized');
   const url = `${facts.sales?.gatewayUrl}/hello`;
-  for (const form of ['v2', 'v1', 'example', 'submitted']) {
-    const bought = await startSluice(['x402', 'buy', url, '--form', form, '--json'], { cwd }).ended;
-    expect(bought.code, bought.stderr).toBe(0);
-    expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
-    expect(bought.stdout).toContain('hello');
-  }
+  const buy = async () => {
+    for (const form of ['v2', 'v1', 'example', 'submitted']) {
+      const bought = await startSluice(['x402', 'buy', url, '--form', form, '--json'], { cwd }).ended;
+      expect(bought.code, bought.stderr).toBe(0);
+      expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
+      expect(bought.stdout).toContain('hello');
+    }
+  };
+  const [paid] = await Promise.all([sluice.waitForFinal('dev'), buy()]);
+  expect(paid.status).toBe('finalized');
   running.child.kill('SIGTERM');
   const { code, stderr } = await running.ended;
   expect(code, stderr).toBe(0);

@@ -11,6 +11,8 @@ const attempt = (of: Recorded['state']): Recorded => ({
   n: 2,
   state: of,
   isAdopted: false,
+  slot: null,
+  error: null,
 });
 
 describe('a transaction in the history of the hot wallet', () => {

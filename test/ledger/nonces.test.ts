@@ -113,7 +113,7 @@ describe('the making and the advance of a nonce account', () => {
     expect(await spend(119n)).toMatchObject({ kind: 'short' });
     expect(await spend(120n)).toMatchObject({ kind: 'prepared' });
     expect([...(await use.ledger.walletHistory.recordOf(['sig-upkeep']))]).toEqual([
-      ['sig-upkeep', { settlementId: id, n: 1, state: 'landed', isAdopted: false }],
+      ['sig-upkeep', { settlementId: id, n: 1, state: 'landed', isAdopted: false, slot: 120n, error: null }],
     ]);
   });
 

@@ -16,7 +16,7 @@ import {
 } from '@solana/web3.js';
 import type { Buyer } from './buyers.ts';
 
-/** `payment` of a 402. Source: exchange-interface: Payment protocol resources. */
+/** `payment` of a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
 export interface Quote {
   readonly recipientWallet: string;
   readonly tokenAccount: string;
@@ -49,7 +49,7 @@ const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 const CONFIRMATION_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
-/** Buys as the interface's example does: the buyer signs the transfer, and the seller submits it. Source: exchange-interface: Client rules. */
+/** Buys as the interface's example does: the buyer signs the transfer, and the seller submits it. Source: docs/interface.md, Payment-protected endpoint: Client rules. */
 export async function buyAsExample(
   url: string,
   buyer: Buyer,

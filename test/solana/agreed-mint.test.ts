@@ -107,3 +107,52 @@ test('nodes of which no two agree are named with the fields that differ', async 
     message: `nodes disagree about ${address} (side.lamports: ${node0} null, ${node1} 7, ${node2} ${lamports}); the payment waits until 2 agree`,
   });
 });
+
+test('an error that one node’s answer causes is the failure of that node alone', async () => {
+  const odd = pool.nodes[0]?.name;
+  const read = (isOdd: (node: string) => boolean) =>
+    new AgreedAccounts(pool, 0).read(
+      [localnet.mint.address],
+      async (view) => {
+        const { account, node } = await view.account(localnet.mint.address);
+        if (isOdd(node)) throw new TypeError('the answer cannot be read');
+        return account?.owner;
+      },
+      (owner) => owner,
+    );
+  expect(await read((node) => node === odd)).toBe(TOKEN_PROGRAM);
+  await expect(read(() => true)).rejects.toMatchObject({
+    code: 'NoHealthyNode',
+    message: expect.stringContaining('the answer cannot be read'),
+  });
+});
+
+test('a node is not distrusted for a reading from several slots', async () => {
+  const [first, second] = [localnet.mint.address, localnet.feeMint.address];
+  const differing = pool.nodes[0]?.name;
+  const at = (slot: number) => {
+    localnet.controls.clearFaults();
+    const result = { context: { slot }, value: [null] };
+    for (const node of pool.nodes.keys())
+      localnet.controls.setFault(node, ACCOUNTS, { kind: 'result', result });
+  };
+  at(5);
+  let arrived = 0;
+  const reading = new AgreedAccounts(pool, 0).read(
+    [first],
+    async (view) => {
+      at(5);
+      await view.account(first);
+      arrived += 1;
+      // The two nodes of the first round, then all three.
+      await expect.poll(() => arrived === 2 || arrived === 5, { timeout: 30_000, interval: 1 }).toBe(true);
+      at(7);
+      const { node } = await view.account(second);
+      return node === differing ? 'one' : 'other';
+    },
+    (value) => value,
+  );
+  expect(await reading).toBe('other');
+  expect(arrived).toBe(5);
+  expect(pool.report()[0]?.demoted).toBeNull();
+});

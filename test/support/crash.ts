@@ -76,7 +76,7 @@ export async function startCrashingApi(
   };
 }
 
-/** The payment of x402 that a process dies of: its id, and the wallet that pays. */
+/** The payment of x402 that a process dies of: its id, and bytes of its message that no other payment has, in base58. */
 interface Victim {
   readonly id: string;
   readonly destination: string;

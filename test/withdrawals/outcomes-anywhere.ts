@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/ata.ts';
 import { newWallet } from '../support/stack.ts';
-import { historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
+import { expectDeadThenLanded, historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
 /** What a chain is to the tests of {@link outcomesAnywhere}. */
@@ -178,15 +178,12 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
         await use.sluice.withdraw(terms);
         await reaches(use.sluice, terms.id, 'sending');
         await use.chain.expireBlockhashes();
-        await until(async () => (await use.sluice.get(terms.id)).attempts.length === 2);
+        await until(async () => (await use.sluice.get(terms.id)).attempts.length > 1);
         await use.chain.heal();
 
         const paid = await use.sluice.waitForFinal(terms.id);
         expect(paid.status).toBe('finalized');
-        // The second may have a blockhash that the worker had read before all expired.
-        const states = paid.attempts.map(({ state }) => state);
-        expect(states.at(-1)).toBe('landed');
-        expect(new Set(states.slice(0, -1))).toEqual(new Set(['dead']));
+        expectDeadThenLanded(paid);
         const [proof] = await query<{ proof: Record<string, unknown> }>(
           use.stack,
           'select proof from attempt where settlement_id = $1 and n = 1',

@@ -9,6 +9,7 @@ import {
 } from '@solana/web3.js';
 import type { WorkflowHandle } from '@temporalio/client';
 import pg from 'pg';
+import { expect } from 'vitest';
 import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { Fault } from '../../src/localnet/faults.ts';
@@ -18,6 +19,7 @@ import { type ChainPayment, paymentsOnChain } from '../../src/localstack/chain-t
 import type { ManagedProcess } from '../../src/localstack/process.ts';
 import { rpc } from '../../src/localstack/rpc.ts';
 import type { Stack } from '../../src/localstack/stack.ts';
+import { BLOCKHASH_SHARED_MS } from '../../src/solana/chain.ts';
 import { newWallet } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 
@@ -131,11 +133,20 @@ const BLOCKHASH_LIFE = 170;
 /** More blocks than the chain of a stack has above its finalized one. */
 const FINALITY = 16;
 
-/** {@link readBooks} of a stack without a living attempt: the chain is at the height after which none could land at once. */
+/**
+ * {@link readBooks} of a stack without a living attempt: the chain is at the height after which none could land at once. Afterwards no
+ * process holds an expired blockhash for its next attempt.
+ */
 export async function settledBooks(stack: Stack): Promise<Books> {
   await new ChainHand(stack).expireBlockhashes();
+  const [newest] = await query<{ leftMs: number }>(stack, LEFT_OF_SHARED_BLOCKHASH, [BLOCKHASH_SHARED_MS]);
+  await sleep(Math.max(0, newest?.leftMs ?? 0));
   return readBooks(stack);
 }
+
+/** How long the blockhash of the newest attempt can still be shared. */
+const LEFT_OF_SHARED_BLOCKHASH = `select $1 - 1000 * extract(epoch from now() - max(created_at))::float8 as "leftMs"
+  from attempt`;
 
 /** Rows of a query on the stack's own database. */
 export async function query<T extends pg.QueryResultRow>(
@@ -164,6 +175,15 @@ export async function reaches(
     return seen.status === status;
   });
   return seen;
+}
+
+/**
+ * Expects that the last attempt landed and every earlier one, at least one, died. Workers share a blockhash for three seconds, in which
+ * {@link ChainHand.expireBlockhashes} makes 150 blocks: an attempt after the first can carry an expired blockhash and die, too.
+ */
+export function expectDeadThenLanded({ attempts }: Pick<Withdrawal, 'attempts'>): void {
+  const dead = Array.from({ length: Math.max(1, attempts.length - 1) }, () => 'dead');
+  expect(attempts.map(({ state }) => state)).toEqual([...dead, 'landed']);
 }
 
 /** The history of a withdrawal's workflow, as text with every payload decoded. */

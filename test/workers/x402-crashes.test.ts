@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { base58 } from '@scure/base';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../src/domain/payment.ts';
@@ -12,6 +14,8 @@ import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
+/** A blockhash lives 75 s of such slots: a payment does not expire while four workers die. */
+const SLOT_MS = 500;
 let upstream: HttpServer;
 let running: TestStack;
 let ledger: Ledger;
@@ -30,7 +34,7 @@ beforeAll(async () => {
     payTo: seller,
     routes: [{ path: '/item', price: '0.001', upstream: upstream.url }],
   });
-  running = await testStack(200, {}, 'shared', { routesOf });
+  running = await testStack(SLOT_MS, {}, 'shared', { routesOf });
   ledger = await openLedger(running.stack.databaseUrl);
   const { gatewayUrl = '' } = running.stack.sales ?? {};
   await vi.waitFor(async () => expect((await fetch(`${gatewayUrl}/item`)).status).toBe(402), 60_000);
@@ -49,11 +53,14 @@ async function newPayment() {
   if (sales === null) throw new Error('the stack sells');
   const customer = new Customer(Uint8Array.from(JSON.parse(readFileSync(sales.buyer.path, 'utf8'))));
   const accepted = requirementsOf(await fetch(sales.gatewayUrl + target));
-  const transaction = customer.transaction(accepted);
+  const memo = randomBytes(8).toString('hex');
+  const transaction = customer.transaction(accepted, memo);
   const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
   const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
   const headers = customer.shows(accepted, transaction);
-  return { id, target, headers, victim: { id, destination: customer.address }, gatewayUrl: sales.gatewayUrl };
+  // All payments are of one buyer: the memo is what only the bytes of this one contain.
+  const victim = { id, destination: base58.encode(Buffer.from(memo)) };
+  return { id, target, headers, victim, gatewayUrl: sales.gatewayUrl };
 }
 
 type Payment = Awaited<ReturnType<typeof newPayment>>;
@@ -86,37 +93,56 @@ async function expectBoughtOnce({ id, target }: Payment): Promise<void> {
   expect(await ledger.payments.find(id)).toMatchObject({ state: 'served' });
 }
 
-describe('a payment survives the death of the x402 worker', () => {
-  it.each([
+/** Before a payment has landed its bytes can still expire, so these tests end before the others begin. */
+const WORKER_CRASHES = {
+  'before its payment has landed': [
     'before attempts.prepare',
     'after attempts.prepare',
     'before chain.send',
     'after chain.send',
+  ],
+  'when its payment has landed': [
     'before settlements.note',
     'after settlements.note',
     'before attempts.settle',
     'after attempts.settle',
-  ])(
-    '%s',
-    async (at) => {
-      const payment = await newPayment();
-      await running.stack.x402?.kill('SIGKILL');
-      const worker = await startCrashingX402(running.stack, at, payment.victim);
-      const first = fetch(payment.gatewayUrl + payment.target, { headers: payment.headers }).catch(
-        () => null,
-      );
-      await worker.crashed();
-      await running.stack.x402?.start();
-      await first;
-      await untilServed(payment);
-      await expectBoughtOnce(payment);
-    },
-    180_000,
-  );
-});
+  ],
+} as const;
+
+describe.each(Object.entries(WORKER_CRASHES))(
+  'a payment survives the death of the x402 worker %s',
+  (_, points) => {
+    const payments = new Map<string, Payment>();
+
+    // One worker after the other dies of a payment of its own, while it also continues those of the workers before it.
+    beforeAll(async () => {
+      const { stack } = running;
+      await stack.x402?.kill('SIGKILL');
+      for (const at of points) {
+        const payment = await newPayment();
+        const worker = await startCrashingX402(stack, at, payment.victim);
+        fetch(payment.gatewayUrl + payment.target, { headers: payment.headers }).catch(() => null);
+        await worker.crashed();
+        payments.set(at, payment);
+      }
+      await stack.x402?.start();
+    });
+
+    it.concurrent.each(points)(
+      '%s',
+      async (at) => {
+        const payment = payments.get(at);
+        if (payment === undefined) throw new Error(`no worker died ${at}`);
+        await untilServed(payment);
+        await expectBoughtOnce(payment);
+      },
+      180_000,
+    );
+  },
+);
 
 describe('a payment survives the death of the gateway', () => {
-  it.each([
+  it.concurrent.each([
     'before payments.open',
     'after payments.open',
     'before workflow.executeUpdateWithStart',

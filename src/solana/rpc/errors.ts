@@ -28,7 +28,7 @@ export const UNSUPPORTED_VERSION = -32015;
 export const METHOD_NOT_FOUND = -32601;
 
 /**
- * Every JSON-RPC code of a Solana node and the one reaction to it. A code that is not here is unreadable. Source: solana §2.1.
+ * Every JSON-RPC code of a Solana node and the one reaction to it. A code that is not here is unreadable. Source: `RpcCustomError` of Agave.
  * No refusal of a send proves that the bytes will not land, as another node may have sent them on: they are sent again all the same, and
  * only the chain ends an attempt. A `fatal` one is told, where a quorum says it.
  */

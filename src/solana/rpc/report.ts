@@ -72,7 +72,7 @@ export interface PoolReport {
   readonly warnings: readonly NodeWarning[];
 }
 
-/** What is wrong with the way the nodes are run. Source: exchange-interface: Withdrawals 7 (node operation rules). */
+/** What is wrong with the way the nodes are run. Source: docs/interface.md, What the service does 7. */
 export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');
   const newest =

@@ -49,7 +49,7 @@ type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader; readonly shown: readonly ShownHeader[] };
 
-/** Reads the finalized chain in order, block by proved block, from any nodes. Source: DESIGN, promise 2. */
+/** Reads the finalized chain in order, block by proved block, from any nodes. Source: docs/decisions/0014-deposit-scan.md. */
 export class ChainReader<Block extends ShownBlock> {
   readonly #pool: NodePool;
   readonly #show: ShowBlock<Block>;

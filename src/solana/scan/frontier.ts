@@ -49,7 +49,7 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
 /**
  * The slots in which any node lists a finalized block, ascending. A hint of what to fetch: lists are short where a node lost its
  * ledger, and a list may name what does not exist. One that is late when a quorum has listed is not waited for. Empty where no node
- * answers. Source: solana §2.3.1.
+ * answers.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
   return [...countsOf(await pool.most((node) => allListedBy(node, from, to))).keys()];

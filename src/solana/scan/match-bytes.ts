@@ -39,7 +39,6 @@ function isHeaderField(name: string): name is HeaderField {
  * without parsing it. Every wallet that a parse would find in a transaction is among the candidates, or `mustParse` is true: for an
  * answer with a backslash in it, as text may then be written in more than one way, and for any in which a transaction lacks
  * what names its wallets in plain text: its keys, meta, both lists of token balances. All that may be a wallet is added to `names`.
- * Source: DESIGN "Deposits".
  */
 export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: NameFilter): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };

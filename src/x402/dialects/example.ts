@@ -7,7 +7,7 @@ export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], read
   mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
 };
 
-/** How a buyer of the interface is asked. Source: exchange-interface: Payment protocol resources, Quote. */
+/** How a buyer of the interface is asked. Source: docs/interface.md, Payment protocol resources: Quote. */
 export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   const { payTo, tokenAccount, asset, amount, network } = terms;
   return {
@@ -21,7 +21,7 @@ export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   };
 }
 
-/** What a buyer of the interface gets. Source: exchange-interface: Payment protocol resources, Paid response. */
+/** What a buyer of the interface gets. Source: docs/interface.md, Payment protocol resources: Paid response. */
 export function paidResponse(
   data: string,
   paid: {

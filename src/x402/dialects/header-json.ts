@@ -9,7 +9,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The object in a header: standard base64 with padding, of UTF-8 JSON without a byte order mark. Null for anything else, also for an
- * object in which a key has two values: parsers differ over which value counts. Source: x402 1.1.
+ * object in which a key has two values: parsers differ over which value counts. Source: x402 specification, HTTP transport.
  */
 export function readHeaderJson(header: string): JsonObject | null {
   if (header.length > MAX_HEADER_CHARACTERS) return null;

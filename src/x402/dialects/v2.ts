@@ -110,7 +110,7 @@ function infoOf(extensions: JsonObject): unknown {
 
 /**
  * True where the extensions of a payment keep the `info` that this server advertised; the buyer may add keys to it, and may send no
- * extension at all. Where it is false, the reason is `extension_echo_mismatch`. Source: x402 1.2, 1.7.
+ * extension at all. Where it is false, the reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
  */
 export function echoesExtensions(extensions: JsonObject, identifier: IdentifierUse): boolean {
   const advertised = identifierInfo(identifier);
@@ -123,7 +123,7 @@ export function isPaymentIdentifier(text: string): boolean {
   return IDENTIFIER_TEXT.test(text);
 }
 
-/** True where the buyer accepted these terms: all is equal, and `extra` may hold more. Source: x402 1.2. */
+/** True where the buyer accepted these terms: all is equal, and `extra` may hold more. Source: x402 specification, version 2. */
 export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
   // Without the hints: those in `accepted` come from an earlier quote, and count as more in `extra`.
   const { extra: wantedExtra, ...wanted } = requirementsV2(terms);

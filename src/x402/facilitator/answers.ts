@@ -10,7 +10,7 @@ import type { Verified } from './verify.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Dialect = FacilitatorRequest['dialect'];
 
-/** Source: x402 1.2, 1.3. */
+/** Source: x402 specification, versions 1 and 2: VerifyResponse. */
 export function verifyBody(verified: Verified, dialect: Dialect): Body {
   if (verified.ok) return { isValid: true, payer: verified.payer };
   const { message, payer } = verified;
@@ -22,7 +22,7 @@ export function verifyBody(verified: Verified, dialect: Dialect): Body {
   };
 }
 
-/** Source: x402 1.2, 1.3. */
+/** Source: x402 specification, versions 1 and 2: SettleResponse. */
 export function settleBody(settled: Settled, { dialect, requirements }: FacilitatorRequest): Body {
   const { network, amount } = requirements;
   const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
@@ -45,7 +45,7 @@ export function settleBody(settled: Settled, { dialect, requirements }: Facilita
   }
 }
 
-/** Source: x402 1.5. */
+/** Source: x402 specification: SupportedResponse. */
 export function supportedBody({
   network,
   feePayers,

@@ -68,7 +68,7 @@ const Version2 = z.looseObject({
   }),
 });
 
-/** The version inside the payload counts. @throws Unreadable that names the field. Source: x402 1.2, 1.3, 1.5. */
+/** The version inside the payload counts. @throws Unreadable that names the field. Source: x402 specification, versions 1 and 2. */
 export function readRequest(body: unknown): ReadRequest {
   const { paymentPayload, paymentRequirements } = read(Envelope, body);
   switch (paymentPayload.x402Version) {

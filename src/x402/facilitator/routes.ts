@@ -16,7 +16,7 @@ const BODY_LIMIT_BYTES = 64 * 1_024;
 
 /**
  * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on Solana. The caller gives
- * the prefix. Every outcome of a payment is a 200; 400 names the field of a request that cannot be read. Source: x402 1.5.
+ * the prefix. Every outcome of a payment is a 200; 400 names the field of a request that cannot be read. Source: x402 specification, versions 1 and 2.
  */
 export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
   return async (app) => {

@@ -86,20 +86,20 @@ function owed({ why, signature, payment }: Of<'owed'>, asked: Asked): GatewayAns
   return json(502, body, { 'retry-after': RETRY_AFTER, ...headers });
 }
 
-/** Source: exchange-interface: Errors, for its dialect. */
+/** Source: docs/interface.md, Errors: simulation call itself fails. */
 function untried({ why }: Of<'untried'>, asked: Asked): GatewayAnswer {
   const body = { error: 'Failed to simulate transaction', details: why };
   return json(wordsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
 }
 
-/** Source: exchange-interface: Errors. */
+/** Source: docs/interface.md, Errors: confirmed transaction cannot be fetched. */
 function unread({ signature, payment }: Of<'unread'>, asked: Asked): GatewayAnswer {
   const headers = response(asked, settled(signature, payment));
   const body = { error: 'Could not fetch confirmed transaction', transaction: signature };
   return json(402, body, { 'retry-after': RETRY_AFTER, ...headers });
 }
 
-/** Source: exchange-interface: Errors. */
+/** Source: docs/interface.md, Errors: received amount below price. */
 function short({ signature, payment, received }: Of<'short'>, asked: Asked): GatewayAnswer {
   const error = `Received ${received}, expected ${payment.terms.amount}`;
   const body = { error, details: 'the payment is on record as unmatched', transaction: signature };
@@ -112,7 +112,7 @@ function wordsOf({ dialect }: Asked) {
   return { isExample, told };
 }
 
-/** Error and details of the interface. Source: exchange-interface: Errors. */
+/** Error and details of the interface. Source: docs/interface.md, Errors. */
 function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
   if (reason.endsWith('transaction_simulation_failed'))
     return ['Transaction simulation failed', { details: message }];

@@ -113,7 +113,7 @@ function isOfBuyer({ dialect }: PaymentRow): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
-/** Rules 5 and 6 of the interface: the landed transaction itself says what arrived. Null where it is enough. */
+/** docs/interface.md, Payment-protected endpoint 5 and 6: the landed transaction itself says what arrived. Null where it is enough. */
 async function shortfall(
   { chain, ledger }: PurchaseDeps,
   payment: PaymentRow,

@@ -95,7 +95,7 @@ export function answerHeaders(headers: Headers): Record<string, string | string[
   return answered;
 }
 
-/** The same headers on an answer that was paid: no shared cache may give it to somebody else. Source: x402 1.1. */
+/** The same headers on an answer that was paid: no shared cache may give it to somebody else. */
 export function paidHeaders<Value extends string | readonly string[]>(
   headers: Readonly<Record<string, Value>>,
 ): Record<string, Value | string> {

@@ -69,7 +69,7 @@ function checkShare(
     );
 }
 
-/** The fee of a transaction with so many signatures. Source: exchange-interface: Prioritization fee rules 2. */
+/** The fee of a transaction with so many signatures. Source: docs/interface.md, Prioritization fee rules 2. */
 export function feesOf(signatures: number, computeUnitLimit: number, price: bigint): Fees {
   const priority = priorityLamports(computeUnitLimit, price);
   const feeLamports = BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priority;

@@ -31,7 +31,7 @@ const MAX_INSTRUCTIONS = 7;
 /**
  * Every rule of scheme `exact` that needs no signature: for what a buyer shows, and again for what a fee payer signs.
  * @throws BrokenRule
- * Source: x402 2.2.
+ * Source: scheme_exact_svm.
  */
 export function checkExactMessage(
   message: DecodedMessage,

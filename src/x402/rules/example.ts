@@ -22,7 +22,7 @@ const DEFAULT_UNITS = 200_000;
  * Do these wire bytes pay the terms in the dialect of the interface's example? All signers have signed; one transfer credits the token
  * account of the terms with at least the price. Other instructions are allowed, also one that makes the token account.
  * `managed`: addresses of our fee payers, which the transaction must not name.
- * Source: exchange-interface: Payment-protected endpoint 1, 2.
+ * Source: docs/interface.md, Payment-protected endpoint 1 and 2.
  */
 export function checkExample(
   wire: Uint8Array,
@@ -43,7 +43,7 @@ export function checkBuyersTransaction(read: WireTransaction, terms: Terms): Exa
   return paymentOf(read, terms.asset, transfer, feesIn(read.message), signature);
 }
 
-/** The error and the details of the interface for a refusal of {@link checkExample}. Source: exchange-interface: Errors. */
+/** The error and the details of the interface for a refusal of {@link checkExample}. Source: docs/interface.md, Errors. */
 export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'message'>): ExampleError {
   const error = WRONG_TRANSFER.has(reason)
     ? 'No valid transfer to the recipient with the correct amount'

@@ -1,4 +1,4 @@
-/** Reason codes of the x402 specification for scheme `exact` on Solana, by what a payment fails. Source: x402 1.6. */
+/** Reason codes of the x402 specification for scheme `exact` on Solana, by what a payment fails. */
 export const REASONS = {
   feePayerNotManaged: 'invalid_exact_svm_fee_payer_not_managed_by_facilitator',
   feePayerMismatch: 'invalid_exact_svm_fee_payer_mismatch',
@@ -55,7 +55,7 @@ const UNPREFIXED: ReadonlySet<string> = new Set([
 ]);
 const PREFIX = 'invalid_exact_svm_';
 
-/** The code of version 1 for a code of version 2; the same code for those that both versions share. Source: x402 1.6. */
+/** The code of version 1 for a code of version 2; the same code for those that both versions share. */
 export function reasonOfVersion1(reason: string): string {
   const rest = reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason;
   return UNPREFIXED.has(rest) ? rest : reason;

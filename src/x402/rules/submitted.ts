@@ -8,7 +8,7 @@ import { checkSignatures, checkWire, readWire } from './wire.ts';
 
 /**
  * Does a transaction that its buyer has sent pay the terms, with exactly one memo, whose text is `memo`? All signers have signed it.
- * Source: exchange-interface: Payment-protected endpoint, Alternative on this chain.
+ * Source: docs/interface.md, Payment-protected endpoint: Alternative on this chain.
  */
 export function checkSubmitted(wire: Uint8Array, terms: Terms, memo: string): Checked {
   return checkWire(wire, (read) => {

@@ -3,7 +3,6 @@ import type { PaymentRow } from '../../../src/ledger/payments.ts';
 import { answered, type Customer, settlementOf } from './customer.ts';
 import { expectPending, StandingShop } from './standing-shop.ts';
 
-/** A request may wait 20 s for its settlement. */
 const LONG_MS = 240_000;
 const PATIENT = { timeout: 60_000, interval: 100 };
 let standing: StandingShop;

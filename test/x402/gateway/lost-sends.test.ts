@@ -3,7 +3,6 @@ import type { Fault } from '../../../src/localnet/faults.ts';
 import { answered, settlementOf } from './customer.ts';
 import { expectPending, StandingShop } from './standing-shop.ts';
 
-/** A request waits 20 s for its settlement, some of them twice. */
 const LONG_MS = 240_000;
 let standing: StandingShop;
 let url: string;

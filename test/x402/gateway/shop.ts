@@ -11,7 +11,7 @@ import { freePort } from '../../../src/localstack/ports.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/logging.ts';
 import { Closers } from '../../../src/platform/shutdown.ts';
-import { serveGateway } from '../../../src/servers/gateway.ts';
+import { type GatewayParts, serveGateway } from '../../../src/servers/gateway.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import { openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { signerWorker } from '../../../src/workers/signer.ts';
@@ -125,6 +125,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     chain: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
+    waits: Pick<GatewayParts, 'answerWithinMs'> = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -184,7 +185,14 @@ export class Shop {
     const serve: Serve = (sold, payTo, own) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
       const [temporal, chain] = [temporalClient(place), new Chain(pool)];
-      const parts = { ledger: withEndingOffers(ledger, own), temporal, chain, logger, closers: own };
+      const parts = {
+        ledger: withEndingOffers(ledger, own),
+        temporal,
+        chain,
+        logger,
+        closers: own,
+        ...waits,
+      };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };
     const gateway = new Closers();

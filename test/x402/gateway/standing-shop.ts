@@ -12,6 +12,8 @@ const SLOT_MS = 200;
 const FINALITY_LAG = 8;
 /** What a blockhash lives, the margin of an adopted message, and more blocks than the chain has above its finalized one. */
 const LIFE = 220;
+/** Requests of these tests mostly end as pending: blocks come only by hand. */
+const PENDING_AFTER_MS = 3_000;
 const PATIENT = { timeout: 60_000, interval: 100 };
 
 /** A payment that was not shown yet. */
@@ -32,7 +34,8 @@ export class StandingShop {
   }
 
   static async open(routes: Parameters<typeof Shop.open>[0]): Promise<StandingShop> {
-    const shop = await Shop.open(routes, {}, { slotMs: 0, finalityLag: FINALITY_LAG, nodes: 1 });
+    const chain = { slotMs: 0, finalityLag: FINALITY_LAG, nodes: 1 };
+    const shop = await Shop.open(routes, {}, chain, 'x402', { answerWithinMs: PENDING_AFTER_MS });
     return new StandingShop(shop);
   }
 

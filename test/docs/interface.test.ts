@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const PAGE = join(ROOT, 'docs/interface.md');
+/** A relative link with its label, or a name in backticks that belongs to the link before it. */
+const LINK_OR_NAME = /\[([^\]]+)\]\(([^)\s]+)\)|`([^`]+)`/g;
+/** A rule as a comment cites it: the section, then a number or a name. */
+const CITATION = /docs\/interface\.md, ([A-Z][A-Za-z -]*[a-z])(?: \d|[:.;)])/g;
+/** Texts that are no part of this repository. */
+const OUTSIDE = /exchange-interface|\bDESIGN\b|§|\bx402 \d\.\d\b(?!\.)|Source: issue \d/;
+
+interface Reference {
+  readonly label: string;
+  readonly file: string;
+  readonly names: readonly string[];
+}
+
+interface Row {
+  readonly rule: string;
+  readonly where: string;
+  readonly proof: string;
+}
+
+const page = readFileSync(PAGE, 'utf8');
+const rows = page.split('\n').flatMap(rowOf);
+
+test('each rule has a place or is called not built, and has a test or is said to have none', () => {
+  expect(rows.length).toBeGreaterThan(150);
+  for (const { rule, where, proof } of rows) {
+    if (!where.startsWith('not built')) expect(referencesIn(where), rule).not.toEqual([]);
+    if (!proof.startsWith('no test')) expect(referencesIn(proof), rule).not.toEqual([]);
+  }
+});
+
+test('each file that the page links exists, has the linked name, and is named with a symbol or a test', () => {
+  for (const { rule, where, proof } of rows)
+    for (const { label, file, names } of [where, proof].flatMap(referencesIn)) {
+      expect(existsSync(file), `${rule}: ${file}`).toBe(true);
+      expect(label, rule).toBe(basename(file));
+      expect(names, `${rule}: ${label}`).not.toEqual([]);
+    }
+});
+
+test('each symbol and each test title of the page occurs in its file', () => {
+  for (const { rule, where, proof } of rows) {
+    for (const { file, names } of referencesIn(where))
+      for (const name of names) expect(hasSymbol(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+    for (const { file, names } of referencesIn(proof))
+      for (const name of names) expect(hasTitle(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+  }
+});
+
+test('a comment cites sections that the page has, and no text outside of the repository', () => {
+  const sections = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title);
+  const cited: (string | undefined)[] = [];
+  for (const [file, text] of sources()) {
+    expect(OUTSIDE.exec(text)?.[0], file).toBeUndefined();
+    for (const [, section] of text.matchAll(CITATION)) {
+      cited.push(section);
+      expect(sections, file).toContain(section);
+    }
+  }
+  expect(cited.length).toBeGreaterThan(20);
+});
+
+function sources(): readonly (readonly [file: string, text: string])[] {
+  const source = join(ROOT, 'src');
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.m?ts$/.test(file))
+    .map((file) => [file, readFileSync(join(source, file), 'utf8')]);
+}
+
+/** A row of a table, without its head. */
+function rowOf(line: string): Row[] {
+  const [, rule, , where, proof] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+  if (rule === undefined || where === undefined || proof === undefined) return [];
+  return rule === 'rule' || rule.startsWith('--') ? [] : [{ rule, where, proof }];
+}
+
+function referencesIn(cell: string): readonly Reference[] {
+  const references: { label: string; file: string; names: string[] }[] = [];
+  for (const [, label, link, name] of cell.matchAll(LINK_OR_NAME)) {
+    if (label !== undefined && link !== undefined)
+      references.push({ label, file: join(dirname(PAGE), link), names: [] });
+    else if (name !== undefined) references.at(-1)?.names.push(name.replaceAll('\\|', '|'));
+  }
+  return references;
+}
+
+function hasSymbol(file: string, name: string): boolean {
+  return readFileSync(file, 'utf8')
+    .split(/[^\w$]+/)
+    .includes(name);
+}
+
+/** A title is a whole text in quotes. */
+function hasTitle(file: string, title: string): boolean {
+  const text = readFileSync(file, 'utf8');
+  return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`));
+}

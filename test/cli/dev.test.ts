@@ -115,7 +115,7 @@ test('it runs the whole stack: it pays, gives out addresses, takes a local webho
   expect((await sluice.waitForFinal('dev')).status).toBe('finalized');
   const url = `${facts.sales?.gatewayUrl}/hello`;
   for (const form of ['v2', 'v1', 'example', 'submitted']) {
-    const bought = await startSluice(['x402', 'buy', url, '--form', form, '--json'], { cwd }).ended;
+    const bought = await startSluice(['x402', 'buy', url, '--form', form, '-o', 'json'], { cwd }).ended;
     expect(bought.code, bought.stderr).toBe(0);
     expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
     expect(bought.stdout).toContain('hello');

@@ -74,7 +74,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect([text('kept.json'), text('lost.mnemonic')]).toEqual(['kept', 'kept']);
     expect(existsSync(join(directory, 'kept.mnemonic'))).toBe(false);
     expect(existsSync(join(directory, 'lost.json'))).toBe(false);
-    expect(words.stderr).toContain('lost.mnemonic is there already, and is never overwritten');
+    expect(words.stderr).toContain('lost.mnemonic exists and is never overwritten');
   });
 
   test('refuses more than a manifest lists, indexes that no key has, words that are none, and a folder that is not there', async () => {

@@ -119,8 +119,10 @@ test('the scan is looked at, paused and resumed', async () => {
 
 test('assets are listed, and changed', async () => {
   const { mint = '' } = mintsOf(use.stack.chainInfo);
-  const put = ['assets', 'set', mint, '--minimum', '0.000005', '--deposits', 'off'];
-  expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '5', depositsOn: false });
+  const put = ['assets', 'set', mint, '--minimum-units', '7', '--deposits', 'off'];
+  expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '7', depositsOn: false });
+  const decimal = ['assets', 'set', mint, '--minimum', '0.000005'];
+  expect(await asked<Asset>(...decimal)).toMatchObject({ minimumDeposit: '5', depositsOn: false });
   const { stdout } = await sluice('assets', 'list');
   expect(stdout).toMatch(
     /^asset +decimals {2}minimum deposit {2}deposits {2}program\nSOL +9 +0\.00089088 +on\n/,
@@ -174,7 +176,7 @@ test('a credit that is gone from the record is found, and put back once, however
   const told = await audit(...around(deposit));
   expect(told.code).toBe(6);
   expect(told.stdout).toMatch(
-    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -          remains$`, 'm'),
+    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
 

@@ -189,6 +189,17 @@ const CALLS: Readonly<Record<string, Calls>> = {
     deliveries: ({ webhooks }, how) => webhooks.deliveries('wh', {}, how),
     replay: ({ webhooks }, how) => webhooks.replay('wh', 'event', how),
   },
+  alerts: {
+    list: ({ alerts }, how) => alerts.list({}, how).next(),
+    page: ({ alerts }, how) => alerts.page({}, how),
+    acknowledge: ({ alerts }, how) => alerts.acknowledge(['17'], 'why', how),
+    close: ({ alerts }, how) => alerts.close('maybe_paid', 'a', 'why', how),
+  },
+  pauses: {
+    open: ({ pauses }, how) => pauses.open(how),
+    begin: ({ pauses }, how) => pauses.begin('why', how),
+    end: ({ pauses }, how) => pauses.end('why', how),
+  },
 };
 const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>
   Object.entries(calls).map(([name, call]) => [`${room}.${name}`, call] as const),

@@ -24,9 +24,12 @@ export interface ImportOptions {
 
 const IMPORTED_AT_ONCE = 5_000;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
-/** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
-const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
-  select from deposit where deposit.wallet = deposit_address.address and deposit.state = 'pending'))`;
+/**
+ * Free, not in doubt after a restore, and without a pending deposit. `bool_or` makes the planner read the deposits of each address:
+ * for `not exists` it compares each address with all pending deposits.
+ */
+const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
+  select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {

@@ -20,7 +20,7 @@ it.each(ALERT_KINDS)('the runbook of %s says what it means, what to do and how i
 });
 
 it.each(ENDED_BY_A_LOOK)('the runbook of %s names the command that closes it', (kind) => {
-  expect(textOf(runbookOf(kind))).toContain('sluice alerts seen ');
+  expect(textOf(runbookOf(kind))).toContain('sluice alerts acknowledge ');
 });
 
 it.each(CLOSED_BY_ORDER)('the runbook of %s names the command that closes it', (kind) => {

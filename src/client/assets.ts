@@ -59,7 +59,7 @@ export class AssetCalls {
   /**
    * Lists an asset, or changes it. The nodes are asked anew what the mint is.
    *
-   * @throws SluiceError `AssetRejected` (422) for what is no mint, or a mint with an extension that no deposit is safe with.
+   * @throws SluiceError `AssetRejected` (409) for what is no mint, or a mint with an extension that no deposit is safe with.
    */
   async put(asset: string, change: AssetChange = {}, options?: CallOptions): Promise<Asset> {
     const path = `/v1/assets/${pathPart(asset)}`;

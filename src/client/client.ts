@@ -134,7 +134,8 @@ export class SluiceClient {
   /**
    * Asks for a withdrawal. The same id and terms again give the present state of the same withdrawal.
    *
-   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field.
+   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field, `AssetRejected` or
+   * `DestinationRejected` (409) for base58 text that is no address.
    */
   withdraw(terms: WithdrawalTerms, options?: CallOptions): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms }, options);

@@ -83,7 +83,7 @@ export class DepositAddressCalls {
   /**
    * The one address of this user: taken from the pool the first time, the same ever after. It is watched when it is answered.
    *
-   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
+   * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
    * where the record was restored and may have forgotten whose an address is.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
@@ -103,7 +103,7 @@ export class DepositAddressCalls {
   /**
    * Takes the addresses of a manifest into the pool; the same again changes nothing.
    *
-   * @throws SluiceError `ManifestRejected` (422), which names the field.
+   * @throws SluiceError `ManifestRejected` (409), which names the field.
    */
   import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
     const body = { manifest, ...how };
@@ -118,7 +118,7 @@ export class DepositAddressCalls {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
   }
 
-  /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */
+  /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) for what is no mint. */
   async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
     return this.#transport.call(
       {

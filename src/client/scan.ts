@@ -47,7 +47,7 @@ export class ScanCalls {
    * Reads committed blocks again: what was missed is added, nothing is taken back. Answers the rescan that begins, or the one of the same
    * slots that has not ended; {@link rescans} tells what comes of it.
    *
-   * @throws SluiceError `InvalidRequest` (400) above the cursor, or below the first header on record
+   * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first header on record
    */
   rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
     return this.#transport.call(

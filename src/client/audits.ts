@@ -16,7 +16,7 @@ export interface AuditQuestion {
 /** An audit that was asked for: how the newest run of it stands. */
 export interface Audit extends Required<AuditQuestion> {
   readonly state: 'running' | 'done' | 'failed';
-  /** Null while it runs, and where it failed. */
+  /** Result; null while the audit runs and after a failure. */
   readonly report: AuditReport | null;
   /** One sentence for people where it failed. */
   readonly why: string | null;

@@ -4,7 +4,17 @@ import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { nextCursor, pageQuery, position, problems, settlementId, time, u64, why } from './schemas.ts';
+import {
+  nextCursor,
+  POSITIONS_BODY_LIMIT,
+  pageQuery,
+  positions,
+  problems,
+  settlementId,
+  time,
+  u64,
+  why,
+} from './schemas.ts';
 
 const AlertBody = z
   .object({
@@ -42,7 +52,7 @@ const AlertQuery = z.strictObject({
 });
 
 const SeenBody = z.strictObject({
-  seen: z.array(position).min(1).max(10_000).describe('Positions of the alerts to close'),
+  seen: positions.min(1).describe('Positions of the alerts to close'),
   why,
 });
 
@@ -79,6 +89,7 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
     app.route({
       method: 'POST',
       url: '/v1/alerts/seen',
+      bodyLimit: POSITIONS_BODY_LIMIT,
       schema: {
         operationId: 'closeSeenAlerts',
         tags: ['operations'],

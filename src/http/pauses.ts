@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPauseScope, PAUSE_SCOPE } from '../domain/pause-scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PauseRow } from '../ledger/pauses.ts';
-import { position, problems, time, why } from './schemas.ts';
+import { POSITIONS_BODY_LIMIT, positions, problems, time, why } from './schemas.ts';
 
 const scope = z
   .string()
@@ -19,9 +19,7 @@ const PauseBody = z.strictObject({ why, scope });
 const ResumeBody = z.strictObject({
   why,
   scope,
-  seen: z
-    .array(position)
-    .max(10_000)
+  seen: positions
     .optional()
     .describe(
       'Positions of the open alerts that you have reviewed. Every open alert that began a pause must be among them',
@@ -83,6 +81,7 @@ const resumeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) 
   app.route({
     method: 'POST',
     url: '/v1/resume',
+    bodyLimit: POSITIONS_BODY_LIMIT,
     schema: {
       operationId: 'resumePayments',
       tags: ['operations'],

@@ -4,21 +4,21 @@ import type { CallOptions } from './waiting.ts';
 
 /** What may be deposited. Amounts are base units as decimal strings. */
 export interface Asset {
-  /** `SOL`, or the address of a mint. */
+  /** `SOL` or the address of a mint. */
   readonly asset: string;
-  /** The token program of the mint; null for SOL. */
+  /** Token program of the mint; null for SOL. */
   readonly program: string | null;
   readonly decimals: number;
-  /** Token-2022 extensions of the mint, by name. */
+  /** Names of the Token-2022 extensions of the mint. */
   readonly extensions: readonly string[];
-  /** Address that can freeze every token account of the mint, ours too; null if the mint has none. */
+  /** Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none. */
   readonly freezeAuthority: string | null;
-  /** Address that can transfer or burn the tokens of every holder, ours too; null if the mint has none. */
+  /** Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none. */
   readonly permanentDelegate: string | null;
   /** Less than this is recorded as `below_minimum`, and not credited. */
   readonly minimumDeposit: string;
   readonly depositsOn: boolean;
-  /** What the mint lets its issuer do. */
+  /** Powers that the mint gives to its issuer. */
   readonly warnings: readonly Warning[];
 }
 
@@ -59,7 +59,7 @@ export class AssetCalls {
   /**
    * Lists an asset, or changes it. The nodes are asked anew what the mint is.
    *
-   * @throws SluiceError `AssetRejected` (422) for what is no mint, or a mint with an extension that no deposit is safe with.
+   * @throws SluiceError `AssetRejected` (409) for what is no mint, or a mint with an extension that no deposit is safe with.
    */
   async put(asset: string, change: AssetChange = {}, options?: CallOptions): Promise<Asset> {
     const path = `/v1/assets/${pathPart(asset)}`;

@@ -16,7 +16,7 @@ export interface AuditQuestion {
 /** An audit that was asked for: how the newest run of it stands. */
 export interface Audit extends Required<AuditQuestion> {
   readonly state: 'running' | 'done' | 'failed';
-  /** Null while it runs, and where it failed. */
+  /** Result; null while the audit runs and after a failure. */
   readonly report: AuditReport | null;
   /** One sentence for people where it failed. */
   readonly why: string | null;
@@ -33,7 +33,7 @@ export class AuditCalls {
   /**
    * Starts an audit, or joins the same one that runs.
    *
-   * @throws SluiceError `NotFound` (404) for an address that is not ours, `InvalidRequest` (400) for slots that are not scanned yet.
+   * @throws SluiceError `NotFound` (404) for an address that is not ours, `SlotsNotRecorded` (409) for slots that are not scanned yet.
    */
   start(question: AuditQuestion, options?: CallOptions): Promise<Audit> {
     return this.#transport.call({ method: 'POST', path: '/v1/audits', body: question }, options);

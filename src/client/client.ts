@@ -111,14 +111,14 @@ const PAGE_SIZE = 100;
 export class SluiceClient {
   /** Settlements of every kind, withdrawals among them. */
   readonly settlements: SettlementCalls;
-  /** Payments of x402, and what they have bought. */
+  /** x402 payments. */
   readonly payments: PaymentCalls;
   readonly depositAddresses: DepositAddressCalls;
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
   readonly audits: AuditCalls;
-  /** Who is told of events. */
+  /** Webhook endpoints and their deliveries. */
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
@@ -140,9 +140,10 @@ export class SluiceClient {
   }
 
   /**
-   * Asks for a withdrawal. The same id and terms again give the present state of the same withdrawal.
+   * Creates a withdrawal. The same id and terms again return the current state of that withdrawal.
    *
-   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field.
+   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field, `AssetRejected` or
+   * `DestinationRejected` (409) for base58 text that is no address.
    */
   withdraw(terms: WithdrawalTerms, options?: CallOptions): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms }, options);
@@ -154,7 +155,7 @@ export class SluiceClient {
   }
 
   /**
-   * What the nodes say now of a withdrawal, what is missing, and what comes next. Asking changes nothing.
+   * Explains the progress of a withdrawal: node answers now, missing evidence, next step. Read-only.
    *
    * @throws SluiceError `NotFound` (404).
    */
@@ -162,7 +163,7 @@ export class SluiceClient {
     return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` }, options);
   }
 
-  /** The wallets that we pay from, with what they held when their balances were first reconciled. */
+  /** Hot wallets and their baseline balances. */
   async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
     const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
       {
@@ -174,7 +175,7 @@ export class SluiceClient {
     return hotWallets;
   }
 
-  /** How far the balances of our wallets are held against the record, and what that came to. */
+  /** Progress and result of the comparison of wallet balances with the database. */
   reconciliation(options?: CallOptions): Promise<Reconciliation> {
     return this.#transport.call({ method: 'GET', path: '/v1/reconciliation' }, options);
   }
@@ -198,7 +199,7 @@ export class SluiceClient {
   }
 
   /**
-   * The customer says: pay this wallet although it needs a confirmation.
+   * Confirms a withdrawal that awaits confirmation: Sluice then pays the destination.
    *
    * @throws SluiceError `NotAwaitingConfirmation` (409).
    */
@@ -207,7 +208,7 @@ export class SluiceClient {
   }
 
   /**
-   * Ends a withdrawal that has no attempt yet.
+   * Cancels a withdrawal that has no attempt yet.
    *
    * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while it may be paid without being on record.
    */
@@ -216,7 +217,8 @@ export class SluiceClient {
   }
 
   /**
-   * People say that it is paid by what is not on record: it ends as `cancelled` with the reason `paid_already`, to give nothing back.
+   * Marks a withdrawal as paid by a transaction unknown to the database. It becomes `cancelled` with the reason `paid_already`: do not refund
+   * the customer.
    *
    * @throws SluiceError `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
    */

@@ -13,12 +13,12 @@ export interface Warning {
 /** A wallet that is watched for deposits. Slots are decimal strings, times ISO-8601. */
 export interface DepositAddress {
   readonly address: string;
-  /** Derivation path of its key, for the place where the keys are. */
+  /** Derivation path of its key, for the system that holds the keys. */
   readonly path: string;
   readonly state: DepositAddressState;
-  /** Your id of the user whose it is; null until it is assigned. */
+  /** Your id of its user; null until it is assigned. */
   readonly userRef: string | null;
-  /** The slot from which it was audited before it could be given out; null where it was new when it was imported. */
+  /** Slot from which the address was audited before it became free; null if it was new when imported. */
   readonly since: string | null;
   readonly createdAt: string;
   readonly assignedAt: string | null;
@@ -62,11 +62,11 @@ export interface AddressRelease {
 export interface TokenAccount {
   readonly address: string;
   readonly mint: string;
-  /** The token program that the mint belongs to; null for SOL. */
+  /** Token program of the mint; null for SOL. */
   readonly program: string | null;
-  /** The associated token account; null for SOL, which arrives at the address itself. */
+  /** Associated token account that receives the token; null for SOL, which the address itself receives. */
   readonly tokenAccount: string | null;
-  /** Whether what arrives there is credited now. */
+  /** Whether deposits of the asset are credited. */
   readonly depositsOn: boolean;
 }
 
@@ -81,9 +81,9 @@ export class DepositAddressCalls {
   }
 
   /**
-   * The one address of this user: taken from the pool the first time, the same ever after. It is watched when it is answered.
+   * Returns the address of this user, and assigns a free one the first time. The scan watches the address before the response is sent.
    *
-   * @throws SluiceError `NoFreeAddress` (503) where the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
+   * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
    * where the record was restored and may have forgotten whose an address is.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
@@ -101,9 +101,9 @@ export class DepositAddressCalls {
   }
 
   /**
-   * Takes the addresses of a manifest into the pool; the same again changes nothing.
+   * Imports the addresses of a signed manifest. A repeated import changes nothing.
    *
-   * @throws SluiceError `ManifestRejected` (422), which names the field.
+   * @throws SluiceError `ManifestRejected` (409), which names the field.
    */
   import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
     const body = { manifest, ...how };
@@ -118,7 +118,7 @@ export class DepositAddressCalls {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
   }
 
-  /** @throws SluiceError `NotFound` (404), `AssetRejected` (422) for what is no mint. */
+  /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) for what is no mint. */
   async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
     return this.#transport.call(
       {

@@ -7,26 +7,26 @@ export type { DepositState, NotCreditedReason };
 
 /** What one transaction brought to one account of a watched wallet. Amounts and slots are decimal strings, times ISO-8601. */
 export interface Deposit {
-  /** Ours, for ever: book under it, and nothing is booked twice. */
+  /** Permanent id of the deposit. Use it as the idempotency key of your booking. */
   readonly id: string;
   readonly signature: string;
   readonly slot: string;
   /** Null where the block could not be had, and only the transaction shows it. */
   readonly blockhash: string | null;
   readonly blockTime: string | null;
-  /** The wallet for SOL, else its token account. */
+  /** Account that received the deposit: the wallet for SOL, else its token account. */
   readonly account: string;
   readonly wallet: string;
   /** Whose wallet it was when this arrived; null where it was nobody's then: such a deposit may be final, and is no user's to have. */
   readonly userRef: string | null;
-  /** `SOL`, or the address of a mint. */
+  /** `SOL` or the address of a mint. */
   readonly asset: string;
-  /** Base units that arrived. */
+  /** Base units received. */
   readonly amount: string;
   readonly state: DepositState;
   /** Why it is not credited, or, while it is pending, will not be by one node's word; null where it is, or was, to be credited. */
   readonly reason: NotCreditedReason | null;
-  /** Page of the transaction in a block explorer. */
+  /** URL of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
@@ -36,7 +36,7 @@ export interface Deposit {
  */
 export interface DepositEvent {
   readonly sequence: string;
-  /** The state that it came into: that of `deposit`. */
+  /** State that the deposit entered. */
   readonly kind: DepositState;
   readonly at: string;
   /** As it was then. */
@@ -45,18 +45,18 @@ export interface DepositEvent {
 
 /** Which deposits; all conditions must hold. */
 export interface DepositFilter {
-  /** The wallet. */
+  /** Address of the wallet. */
   readonly address?: string;
   readonly userRef?: string;
   readonly state?: DepositState;
-  /** `SOL`, or the address of a mint. */
+  /** `SOL` or the address of a mint. */
   readonly asset?: string;
 }
 
 /** One page of deposits, newest first. */
 export interface DepositPage {
   readonly deposits: readonly Deposit[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 

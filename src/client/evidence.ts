@@ -1,6 +1,6 @@
 import type { WithdrawalStatus } from '../domain/withdrawal.ts';
 
-/** A finalized block, and the nodes that show exactly this slot, hash and height. */
+/** A finalized block, and the nodes that return it with this slot, hash and height. */
 export interface ShownBlock {
   readonly slot: string;
   readonly blockhash: string;
@@ -31,10 +31,10 @@ export interface StatusAnswer extends Answered {
  * statuses. Heights and slots are decimal strings, times ISO-8601.
  */
 export interface AttemptEvidence {
-  /** Of the first question; null for evidence that was stored without times. */
+  /** Time of the first question; null for evidence stored without times. */
   readonly askedAt: string | null;
   readonly judgedAt: string | null;
-  /** Nodes that must agree. */
+  /** Number of nodes that must agree. */
   readonly quorum: number;
   /** The last block height at which the attempt could land; null for a durable nonce. */
   readonly lastHeight: string | null;
@@ -65,13 +65,13 @@ export interface AttemptEvidence {
   readonly nonceUsedBy: {
     readonly signature: string;
     readonly slot: string;
-    /** False where it advanced the account past the nonce. */
+    /** True if the transaction used this nonce; false if it advanced the account past it. */
     readonly carriedNonce: boolean;
     readonly nodes: readonly string[];
     readonly order: number;
   } | null;
   readonly statuses: readonly StatusAnswer[];
-  /** Nodes that show the outcome which another one reports as finalized. */
+  /** Nodes that confirm the outcome that another node reports as finalized. */
   readonly outcomeConfirmedBy: readonly string[];
   /** Those among them that show that it paid a fee: without one it was only included, and has not run. */
   readonly chargedBy: readonly string[];
@@ -84,11 +84,11 @@ export interface ExplainedAttempt {
   readonly signature: string | null;
   /** Or the value of its durable nonce. */
   readonly blockhash: string;
-  /** Slot of its block; null while no block is on record. */
+  /** Slot of the block with the transaction; null until a block is stored. */
   readonly slot: string | null;
-  /** Only `dead` allows another attempt. */
+  /** Current verdict. Only `dead` and some `failed` attempts are followed by another. */
   readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
-  /** Why it is `unknown`, or the error of one that `failed`. */
+  /** Why the verdict is `unknown`, or the error of a `failed` transaction; else null. */
   readonly why: string | null;
   /** What a verdict that ends it still lacks, and from which node; null where no single node can tell. */
   readonly missing: readonly { readonly node: string | null; readonly what: string }[];

@@ -12,13 +12,13 @@ export interface Payment {
   readonly state: PaymentState;
   /** Why it is refundable or unmatched, for people; else null. */
   readonly reason: string | null;
-  /** base58; null until it is signed. */
+  /** Transaction signature in base58; null until the attempt is signed. */
   readonly signature: string | null;
   readonly seller: 'gateway' | 'facilitator';
   readonly dialect: 'v2' | 'v1' | 'example' | 'submitted';
-  /** Owner of the money. */
+  /** Wallet of the buyer. */
   readonly payer: string;
-  /** CAIP-2. */
+  /** Network as a CAIP-2 id. */
   readonly network: string;
   /** Mint. */
   readonly asset: string;
@@ -39,7 +39,7 @@ export interface Payment {
 /** One page of a list, newest first. */
 export interface PaymentPage {
   readonly payments: readonly Payment[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 

@@ -1,11 +1,11 @@
 /** What a pass through all wallets has compared with the record. Times are ISO-8601. */
 export interface ReconciledWallets {
   readonly begunAt: string;
-  /** Wallets that were compared; one that was asked for again counts again. */
+  /** Number of comparisons; a wallet that was compared again counts again. */
   readonly wallets: number;
-  /** Accounts of theirs, each for SOL or for a token. */
+  /** Number of accounts compared, each for SOL or a token. */
   readonly accounts: number;
-  /** How often an account held something else than what came and went: each was the alert `balance_difference`. */
+  /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`. */
   readonly differences: number;
   /** The lowest and the highest finalized slot at which a wallet was compared, decimal strings; null where none was. */
   readonly slots: { readonly from: string; readonly to: string } | null;
@@ -18,9 +18,9 @@ export interface EndedReconciliation extends ReconciledWallets {
 
 /** The pass under way, over as many hourly rounds as it takes. */
 export interface OpenReconciliation extends ReconciledWallets {
-  /** The wallet behind which it goes on; null at its beginning. */
+  /** Last wallet of the previous round; the next round starts after it. Null before the first round. */
   readonly after: string | null;
-  /** Why its last round ended before the pass did; null where none was ended since the last wallets. */
+  /** Why the last round stopped early; null if it did not. */
   readonly haltedBecause: string | null;
 }
 
@@ -28,9 +28,9 @@ export interface OpenReconciliation extends ReconciledWallets {
 export interface UnreadWallet {
   readonly wallet: string;
   readonly why: string;
-  /** Since when it could not be compared. */
+  /** Time since which the wallet could not be compared. */
   readonly since: string;
-  /** When it was last asked for. */
+  /** Time of the last try. */
   readonly askedAt: string;
 }
 
@@ -40,9 +40,9 @@ export interface Reconciliation {
   readonly last: EndedReconciliation | null;
   /** Null between two passes. */
   readonly open: OpenReconciliation | null;
-  /** Wallets that are watched: those that we pay from, and deposit addresses; above 100,000 an estimate. */
+  /** Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000. */
   readonly watched: number;
-  /** Wallets that could not be compared when they were last asked for. */
+  /** Number of wallets whose last comparison failed. */
   readonly unread: number;
   /** Up to 100 of them, those that wait for the longest time first. */
   readonly longestUnread: readonly UnreadWallet[];

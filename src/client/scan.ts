@@ -44,10 +44,10 @@ export class ScanCalls {
   }
 
   /**
-   * Reads committed blocks again: what was missed is added, nothing is taken back. Answers the rescan that begins, or the one of the same
-   * slots that has not ended; {@link rescans} tells what comes of it.
+   * Reads committed blocks again. Missing deposits are added; no deposit is removed. Returns the new rescan, or the running one of the same
+   * slots. {@link rescans} lists the results.
    *
-   * @throws SluiceError `InvalidRequest` (400) above the cursor, or below the first header on record
+   * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first header on record
    */
   rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
     return this.#transport.call(

@@ -10,16 +10,16 @@ export type { SettlementStatus };
 
 /** One obligation that must reach the chain at most once. Times are ISO-8601. */
 export interface SettlementView {
-  /** Id of the withdrawal, or `<kind>/<subject>` for every other kind. */
+  /** Id of the withdrawal; for every other kind `<kind>/<subject>`. */
   readonly id: string;
   readonly kind: string;
   /** Unique within the kind. */
   readonly subject: string;
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
-  /** base58, of the newest signed attempt; null until one is signed. */
+  /** Signature of the newest signed attempt in base58; null until one is signed. */
   readonly signature: string | null;
-  /** Id of the Temporal workflow that settles it. */
+  /** Id of the Temporal workflow of the settlement. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -28,7 +28,7 @@ export interface SettlementView {
 /** One page of a list, newest first. */
 export interface SettlementPage {
   readonly settlements: readonly SettlementView[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
@@ -89,7 +89,7 @@ export class SettlementCalls {
   }
 
   /**
-   * What the nodes say now of a settlement, what is missing, and what comes next. Asking changes nothing.
+   * Explains the progress of a settlement: node answers now, missing evidence, next step. Read-only.
    *
    * @throws SluiceError `NotFound` (404).
    */
@@ -101,7 +101,7 @@ export class SettlementCalls {
   }
 
   /**
-   * People say that the chain has it by what is not on record: it ends as `cancelled` with the reason `paid_already`.
+   * Marks a settlement as paid by another transaction. It becomes `cancelled` with the reason `paid_already`.
    *
    * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
    */

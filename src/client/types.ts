@@ -6,18 +6,18 @@ export type { StatusReason, WithdrawalStatus, WithdrawalTerms };
 
 /** One signed transaction of a withdrawal. Heights, slots and lamports are decimal strings, times ISO-8601. */
 export interface Attempt {
-  /** 1 for the first; a second exists only after the first was proved dead. */
+  /** Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed. */
   readonly n: number;
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
-  /** base58; null until it is signed. */
+  /** Transaction signature in base58; null until the attempt is signed. */
   readonly signature: string | null;
-  /** What the transaction carries: a blockhash, or the value of `nonceAccount`. */
+  /** Blockhash of the transaction, or the value of `nonceAccount`. */
   readonly blockhash: string;
-  /** Null for a durable nonce, which does not expire by height. */
+  /** Last block height at which the transaction can land; null for a durable nonce, which has no such height. */
   readonly lastValidBlockHeight: string | null;
   /** The durable nonce account that gives the transaction its lifetime; null where a blockhash does. */
   readonly nonceAccount: string | null;
-  /** The most it may cost until it has landed, then what it did cost. */
+  /** Maximum fee until the attempt has landed, then the fee that was charged. */
   readonly feeLamports: string;
   /** What it pays to create the receiver's token account. */
   readonly rentLamports: string;
@@ -25,11 +25,11 @@ export interface Attempt {
   readonly slot: string | null;
   /** The decoded program error of a failed one. */
   readonly error: string | null;
-  /** Page of the transaction in a block explorer; null until it is signed. */
+  /** URL of the transaction in a block explorer; null until the attempt is signed. */
   readonly explorer: string | null;
   /** What its verdict rests on, once it has landed, failed or is proved dead; null before. */
   readonly proof: AttemptEvidence | null;
-  /** Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either. */
+  /** For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature. */
   readonly messageProof: AttemptEvidence | null;
   readonly createdAt: string;
 }
@@ -48,7 +48,7 @@ export interface WithdrawalSummary {
   readonly acceptEmptyWallet: boolean;
   readonly memo: string | null;
   readonly confirmedByCustomer: boolean;
-  /** Id of the Temporal workflow that pays it. */
+  /** Id of the Temporal workflow that pays the withdrawal. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -64,7 +64,7 @@ export interface Withdrawal extends WithdrawalSummary {
 /** One page of a list, newest first. */
 export interface WithdrawalPage {
   readonly withdrawals: readonly WithdrawalSummary[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 

@@ -24,7 +24,7 @@ export interface ToldAlert {
   readonly kind: AlertKind;
   /** What it is about, by its kind: a withdrawal's id, a signature, a deposit's id, a wallet, a node, a webhook's id, or `sluice`. */
   readonly subject: string;
-  /** One sentence for people. */
+  /** Explanation, for display. */
   readonly message: string;
   /** Path in the repository of the page that says what to do. */
   readonly runbook: string;

@@ -9,7 +9,7 @@ export interface Webhook {
   readonly id: string;
   readonly url: string;
   readonly events: readonly WebhookTopic[];
-  /** Why it is told nothing any more; null where it is told. */
+  /** Why the endpoint is disabled; null if it is enabled. */
   readonly disabledBecause: string | null;
   /** Until then the secret before the newest signs, too; null where only the newest was ever given, or kept. */
   readonly previousSecretUntil: string | null;
@@ -25,7 +25,7 @@ export interface WebhookWithSecret extends Webhook {
 export interface WebhookStanding extends Webhook {
   /** Events that wait for it. */
   readonly waiting: number;
-  /** Dead letters. */
+  /** Number of deliveries in state `dead`. */
   readonly dead: number;
   /** What the newest failed try came to of an event that waits or is dead; null where none has failed. */
   readonly lastError: string | null;
@@ -39,7 +39,7 @@ export interface WebhookDelivery {
   /** What it happened to, as `withdrawal/<id>`. */
   readonly entity: string;
   readonly state: DeliveryState;
-  /** Tries that were counted. */
+  /** Number of tries. */
   readonly attempts: number;
   readonly lastError: string | null;
   readonly createdAt: string;
@@ -49,7 +49,7 @@ export interface WebhookDelivery {
 /** One page of deliveries, newest first. */
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 

@@ -13,6 +13,7 @@ export const ERROR_KINDS = {
   InvalidRequest: { status: 400, retryable: false, title: 'The request is not valid' },
   Unauthorized: { status: 401, retryable: false, title: 'The API key is missing or wrong' },
   NotFound: { status: 404, retryable: false, title: 'There is no such resource' },
+  MethodNotAllowed: { status: 405, retryable: false, title: 'The path does not have this method' },
   TermsConflict: { status: 409, retryable: false, title: 'The id is taken by a withdrawal with other terms' },
   NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
   RecordInDoubt: {
@@ -35,11 +36,11 @@ export const ERROR_KINDS = {
     retryable: false,
     title: 'A withdrawal runs only under the workflow id withdrawal/<id>',
   },
-  DestinationRejected: { status: 422, retryable: false, title: 'The destination cannot be paid' },
-  AssetRejected: { status: 422, retryable: false, title: 'The asset cannot be used' },
-  AmountRejected: { status: 422, retryable: false, title: 'The amount cannot be withdrawn' },
+  DestinationRejected: { status: 409, retryable: false, title: 'The destination cannot be paid' },
+  AssetRejected: { status: 409, retryable: false, title: 'The asset cannot be used' },
+  AmountRejected: { status: 409, retryable: false, title: 'The amount cannot be withdrawn' },
   ScanPaused: { status: 503, retryable: true, title: 'The scan of blocks is paused' },
-  ManifestRejected: { status: 422, retryable: false, title: 'The manifest of addresses cannot be trusted' },
+  ManifestRejected: { status: 409, retryable: false, title: 'The manifest of addresses cannot be trusted' },
   SigningRefused: {
     status: 500,
     retryable: false,
@@ -48,6 +49,7 @@ export const ERROR_KINDS = {
   FeeAboveBound: { status: 503, retryable: true, title: 'The fee is above what one payment may cost' },
   IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  SlotsNotRecorded: { status: 409, retryable: false, title: 'The database does not hold all of these slots' },
   NotRejectable: {
     status: 409,
     retryable: false,
@@ -58,7 +60,7 @@ export const ERROR_KINDS = {
     retryable: false,
     title: 'The feed has not come so far: the record is older than what was read of it',
   },
-  NoFreeAddress: { status: 503, retryable: true, title: 'No deposit address is free: import more' },
+  NoFreeAddress: { status: 409, retryable: false, title: 'No deposit address is free: import more' },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
   NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },
   WrongCluster: {

@@ -1,4 +1,4 @@
-import { isAddress } from './address.ts';
+import { ADDRESS_TEXT, isAddress } from './address.ts';
 import { parseAmount } from './amount.ts';
 import { DomainError } from './errors.ts';
 import type { WithdrawalTerms } from './withdrawal.ts';
@@ -22,7 +22,8 @@ const WANTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
 
 /**
  * Checks a customer's wish in form alone (no chain, no database) and returns it with nothing but the known fields.
- * Throws DomainError InvalidRequest that names the first field at fault, and every one that is missing; unknown fields are faults.
+ * Throws DomainError InvalidRequest that names the first field at fault, and every one that is missing; unknown fields are faults. Throws
+ * AssetRejected and DestinationRejected for base58 text that no address has.
  */
 export function checkTerms(input: unknown): WithdrawalTerms {
   const fields = asRecord(input);
@@ -30,9 +31,9 @@ export function checkTerms(input: unknown): WithdrawalTerms {
   const memo = fields.has('memo') ? text(fields, 'memo', isMemo) : undefined;
   return {
     id: text(fields, 'id', (id) => WITHDRAWAL_ID.test(id)),
-    asset: text(fields, 'asset', (asset) => asset === 'SOL' || isAddress(asset)),
+    asset: addressed(fields, 'asset', 'AssetRejected', (asset) => asset === 'SOL'),
     amount: parseAmount(text(fields, 'amount'), 'amount').toString(),
-    destination: text(fields, 'destination', isAddress),
+    destination: addressed(fields, 'destination', 'DestinationRejected'),
     ...(acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet }),
     ...(memo === undefined ? {} : { memo }),
   };
@@ -89,6 +90,18 @@ function text(
   const value = fields.get(field);
   if (typeof value === 'string' && holds(value)) return value;
   throw invalid(`${field} must be ${WANTED[field]}`, [field]);
+}
+
+/** An address, or a text that `otherwise` allows. Its form is one question, whether it is 32 bytes another. */
+function addressed(
+  fields: ReadonlyMap<string, unknown>,
+  field: keyof WithdrawalTerms,
+  code: 'AssetRejected' | 'DestinationRejected',
+  otherwise: (value: string) => boolean = () => false,
+): string {
+  const value = text(fields, field, (given) => otherwise(given) || ADDRESS_TEXT.test(given));
+  if (otherwise(value) || isAddress(value)) return value;
+  throw new DomainError(code, `${field} must be ${WANTED[field]}`, { field, fields: [field] });
 }
 
 function optionalBoolean(

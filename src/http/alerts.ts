@@ -4,24 +4,34 @@ import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../dom
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { nextCursor, ProblemBody, pageQuery, position, time, u64, why } from './schemas.ts';
+import {
+  nextCursor,
+  POSITIONS_BODY_LIMIT,
+  pageQuery,
+  positions,
+  problems,
+  settlementId,
+  time,
+  u64,
+  why,
+} from './schemas.ts';
 
 const AlertBody = z
   .object({
-    position: u64.describe('Names it to `POST /v1/resume` and `POST /v1/alerts/seen`'),
-    kind: z.enum(ALERT_KINDS).describe('What it is about, for programs'),
+    position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
+    kind: z.enum(ALERT_KINDS).describe('Kind of alert'),
     subject: z
       .string()
       .describe(
-        'Which one: a settlement (a withdrawal by its own id), a signature, a wallet, a node, a webhook, or `sluice` for all of it',
+        'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
       ),
-    message: z.string().describe('One sentence for people'),
+    message: z.string().describe('Explanation, for display'),
     runbook: z.string().describe('Path in the repository of the page that says what to do'),
-    details: z.record(z.string(), z.unknown()).describe('More for programs, by kind'),
-    raisedAt: time.describe('When it was raised'),
-    lastSeenAt: time.describe('When that was last seen to be so'),
-    count: z.int().positive().describe('How often that was seen'),
-    closedAt: time.nullable().describe('When it ended; null while it is open'),
+    details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
+    raisedAt: time.describe('Time at which the alert was raised'),
+    lastSeenAt: time.describe('Time at which the condition was last observed'),
+    count: z.int().positive().describe('Number of observations of the condition'),
+    closedAt: time.nullable().describe('Time at which the alert was closed; null while it is open'),
   })
   .meta({ id: 'Alert' });
 
@@ -29,34 +39,36 @@ const AlertPageBody = z
   .object({ alerts: z.array(AlertBody).readonly().describe('Newest first'), nextCursor })
   .meta({ id: 'AlertPage' });
 
-const ClosedBody = z.object({ alerts: z.array(AlertBody).readonly().describe('Those that were closed') });
+const ClosedBody = z.object({
+  alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed'),
+});
 
 const AlertQuery = z.strictObject({
   open: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .optional()
-    .describe('Only those that are open, or only those that are closed'),
+    .describe('`true`: only open alerts. `false`: only closed alerts'),
   ...pageQuery,
 });
 
 const SeenBody = z.strictObject({
-  seen: z.array(position).min(1).max(10_000).describe('Positions of the alerts'),
+  seen: positions.min(1).describe('Positions of the alerts to close'),
   why,
 });
 
 const CloseBody = z.strictObject({
-  kind: z.enum(CLOSED_BY_ORDER).describe('The kind of the alert'),
-  subject: z.string().min(1).max(200).describe('The settlement: a withdrawal by its own id'),
+  kind: z.enum(CLOSED_BY_ORDER).describe('Kind of the alert'),
+  subject: settlementId.describe('Id of the settlement; for a withdrawal, its own id'),
   why,
 });
 
 const JudgedBody = z.object({
-  closed: z.boolean().describe('False where no such alert was left to be judged'),
+  closed: z.boolean().describe('False if there was no such open alert'),
 });
 
 /**
- * `GET /v1/alerts`: the one list of what people must know; `POST /v1/alerts/seen` and `POST /v1/alerts/close`, in the name of the API key.
+ * `GET /v1/alerts`, `POST /v1/alerts/seen` and `POST /v1/alerts/close`. The name of the API key is stored with each action.
  */
 export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
@@ -64,10 +76,11 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
       method: 'GET',
       url: '/v1/alerts',
       schema: {
+        operationId: 'listAlerts',
         tags: ['operations'],
         summary: 'List alerts, newest first',
         querystring: AlertQuery,
-        response: { 200: AlertPageBody, '4xx': ProblemBody, '5xx': ProblemBody },
+        response: { 200: AlertPageBody, ...problems },
       },
       handler: async (request) => {
         const { rows, nextCursor } = await ledger.alerts.list(request.query);
@@ -77,12 +90,14 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
     app.route({
       method: 'POST',
       url: '/v1/alerts/seen',
+      bodyLimit: POSITIONS_BODY_LIMIT,
       schema: {
+        operationId: 'closeSeenAlerts',
         tags: ['operations'],
-        summary: 'Close alerts that were looked into, and that nothing else ends',
-        description: `Those of kind ${ENDED_BY_A_LOOK.join(', ')}; 400 names the others, and then none is closed. Answers those that it closed, with \`closedBy\` and \`closedWhy\` in their details.`,
+        summary: 'Close alerts that an operator has reviewed',
+        description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedWhy\` in their details.`,
         body: SeenBody,
-        response: { 200: ClosedBody, '4xx': ProblemBody, '5xx': ProblemBody },
+        response: { 200: ClosedBody, ...problems },
       },
       handler: async ({ caller: who, body: { seen, why } }) => {
         const closed = await ledger.alerts.endSeen(seen, { who, why });
@@ -98,12 +113,13 @@ const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =
     method: 'POST',
     url: '/v1/alerts/close',
     schema: {
+      operationId: 'closeAlert',
       tags: ['operations'],
-      summary: 'Close an alert that stops a settlement; Sluice may then pay the settlement',
+      summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
       description:
-        'Closes `maybe_paid`, `dead_attempt_landed` or `payment_keeps_failing` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice settlements mark-paid` is the other end. A pause stays until `POST /v1/resume`.',
+        'The alert gets `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
       body: CloseBody,
-      response: { 200: JudgedBody, '4xx': ProblemBody, '5xx': ProblemBody },
+      response: { 200: JudgedBody, ...problems },
     },
     handler: async ({ caller: who, body: { kind, subject, why } }) => {
       const word = { who, why };

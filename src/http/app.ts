@@ -1,15 +1,8 @@
-import swagger from '@fastify/swagger';
 import type { Client } from '@temporalio/client';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  serializerCompiler,
-  type ZodTypeProvider,
-} from 'fastify-type-provider-zod';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
 import type { ExplorerSettings } from '../domain/explorer.ts';
-import { VERSION } from '../platform/version.ts';
 import { alertRoutes } from './alerts.ts';
 import { type AssetDeps, assetRoutes } from './assets.ts';
 import { auditRoutes } from './audits.ts';
@@ -20,6 +13,8 @@ import { type ExplanationDeps, explanationRoutes } from './explanation.ts';
 import { healthRoute } from './health.ts';
 import { hotWalletRoute } from './hot-wallets.ts';
 import { acceptOnlyJson } from './json-body.ts';
+import { knownMethods } from './known-methods.ts';
+import { describeApi } from './openapi.ts';
 import { pauseRoutes } from './pauses.ts';
 import { paymentRoutes } from './payments.ts';
 import { answerProblems } from './problems.ts';
@@ -58,7 +53,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   acceptOnlyJson(app);
-  answerProblems(app);
+  answerProblems(app, knownMethods(app));
   if (deps.metrics !== undefined) meterRequests(app, deps.metrics);
   await describeApi(app);
   await app.register(healthRoute(deps));
@@ -83,24 +78,4 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   await app.ready();
   return app;
-}
-
-/** `GET /openapi.json`, written from the schemas of the routes. */
-async function describeApi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Sluice',
-        version: VERSION,
-        description:
-          'Deposits and withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
-      },
-      components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
-      security: [{ apiKey: [] }],
-    },
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
-  });
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
 }

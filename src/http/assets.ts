@@ -11,7 +11,7 @@ import { agreedMint } from '../solana/agreed-mint.ts';
 import type { Chain } from '../solana/chain.ts';
 import { issuerPowers, refusedExtension } from '../solana/token-policy.ts';
 import { noChain } from './no-chain.ts';
-import { assetParam, problems, u64, WarningBody } from './schemas.ts';
+import { amountPattern, assetParam, problems, u64, WarningBody } from './schemas.ts';
 
 export interface AssetDeps {
   readonly ledger: Ledger;
@@ -23,25 +23,27 @@ const tags = ['deposits'];
 
 const AssetBody = z
   .object({
-    asset: z.string().describe('`SOL`, or the address of a mint'),
-    program: z.string().nullable().describe('The token program of the mint; null for SOL'),
-    decimals: z.int().describe('Of one whole unit'),
-    extensions: z.array(z.string()).readonly().describe('Token-2022 extensions of the mint, by name'),
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
+    decimals: z.int().describe('Number of decimals'),
+    extensions: z.array(z.string()).readonly().describe('Names of the Token-2022 extensions of the mint'),
     freezeAuthority: z
       .string()
       .nullable()
       .describe(
-        'Address that can freeze every token account of the mint, ours too; null if the mint has none',
+        'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',
       ),
     permanentDelegate: z
       .string()
       .nullable()
       .describe(
-        'Address that can transfer or burn the tokens of every holder, ours too; null if the mint has none',
+        'Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none',
       ),
-    minimumDeposit: u64.describe('Base units; less is recorded as `below_minimum`, and not credited'),
-    depositsOn: z.boolean().describe('Whether what arrives is credited'),
-    warnings: z.array(WarningBody).readonly().describe('What the mint lets its issuer do'),
+    minimumDeposit: u64.describe(
+      'Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited',
+    ),
+    depositsOn: z.boolean().describe('Whether deposits are credited'),
+    warnings: z.array(WarningBody).readonly().describe('Powers that the mint gives to its issuer'),
   })
   .meta({ id: 'Asset' }) satisfies z.ZodType<Asset>;
 
@@ -49,34 +51,38 @@ const ChangeBody = z
   .strictObject({
     minimumDeposit: z
       .string()
+      .meta({ pattern: amountPattern })
       .optional()
-      .describe('Base units; default 1 for a new token, for SOL what the chain demands of an account'),
+      .describe(
+        'Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum',
+      ),
     depositsOn: z
       .boolean()
       .optional()
-      .describe('Whether what arrives is credited; default true for a new one'),
+      .describe('Whether deposits are credited. Default for a new asset: true'),
     acceptTransferHook: z
       .literal(true)
       .optional()
       .describe(
-        'Takes deposits of a token with a transfer hook although SLUICE_TOKEN_POLICY refuses to pay it out; for this call only',
+        'Accept deposits of a token with a transfer hook, although SLUICE_TOKEN_POLICY refuses its withdrawals. Applies to this request only',
       ),
   })
   .meta({ id: 'AssetChange' });
 
 const params = z.object({ mint: assetParam });
 
-/** Routes of `/v1/assets`: what may be deposited. */
+/** Routes of `/v1/assets`: the assets that users may deposit. */
 export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/assets',
       schema: {
+        operationId: 'listAssets',
         tags,
-        summary: 'What may be deposited',
+        summary: 'List assets',
         response: {
-          200: z.object({ assets: z.array(AssetBody).readonly().describe('SOL first') }),
+          200: z.object({ assets: z.array(AssetBody).readonly().describe('Assets, SOL first') }),
           ...problems,
         },
       },
@@ -85,17 +91,24 @@ export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
     app.route({
       method: 'GET',
       url: '/v1/assets/:mint',
-      schema: { tags, summary: 'One asset', params, response: { 200: AssetBody, ...problems } },
+      schema: {
+        operationId: 'getAsset',
+        tags,
+        summary: 'Get an asset',
+        params,
+        response: { 200: AssetBody, ...problems },
+      },
       handler: async ({ params: { mint } }) => present(await get(deps, mint)),
     });
     app.route({
       method: 'PUT',
       url: '/v1/assets/:mint',
       schema: {
+        operationId: 'putAsset',
         tags,
-        summary: 'List an asset, or change it',
+        summary: 'Create or update an asset',
         description:
-          'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. What is left out stays as it is.',
+          'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or its deposits would not be safe.',
         params,
         body: ChangeBody,
         response: { 200: AssetBody, ...problems },

@@ -2,21 +2,21 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Audit, AuditDifference, AuditReport } from '../client/audits.ts';
 import { type AuditDeps, auditOf, beginAudit } from './audit-run.ts';
-import { addressParam, inOrder, outOfOrder, position, problems, u64 } from './schemas.ts';
+import { addressParam, inOrder, position, problems, u64 } from './schemas.ts';
 
 const tags = ['operations'];
 const asked = {
-  address: addressParam.describe('A wallet of ours'),
-  from: position.describe('The first slot'),
-  to: position.describe('The last slot, which the scan has passed'),
+  address: addressParam.describe('Address of a watched wallet'),
+  from: position.describe('First slot'),
+  to: position.describe('Last slot; the scan must have passed it'),
 };
 
 const QuestionBody = z
   .strictObject({
     ...asked,
-    repair: z.boolean().default(false).describe('Put on record what is missing there'),
+    repair: z.boolean().default(false).describe('Record the missing deposits'),
   })
-  .refine(inOrder, outOfOrder);
+  .transform(inOrder);
 
 const QuestionQuery = z
   .strictObject({
@@ -24,60 +24,65 @@ const QuestionQuery = z
     repair: z
       .enum(['true', 'false'])
       .default('false')
+      .describe('Whether the audit records missing deposits')
       .transform((word) => word === 'true'),
   })
-  .refine(inOrder, outOfOrder);
+  .transform(inOrder);
 
 const DifferenceBody = z
   .object({
-    signature: z.string().describe('The transaction, base58'),
-    slot: u64.describe('Slot of its block'),
+    signature: z.string().describe('Signature of the transaction in base58'),
+    slot: u64.describe('Slot of the block'),
     account: z.string().describe('The wallet for SOL, else a token account'),
-    asset: z.string().describe('`SOL`, or the address of a mint'),
-    chain: u64.nullable().describe('Base units; null where the chain shows no such arrival'),
-    record: u64.nullable().describe('Base units; null where it was not on record'),
-    repaired: z.boolean().describe('True where the record says now what the chain says'),
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    chain: u64.nullable().describe('Base units that arrived on chain; null if none did'),
+    record: u64.nullable().describe('Base units in the database; null if it had no such deposit'),
+    repaired: z.boolean().describe('Whether the audit corrected the database'),
   })
   .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
 
 const ReportBody = z
   .object({
-    addresses: z.int().describe('How many were audited'),
-    transactions: z.int().describe('How many were looked at'),
+    addresses: z.int().describe('Number of audited addresses'),
+    transactions: z.int().describe('Number of transactions examined'),
     differences: z
       .array(DifferenceBody)
       .readonly()
-      .describe('At most 100 arrivals of which chain and record said different things'),
-    found: z.int().describe('How many differences there were; `differences` lists some'),
-    remaining: z.int().describe('How many of them are not repaired'),
-    unread: z.int().describe('What no quorum of nodes shows now; 0 where the audit is whole'),
+      .describe('Deposits that differ between the chain and the database; at most 100'),
+    found: z.int().describe('Total number of differences'),
+    remaining: z.int().describe('Number of differences that are not repaired'),
+    unread: z
+      .int()
+      .describe('Number of transactions that no quorum of nodes returned; 0 for a complete audit'),
   })
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 
 const AuditBody = z
   .object({
-    address: z.string().describe('The wallet'),
-    from: u64.describe('The first slot'),
-    to: u64.describe('The last slot'),
-    repair: z.boolean().describe('Whether what is missing is put on record'),
-    state: z.enum(['running', 'done', 'failed']).describe('How the newest run of it stands'),
-    report: ReportBody.nullable().describe('Null while it runs, and where it failed'),
-    why: z.string().nullable().describe('One sentence for people where it failed, else null'),
+    address: z.string().describe('Address of the wallet'),
+    from: u64.describe('First slot'),
+    to: u64.describe('Last slot'),
+    repair: z.boolean().describe('Whether the audit records missing deposits'),
+    state: z.enum(['running', 'done', 'failed']).describe('State of the newest run'),
+    report: ReportBody.nullable().describe('Result; null while the audit runs and after a failure'),
+    why: z.string().nullable().describe('Why the audit failed, for display; else null'),
   })
   .meta({ id: 'Audit' }) satisfies z.ZodType<Audit>;
 
 const response = { 200: AuditBody, ...problems };
 
-/** `/v1/audits`: what nodes list for one address, held against the record. */
+/** `/v1/audits`: compares the transactions that nodes list for an address with the database. */
 export function auditRoutes(deps: AuditDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'POST',
       url: '/v1/audits',
       schema: {
+        operationId: 'startAudit',
         tags,
-        summary: 'Audit one address over some slots, both ends included',
-        description: 'The same audit that runs is joined. It goes on by itself; GET tells how it ended.',
+        summary: 'Start an audit of an address',
+        description:
+          'Compares the chain with the database over the slots between `from` and `to`, both included, in either order. If the same audit is running, the response describes that run. Use GET to read the result.',
         body: QuestionBody,
         response,
       },
@@ -86,7 +91,13 @@ export function auditRoutes(deps: AuditDeps): FastifyPluginAsyncZod {
     app.route({
       method: 'GET',
       url: '/v1/audits',
-      schema: { tags, summary: 'How the newest such audit stands', querystring: QuestionQuery, response },
+      schema: {
+        operationId: 'getAudit',
+        tags,
+        summary: 'Get the newest run of an audit',
+        querystring: QuestionQuery,
+        response,
+      },
       handler: ({ query }) => auditOf(deps, query),
     });
   };

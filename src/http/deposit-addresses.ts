@@ -13,7 +13,7 @@ import { noChain } from './no-chain.ts';
 import { assertPast } from './scanned.ts';
 import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from './schemas.ts';
 
-/** Whose manifests are taken, and when the pool is low. */
+/** Which manifests the API trusts, and when the pool is low. */
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
   /** Fewer free addresses than this raise `addresses_low`. */
   readonly lowWater: number;
@@ -28,57 +28,65 @@ export interface DepositAddressDeps extends BalanceDeps {
 const tags = ['deposits'];
 const LOW_WATER = 100;
 const TIP_SHARED_MS = 1_000;
-/** What an entry of a manifest takes in JSON that is written for people, with some to spare. */
+/** The size of a manifest entry in indented JSON, with a margin. */
 const ENTRY_BYTES = 160;
 
 const AddressBody = z
   .object({
-    address: z.string().describe('The wallet, base58'),
-    path: z.string().describe('Derivation path of its key, for the place where the keys are'),
-    state: z.enum(DEPOSIT_ADDRESS_STATES).describe('Only `free` ones are given out'),
-    userRef: z.string().nullable().describe('Your id of the user whose it is; null until it is assigned'),
+    address: z.string().describe('Address of the wallet in base58'),
+    path: z.string().describe('Derivation path of its key, for the system that holds the keys'),
+    state: z
+      .enum(DEPOSIT_ADDRESS_STATES)
+      .describe('State of the address; only a `free` address can be assigned'),
+    userRef: z.string().nullable().describe('Your id of its user; null until it is assigned'),
     since: u64
       .nullable()
       .describe(
-        'The slot from which it was audited before it could be given out; null where it was new when it was imported',
+        'Slot from which the address was audited before it became free; null if it was new when imported',
       ),
-    createdAt: time.describe('When it was imported'),
-    assignedAt: time.nullable().describe('When it was given to its user; null before'),
-    warnings: z.array(WarningBody).readonly().describe('What to know of it, which changes nothing'),
+    createdAt: time.describe('Time of the import'),
+    assignedAt: time.nullable().describe('Time of the assignment; null until then'),
+    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
   .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
 
 const ManifestBody = z
   .strictObject({
-    version: z.literal(1).describe('Of the format'),
-    publicKey: z.string().max(44).describe('Of the key that signed; it signs manifests and nothing else'),
+    version: z.literal(1).describe('Version of the format'),
+    publicKey: z
+      .string()
+      .max(44)
+      .describe('Public key of the signer in base58. This key signs only manifests'),
     entries: z
       .array(
         z.strictObject({
           path: z.string().max(128).describe('Derivation path of its key'),
-          address: z.string().max(44).describe('The wallet, base58'),
+          address: z.string().max(44).describe('Address of the wallet in base58'),
         }),
       )
       .max(MANIFEST_ENTRIES)
       .readonly()
-      .describe('The wallets, each once'),
-    signature: z.string().max(88).describe('Ed25519 over version, key and entries, base58'),
+      .describe('Wallets, each listed once'),
+    signature: z.string().max(88).describe('Ed25519 signature over version, key and entries, in base58'),
   })
-  .meta({ id: 'AddressManifest', description: 'What `sluice addresses generate` wrote' });
+  .meta({
+    id: 'AddressManifest',
+    description: 'A list of wallets, written and signed by `sluice addresses generate`',
+  });
 
 const ImportedBody = z
   .object({
-    imported: z.int().describe('Addresses that are new'),
-    known: z.int().describe('Those that were there already'),
-    free: z.int().describe('How many can be given out now; no more than 10,000 are counted'),
-    warnings: z.array(WarningBody).readonly().describe('What to know of it, which changes nothing'),
+    imported: z.int().describe('Number of new addresses'),
+    known: z.int().describe('Number of addresses that were imported before'),
+    free: z.int().describe('Number of free addresses; counted up to 10,000'),
+    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
 
 const ReleasedBody = z
   .object({
-    released: z.int().describe('How many were kept back until now'),
-    free: z.int().describe('How many can be given out now; no more than 10,000 are counted'),
+    released: z.int().describe('Number of addresses that became free'),
+    free: z.int().describe('Number of free addresses; counted up to 10,000'),
   })
   .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
 
@@ -101,17 +109,17 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
 
 type App = Parameters<FastifyPluginAsyncZod>[0];
 
-/** The newest slot that a quorum has come to. */
+/** Returns the newest slot that a quorum of nodes has reached. */
 type Tip = () => Promise<bigint>;
 
-/** What is final, the same for all who ask within a second: many users may come at once. Null where this API knows no nodes. */
+/** The finalized slot, cached for a second because many users may register at once. Null if this API has no nodes. */
 function finalTipOf({ chain }: BalanceDeps): Tip | null {
   if (chain === undefined) return null;
   const cache = new TtlCache<bigint>(TIP_SHARED_MS);
   return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
-/** What is confirmed; Unavailable where this API knows no nodes: no record tells how far the chain went on without the scan. */
+/** The confirmed slot. Throws Unavailable if this API has no nodes: the database does not hold the slots after the last scan. */
 function confirmedTipOf({ chain = noChain }: BalanceDeps): Tip {
   return async () => confirmedTip((await chain()).pool);
 }
@@ -121,9 +129,11 @@ function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
     method: 'POST',
     url: '/v1/deposit-addresses',
     schema: {
+      operationId: 'assignDepositAddress',
       tags,
-      summary: 'The deposit address of a user',
-      description: 'The same userRef has the same address for ever. It is watched before it is answered.',
+      summary: 'Assign a deposit address to a user',
+      description:
+        'The same `userRef` always gets the same address. The scan watches the address before the response is sent. 409 `NoFreeAddress`: the pool is empty; import more addresses.',
       body: z.strictObject({ userRef }),
       response: { 200: AddressBody, ...problems },
     },
@@ -133,7 +143,7 @@ function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
 
 interface ImportDeps {
   readonly pool: AddressPool;
-  /** What is confirmed at an import may have been paid before it, though it is not final yet. */
+  /** A payment that is confirmed but not finalized at the time of the import was made before it. */
   readonly confirmed: Tip;
   readonly trust: ManifestTrust;
 }
@@ -144,18 +154,22 @@ function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
     url: '/v1/deposit-addresses/import',
     bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
     schema: {
+      operationId: 'importDepositAddresses',
       tags,
-      summary: 'Take the addresses of a signed manifest into the pool',
-      description: 'They are watched from now on. Those that may have been paid before come with `since`.',
+      summary: 'Import the addresses of a signed manifest',
+      description:
+        'The scan watches the addresses from now on. Pass `since` if they may have received payments before.',
       body: z.strictObject({
         manifest: ManifestBody,
         since: position
           .optional()
-          .describe('The first slot in which they may have been paid; none of the future'),
+          .describe('First slot in which the addresses may have received a payment; not in the future'),
         keptBack: z
           .boolean()
           .optional()
-          .describe('Give none of the new ones to anybody: users may have them, in a newer record than this'),
+          .describe(
+            'Assign none of the new addresses to users: another database may have assigned them already',
+          ),
       }),
       response: { 200: ImportedBody, ...problems },
     },
@@ -173,10 +187,11 @@ function releaseRoute(app: App, pool: AddressPool): void {
     method: 'POST',
     url: '/v1/deposit-addresses/release',
     schema: {
+      operationId: 'releaseDepositAddresses',
       tags,
-      summary: 'Give out again what was kept back since the record was restored',
+      summary: 'Release addresses that were withheld after a restore',
       description:
-        'For those alone who know that no user was given an address after the backup was made: else two users get the same one.',
+        'Use it only if you know that no address was assigned after the backup was made. Otherwise two users may get the same address.',
       body: z.strictObject({ why }),
       response: { 200: ReleasedBody, ...problems },
     },
@@ -190,8 +205,9 @@ function readRoutes(app: App, deps: DepositAddressDeps): void {
     method: 'GET',
     url: '/v1/deposit-addresses',
     schema: {
+      operationId: 'findDepositAddress',
       tags,
-      summary: 'The deposit address that a user has',
+      summary: 'Find the deposit address of a user',
       querystring: z.strictObject({ userRef }),
       response: { 200: AddressBody, ...problems },
     },
@@ -201,8 +217,9 @@ function readRoutes(app: App, deps: DepositAddressDeps): void {
     method: 'GET',
     url: '/v1/deposit-addresses/:address',
     schema: {
+      operationId: 'getDepositAddress',
       tags,
-      summary: 'A deposit address, and what is wrong with it',
+      summary: 'Get a deposit address and its warnings',
       params: z.object({ address: addressParam }),
       response: { 200: AddressBody, ...problems },
     },

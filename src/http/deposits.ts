@@ -28,49 +28,51 @@ const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
 const DepositBody = z
   .object({
-    id: z.string().describe('Ours, for ever: book under it, and nothing is booked twice'),
-    signature: z.string().describe('The transaction, base58'),
-    slot: u64.describe('Slot of its block'),
+    id: z.string().describe('Permanent id of the deposit. Use it as the idempotency key of your booking'),
+    signature: z.string().describe('Signature of the transaction in base58'),
+    slot: u64.describe('Slot of the block'),
     blockhash: z
       .string()
       .nullable()
-      .describe('Of its block; null where the block could not be had, and only the transaction shows it'),
-    blockTime: time
-      .nullable()
-      .describe('When the block was made, by the word of the nodes; null where none is known'),
-    account: z.string().describe('The wallet for SOL, else its token account'),
-    wallet: z.string().describe('The wallet of ours that it came to'),
+      .describe('Hash of the block; null if no node has the block and only the transaction is known'),
+    blockTime: time.nullable().describe('Time of the block as the nodes report it; null if unknown'),
+    account: z
+      .string()
+      .describe('Account that received the deposit: the wallet for SOL, else its token account'),
+    wallet: z.string().describe('Deposit address'),
     userRef: z
       .string()
       .nullable()
-      .describe('Whose wallet it was when this arrived; null where it was nobody’s then: no user’s to have'),
-    asset: z.string().describe('`SOL`, or the address of a mint'),
-    amount: u64.describe('Base units that arrived'),
-    state: State.describe('Where it is; only `final` is booked'),
+      .describe('Your id of the user who had the address when the deposit arrived; null if it had no user'),
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    amount: u64.describe('Base units received'),
+    state: State.describe('State of the deposit. Book a deposit only when it is `final`'),
     reason: z
       .enum(NOT_CREDITED_REASONS)
       .nullable()
-      .describe('Why it is not credited, or, while it is pending, will not be by one node’s word; else null'),
-    explorerUrl: z.string().describe('Page of the transaction in a block explorer'),
+      .describe(
+        'Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null',
+      ),
+    explorerUrl: z.string().describe('URL of the transaction in a block explorer'),
   })
   .readonly()
   .meta({ id: 'Deposit' }) satisfies z.ZodType<Deposit>;
 
 const EventBody = z
   .object({
-    sequence: u64.describe('Counts all events in the order in which they became visible, from 1 on'),
-    kind: State.describe('The state that it came into: that of `deposit`'),
-    at: time.describe('When it did'),
-    deposit: DepositBody.describe('The deposit as it was then'),
+    sequence: u64.describe('Number of the event, from 1, in the order in which events became visible'),
+    kind: State.describe('State that the deposit entered'),
+    at: time.describe('Time of the event'),
+    deposit: DepositBody.describe('The deposit at the time of the event'),
   })
   .readonly()
   .meta({ id: 'DepositEvent' }) satisfies z.ZodType<DepositEvent>;
 
 const FeedBody = z
   .object({
-    events: z.array(EventBody).readonly().describe('What followed `after`, oldest first'),
+    events: z.array(EventBody).readonly().describe('Events after `after`, oldest first'),
     next: u64.describe(
-      'Pass it as `after` for what follows: all up to it was looked at. Nothing follows by now where it is the `after` of this call, and only there',
+      'Pass it as `after` to get the following events. If it equals the `after` of this request, there are none yet',
     ),
   })
   .meta({ id: 'DepositFeed' });
@@ -83,25 +85,22 @@ const depositIdParam = z
   .string()
   .regex(/^dep_[0-9a-f]{32}$/, 'must be the id of a deposit: dep_ and 32 hexadecimal digits');
 
-const DepositQuery = z
-  .strictObject({
-    after: position
-      .optional()
-      .describe('`next` of the look before, or the sequence of the last event that you have; 0 for all'),
-    address: addressParam.optional().describe('The wallet'),
-    userRef: userRef.optional(),
-    state: State.optional().describe('With `after`: the state that the event tells of'),
-    asset: assetParam.optional(),
-    ...pageQuery,
-  })
-  .refine(({ after, cursor }) => after === undefined || cursor === undefined, {
-    error: 'goes with the list, not with `after`',
-    path: ['cursor'],
-  });
+const DepositQuery = z.strictObject({
+  after: position
+    .optional()
+    .describe(
+      '`next` of the previous response, or the sequence of the last event that you have; 0 for all events',
+    ),
+  address: addressParam.optional().describe('Deposit address'),
+  userRef: userRef.optional(),
+  state: State.optional().describe('State of the deposit; with `after`, the `kind` of the event'),
+  asset: assetParam.optional(),
+  ...pageQuery,
+});
 
 /**
- * `GET /v1/deposits`: with `after` the feed of everything that becomes of deposits, without it the deposits as they are.
- * `POST /v1/deposits/{id}/reject`: the end of one that a node made up.
+ * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
+ * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
  */
 export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
   const { ledger, explorer } = deps;
@@ -110,10 +109,11 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
       method: 'POST',
       url: '/v1/deposits/:id/reject',
       schema: {
+        operationId: 'rejectDeposit',
         tags: ['deposits'],
-        summary: 'Drop a deposit that a quorum of nodes denies',
+        summary: 'Reject a deposit that a quorum of nodes denies',
         description:
-          'Only one that is final on chain by the word of one node, and still pending. The nodes are asked now: 409 `NotRejectable` where no quorum of them denies it. Repeated, it answers the same.',
+          'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
         params: z.object({ id: depositIdParam }),
         body: z.strictObject({ why }),
         response: { 200: DepositBody, ...problems },
@@ -125,10 +125,11 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
       method: 'GET',
       url: '/v1/deposits',
       schema: {
+        operationId: 'listDeposits',
         tags: ['deposits'],
-        summary: 'What users have paid',
+        summary: 'List deposits, or follow their events',
         description:
-          'With `after`: events, oldest first, by a sequence without gaps: no event ever appears below one that you have seen. One call looks at so many events at most, so that a filter may let none of them through: go on with `next`. Without: deposits as they are now, newest first.',
+          'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
         querystring: DepositQuery,
         response: { 200: z.union([FeedBody, PageBody]), ...problems },
       },

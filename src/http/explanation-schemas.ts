@@ -7,67 +7,73 @@ import { time, u64 } from './schemas.ts';
 import { settlementFields } from './settlement-schemas.ts';
 import { AttemptBody, Reason, Status, termsFields } from './withdrawal-schemas.ts';
 
-/** What the nodes and the record say of a settlement, and what comes next. */
+/** Node answers and stored data about a settlement, and its next step. */
 const facts = {
-  waitsFor: z.string().describe('What it waits for, for people'),
-  nextStep: z.string().describe('What comes next, for people'),
+  waitsFor: z.string().describe('What the settlement waits for, for display'),
+  nextStep: z.string().describe('Next step, for display'),
   attempt: z
     .object({
-      n: z.int().positive().describe('Which attempt: 1 for the first'),
+      n: z.int().positive().describe('Number of the attempt, from 1'),
       state: z
         .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
-        .describe('`prepared` and `signed` may still land'),
-      signature: z.string().nullable().describe('base58; null until it is signed'),
-      blockhash: z.string().describe('Its blockhash, or the value of its durable nonce'),
-      slot: u64.nullable().describe('Slot of its block; null while no block is on record'),
+        .describe('An attempt that is `prepared` or `signed` may still land'),
+      signature: z
+        .string()
+        .nullable()
+        .describe('Transaction signature in base58; null until the attempt is signed'),
+      blockhash: z.string().describe('Blockhash of the transaction, or the value of its durable nonce'),
+      slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
       verdict: z
         .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
-        .describe('Only `dead` allows another attempt'),
-      why: z.string().nullable().describe('Why it is `unknown`, or the error of one that `failed`'),
+        .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
+      why: z
+        .string()
+        .nullable()
+        .describe('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
       missing: z
         .array(
           z.object({
-            node: z.string().nullable().describe('Null where no single node can tell'),
-            what: z.string().describe('For people'),
+            node: z.string().nullable().describe('Name of the node; null if it does not depend on one node'),
+            what: z.string().describe('Missing evidence, for display'),
           }),
         )
         .readonly()
-        .describe('What a verdict that ends it still lacks, and from which node'),
+        .describe('Evidence that a final verdict still needs'),
       evidence: EvidenceBody.nullable().describe(
-        'What the nodes say, or said when it ended; null where none could be asked, or nothing readable is on record',
+        'Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored',
       ),
     })
     .nullable()
-    .describe('The one that may still land, else the last one; null where none was made'),
+    .describe('Attempt that may still land, else the last attempt; null if there is none'),
 };
 
-/** The answer about a withdrawal. */
+/** The response about a withdrawal. */
 export const ExplanationBody = z
   .object({
     id: z.string().describe('Your id of the withdrawal'),
-    status: Status.describe('How far it is'),
+    status: Status.describe('Current status'),
     reason: Reason,
     ...facts,
   })
   .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
 
-/** The answer about a settlement of any kind. */
+/** The response about a settlement of any kind. */
 export const SettlementExplanationBody = z
   .object({
     terms: z
       .object(termsFields)
       .nullable()
-      .describe('What a withdrawal pays; null for settlements of other kinds'),
+      .describe('Asset, amount and destination of a withdrawal; null for other kinds'),
     ...settlementFields,
     ...facts,
     attempts: z.array(AttemptBody).readonly().describe('All attempts, oldest first'),
     alerts: z
       .array(
         z.object({
-          position: u64.describe('Names the alert to `POST /v1/resume` and `POST /v1/alerts/seen`'),
-          kind: z.enum(ABOUT_SETTLEMENT).describe('What the alert says, for programs'),
-          message: z.string().describe('One sentence for people'),
-          raisedAt: time.describe('When the alert was raised'),
+          position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
+          kind: z.enum(ABOUT_SETTLEMENT).describe('Kind of alert'),
+          message: z.string().describe('Explanation, for display'),
+          raisedAt: time.describe('Time at which the alert was raised'),
         }),
       )
       .readonly()

@@ -24,11 +24,12 @@ export interface ExplanationDeps {
   readonly chain?: () => Promise<Chain>;
 }
 
-const description = 'Reads only: nobody can force a signature without the proof that the last one is dead.';
+const description =
+  'Read-only. No request can make Sluice sign another attempt before the last one is proved dead.';
 
 /**
- * `GET /v1/withdrawals/{id}/explain` and `GET /v1/settlements/explain?id=`: ask the nodes now about an attempt that may land; show the
- * stored proof of one that has ended. Read only.
+ * `GET /v1/withdrawals/{id}/explain` and `GET /v1/settlements/explain?id=`: ask the nodes about an attempt that may land; return the
+ * stored proof of an attempt that has ended. Read-only.
  */
 export function explanationRoutes(
   deps: ExplanationDeps & { readonly explorer: ExplorerSettings },
@@ -40,8 +41,9 @@ export function explanationRoutes(
       method: 'GET',
       url: '/v1/withdrawals/:id/explain',
       schema: {
+        operationId: 'explainWithdrawal',
         tags: ['withdrawals'],
-        summary: 'Ask the nodes now what is known of a withdrawal, and what is missing',
+        summary: 'Explain the progress of a withdrawal',
         description,
         params: IdParams,
         response: { 200: ExplanationBody, ...problems },
@@ -52,8 +54,9 @@ export function explanationRoutes(
       method: 'GET',
       url: '/v1/settlements/explain',
       schema: {
+        operationId: 'explainSettlement',
         tags: ['settlements'],
-        summary: 'Ask the nodes now what is known of a settlement of any kind, and what is missing',
+        summary: 'Explain the progress of a settlement of any kind',
         description,
         querystring: SettlementIdQuery,
         response: { 200: SettlementExplanationBody, ...problems },

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Ledger } from '../ledger/ledger.ts';
-import { HealthBody } from './schemas.ts';
+import { HealthBody, problems } from './schemas.ts';
 
 const PROBE_DEADLINE_MS = 2_000;
 
-/** `GET /healthz`, open to all: 200 when PostgreSQL and Temporal answer, else 503 that says which does not. */
+/** `GET /healthz`, without an API key: 200 if PostgreSQL and Temporal respond, else 503 with a field for each. */
 export function healthRoute(deps: {
   readonly ledger: Ledger;
   readonly temporal: Client;
@@ -15,10 +15,11 @@ export function healthRoute(deps: {
       method: 'GET',
       url: '/healthz',
       schema: {
+        operationId: 'getHealth',
         tags: ['operations'],
-        summary: 'Whether the API can do its work',
+        summary: 'Check PostgreSQL and Temporal',
         security: [],
-        response: { 200: HealthBody, 503: HealthBody },
+        response: { 200: HealthBody, 503: HealthBody, ...problems },
       },
       handler: async (_request, reply) => {
         const [database, temporal] = await Promise.all([

@@ -5,41 +5,42 @@ import type { Baseline } from '../ledger/baselines.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { problems, time, u64 } from './schemas.ts';
 
-/** Every hot wallet there ever was; an exchange has a handful. */
+/** Includes former hot wallets; an exchange has a few. */
 const MOST_SHOWN = 1_000;
 
 const BalanceBody = z.object({
   account: z.string().describe('The wallet for SOL, else a token account'),
-  asset: z.string().describe('`SOL`, or the address of a mint'),
+  asset: z.string().describe('`SOL` or the address of a mint'),
   amount: u64.describe('Base units'),
 });
 
 const HotWalletBody = z
   .object({
-    address: z.string().describe('The wallet, base58'),
+    address: z.string().describe('Address of the wallet in base58'),
     baseline: z
       .object({
-        slot: u64.describe('The finalized slot at which it held this'),
-        takenAt: time.describe('When it was put on record'),
-        balances: z.array(BalanceBody).readonly().describe('SOL among them, also where it was nothing'),
+        slot: u64.describe('Finalized slot of these balances'),
+        takenAt: time.describe('Time at which the baseline was stored'),
+        balances: z.array(BalanceBody).readonly().describe('Balances of the wallet; SOL is always included'),
       })
       .nullable()
-      .describe('What it held at that slot; later balances are held against it and what moved'),
+      .describe('Balances from which reconciliation starts; null until they are read'),
   })
   .meta({ id: 'HotWallet' }) satisfies z.ZodType<HotWallet>;
 
-/** `GET /v1/hot-wallets`: the wallets that we pay from, and from where on their balances are reconciled. */
+/** `GET /v1/hot-wallets`: the wallets that pay withdrawals, and the balances from which reconciliation starts. */
 export function hotWalletRoute({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/hot-wallets',
       schema: {
+        operationId: 'listHotWallets',
         tags: ['operations'],
-        summary: 'List hot wallets, with the balances that reconciliation begins with',
+        summary: 'List hot wallets and their baseline balances',
         response: {
           200: z.object({
-            hotWallets: z.array(HotWalletBody).readonly().describe('Also those that we paid from once'),
+            hotWallets: z.array(HotWalletBody).readonly().describe('Current and former hot wallets'),
           }),
           ...problems,
         },

@@ -8,33 +8,51 @@ import type { PaymentRow } from '../ledger/payments.ts';
 import { nextCursor, pageQuery, problems, time } from './schemas.ts';
 
 const tags = ['payments'];
-const units = z.string().describe('Base units, decimal');
+const units = z.string();
 
 const PaymentBody = z
   .object({
-    id: z.string().describe('`x402/<network>/<sha256 of the message>`, also the id of its workflow'),
-    state: z.enum(PAYMENT_STATES).describe('What it has bought so far'),
-    reason: z.string().nullable().describe('Why it is refundable or unmatched'),
-    signature: z.string().nullable().describe('base58; null until it is signed'),
-    seller: z.enum(['gateway', 'facilitator']).describe('Which of the two has settled it'),
+    id: z
+      .string()
+      .describe('`x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow'),
+    state: z
+      .enum(PAYMENT_STATES)
+      .describe('State of the sale: whether the payment has settled and the resource was served'),
+    reason: z
+      .string()
+      .nullable()
+      .describe('Why the payment is `refundable` or `unmatched`; null in every other state'),
+    signature: z.string().nullable().describe('Transaction signature in base58; null until signed'),
+    seller: z.enum(['gateway', 'facilitator']).describe('The part of Sluice that settled the payment'),
     dialect: z
       .enum(['v2', 'v1', 'example', 'submitted'])
-      .describe('How the buyer has paid: x402 version 2 or 1, or one of the two forms of the interface'),
-    payer: z.string().describe('Owner of the money'),
-    network: z.string().describe('CAIP-2'),
-    asset: z.string().describe('Mint'),
-    amount: units.describe('What was asked for, in base units'),
-    received: units.nullable().describe('What arrived, by the landed transaction'),
-    payTo: z.string().describe('Wallet that is paid'),
+      .describe(
+        'Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface',
+      ),
+    payer: z.string().describe('Wallet of the buyer'),
+    network: z.string().describe('Network as a CAIP-2 id'),
+    asset: z.string().describe('Address of the mint'),
+    amount: units.describe('Price in base units'),
+    received: units
+      .nullable()
+      .describe('Base units that the landed transaction transferred; null until it has landed'),
+    payTo: z.string().describe('Wallet of the seller'),
     route: z
       .string()
       .describe(
-        'Id of the route, as `GET /reports/:id`; `facilitator/<payTo>` where the facilitator has settled it',
+        'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
       ),
-    answerStatus: z.number().nullable().describe("Status of the upstream's answer"),
-    paidAt: time.nullable().describe('When a node first showed it confirmed'),
-    servedAt: time.nullable().describe('When its answer was stored, or its success delivered'),
-    createdAt: time.describe('When it was shown here first'),
+    answerStatus: z
+      .number()
+      .nullable()
+      .describe('HTTP status of the upstream response; null until there is one'),
+    paidAt: time
+      .nullable()
+      .describe('Time at which a node first reported the transaction as confirmed; null until then'),
+    servedAt: time
+      .nullable()
+      .describe('Time at which the response was stored, or the success was delivered; null until then'),
+    createdAt: time.describe('Time at which Sluice first received the payment'),
   })
   .meta({ id: 'Payment' }) satisfies z.ZodType<Payment>;
 
@@ -45,17 +63,18 @@ const PaymentPageBody = z
 const id = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be an id, a message hash or a signature')
-  .describe('Id, percent-encoded; or message hash (hex), or signature (base58)');
+  .describe('Percent-encoded id, message hash in hex, or signature in base58');
 
-/** `GET /v1/payments`, and one of them: payments of x402, for operators. */
+/** `GET /v1/payments` and `GET /v1/payments/{id}`: x402 payments, for operators. */
 export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/payments',
       schema: {
+        operationId: 'listPayments',
         tags,
-        summary: 'List payments of x402, newest first',
+        summary: 'List x402 payments, newest first',
         querystring: z.strictObject({ state: z.enum(PAYMENT_STATES).optional(), ...pageQuery }),
         response: { 200: PaymentPageBody, ...problems },
       },
@@ -69,8 +88,9 @@ export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyP
       method: 'GET',
       url: '/v1/payments/:id',
       schema: {
+        operationId: 'getPayment',
         tags,
-        summary: 'One payment, and what it has bought',
+        summary: 'Get an x402 payment',
         params: z.object({ id }),
         response: { 200: PaymentBody, ...problems },
       },
@@ -84,7 +104,7 @@ export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyP
   };
 }
 
-/** `signatures`: those of newest attempts, by payment; a payment that bought nothing has no attempt. */
+/** `signatures` maps a payment to the signature of its newest attempt. A payment that bought nothing has no attempt. */
 function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>): Payment {
   const { network, asset, amount, payTo } = row.terms;
   return {

@@ -1,16 +1,20 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError, ERROR_KINDS, type ProblemCode } from '../domain/errors.ts';
 import { databaseFault } from '../ledger/connection.ts';
+import { PROBLEM_TYPE } from './schemas.ts';
 import { temporalFault } from './temporal-faults.ts';
 
-/** What to do about a refusal of Fastify whose own words leave that open. */
+/** The next step for errors of Fastify whose message does not name it. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'send JSON with the header Content-Type: application/json'],
 ]);
-const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
+const MEDIA_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
-/** Answers every failure of `app` as RFC 9457 `application/problem+json`; nothing but domain errors speaks for itself. */
-export function answerProblems(app: FastifyInstance): void {
+/**
+ * Answers every failure of `app` as RFC 9457 `application/problem+json`. Only domain errors show their own message. `methodsOf` returns the
+ * methods of a path: a known path answers 405 for all others.
+ */
+export function answerProblems(app: FastifyInstance, methodsOf: (path: string) => readonly string[]): void {
   app.setErrorHandler((error, request, reply) => {
     const known = asDomainError(error, request.method === 'GET');
     if (known !== null) return sendDomainError(known, request, reply);
@@ -20,21 +24,19 @@ export function answerProblems(app: FastifyInstance): void {
       return send(reply, error.statusCode, 'InvalidRequest', ERROR_KINDS.InvalidRequest.title, detail);
     }
     request.log.error({ err: error }, 'unexpected failure');
-    return send(
-      reply,
-      500,
-      'Internal',
-      'An unexpected failure',
-      `the log has more under request ${request.id}`,
-    );
+    return send(reply, 500, 'Internal', 'An unexpected failure', `see the log of request ${request.id}`);
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendDomainError(
-      new DomainError('NotFound', `there is no ${request.method} ${pathOf(request)}`),
-      request,
-      reply,
-    ),
-  );
+  // A hook runs before the body is parsed: an invalid body of an unknown method is not reported.
+  app.addHook('onRequest', async (request, reply) => {
+    const path = pathOf(request);
+    const allowed = methodsOf(path);
+    const message = `there is no ${request.method} ${path}`;
+    if (allowed.length > 0 && !allowed.includes(request.method)) {
+      reply.header('allow', allowed.join(', '));
+      throw new DomainError('MethodNotAllowed', message);
+    }
+    if (request.is404) throw new DomainError('NotFound', message);
+  });
 }
 
 function asDomainError(error: unknown, reads: boolean): DomainError | null {
@@ -44,7 +46,7 @@ function asDomainError(error: unknown, reads: boolean): DomainError | null {
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, title, retryable } = ERROR_KINDS[error.code];
-  // Whoever reads the log of an outage wants its cause once a line, not the stack of every request.
+  // During an outage, one line with the cause is enough for each request.
   if (retryable && status >= 500)
     request.log.warn({ code: error.code, cause: causeOf(error) }, error.message);
   else if (status >= 500) request.log.error({ err: error }, error.message);
@@ -68,7 +70,7 @@ function send(
   return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
 }
 
-/** Body too large, wrong media type, broken JSON: the caller's fault, in Fastify's words, which hold nothing of ours. */
+/** True for an error of the caller that Fastify found: body too large, wrong media type, invalid JSON. Its message is safe to return. */
 function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
   const { code, statusCode } = error;

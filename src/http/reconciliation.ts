@@ -8,73 +8,72 @@ import { problems, time, u64 } from './schemas.ts';
 const UNREAD_SHOWN = 100;
 
 const compared = {
-  begunAt: time.describe('When the pass began'),
-  wallets: z.int().describe('Wallets that were compared; one that was asked for again counts again'),
-  accounts: z.int().describe('Accounts of theirs, each for SOL or for a token'),
+  begunAt: time.describe('Start of the pass'),
+  wallets: z.int().describe('Number of comparisons; a wallet that was compared again counts again'),
+  accounts: z.int().describe('Number of accounts compared, each for SOL or a token'),
   differences: z
     .int()
     .describe(
-      'How often an account held something else than what came and went: each was the alert `balance_difference`',
+      'Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`',
     ),
   slots: z
     .object({
-      from: u64.describe('The lowest'),
-      to: u64.describe('The highest'),
+      from: u64.describe('Lowest slot'),
+      to: u64.describe('Highest slot'),
     })
     .nullable()
-    .describe('Finalized slots at which wallets were compared; null where none was'),
+    .describe('Finalized slots of the comparisons; null if there was none'),
 };
 
 const UnreadBody = z.object({
-  wallet: z.string().describe('Its address'),
-  why: z.string().describe('Why no quorum of nodes shows what it holds'),
-  since: time.describe('Since when it could not be compared'),
-  askedAt: time.describe('When it was last asked for'),
+  wallet: z.string().describe('Address of the wallet'),
+  why: z.string().describe('Why no quorum of nodes agrees on its balances'),
+  since: time.describe('Time since which the wallet could not be compared'),
+  askedAt: time.describe('Time of the last try'),
 });
 
 const ReconciliationBody = z
   .object({
     last: z
-      .object({ ...compared, endedAt: time.describe('When the pass ended') })
+      .object({ ...compared, endedAt: time.describe('End of the pass') })
       .nullable()
-      .describe('The last pass that ended; null until the first has'),
+      .describe('Last complete pass; null until there is one'),
     open: z
       .object({
         ...compared,
-        after: z.string().nullable().describe('The wallet behind which it goes on; null at its beginning'),
-        haltedBecause: z
+        after: z
           .string()
           .nullable()
           .describe(
-            'Why its last round ended before the pass did; null where none was ended since the last wallets',
+            'Last wallet of the previous round; the next round starts after it. Null before the first round',
           ),
+        haltedBecause: z.string().nullable().describe('Why the last round stopped early; null if it did not'),
       })
       .nullable()
-      .describe('The pass under way, over as many hourly rounds as it takes; null between two'),
+      .describe('Current pass, which runs in hourly rounds; null between passes'),
     watched: z
       .int()
-      .describe(
-        'Wallets that are watched: those that we pay from, and deposit addresses; above 100,000 an estimate',
-      ),
-    unread: z.int().describe('Wallets that could not be compared when they were last asked for'),
+      .describe('Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000'),
+    unread: z.int().describe('Number of wallets whose last comparison failed'),
     longestUnread: z
       .array(UnreadBody)
       .readonly()
-      .describe(`Up to ${UNREAD_SHOWN} of them, those that wait for the longest time first`),
+      .describe(`Up to ${UNREAD_SHOWN} of these wallets, longest first`),
   })
   .meta({ id: 'Reconciliation' }) satisfies z.ZodType<Reconciliation>;
 
-/** `GET /v1/reconciliation`: how far the balances of our wallets are held against the record, and what that came to. */
+/** `GET /v1/reconciliation`: progress and result of the comparison of wallet balances with the database. */
 export function reconciliationRoute({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/reconciliation',
       schema: {
+        operationId: 'getReconciliation',
         tags: ['operations'],
-        summary: 'How far balances on chain are held against the record',
+        summary: 'Get the reconciliation of balances',
         description:
-          'Where `last` and `open` are both null, that was never begun: no chain worker has run a round yet.',
+          'Sluice compares the balances on chain with the database. If `last` and `open` are both null, no chain worker has run a round yet.',
         response: { 200: ReconciliationBody, ...problems },
       },
       handler: async () => present(await ledger.reconciliations.passes(UNREAD_SHOWN)),

@@ -7,7 +7,7 @@ import { rangeOf, slotsOf } from '../domain/slots.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/rescans.ts';
 import { startRescan } from '../platform/start-rescan.ts';
-import { inOrder, nextCursor, outOfOrder, pageQuery, position, problems, time, u64, why } from './schemas.ts';
+import { inOrder, nextCursor, pageQuery, position, problems, time, u64, why } from './schemas.ts';
 import { refuseAsRecorded } from './temporal-faults.ts';
 
 interface RescanDeps {
@@ -19,27 +19,27 @@ const count = z.int().nonnegative();
 
 export const RescanBody = z
   .object({
-    from: u64.describe('The first slot'),
-    to: u64.describe('The last slot'),
-    who: z.string().describe('Who asked for it'),
-    why: z.string().describe('Why they did'),
+    from: u64.describe('First slot'),
+    to: u64.describe('Last slot'),
+    who: z.string().describe('Name of the API key or operator that requested the rescan'),
+    why: z.string().describe('Reason for the rescan'),
     state: z
       .enum(RESCAN_STATES)
       .describe(
-        '`waiting`: its newest try failed by `trouble`, and it is tried again. `given_up`: it ended by `trouble` before all was read. `incomplete`: it has ended, and of closed gaps nodes did not show the slots `unread`',
+        '`waiting`: the last try failed because of `trouble`; Sluice tries again. `given_up`: the rescan ended early because of `trouble`. `incomplete`: the rescan has ended, but nodes did not return the blocks of the slots in `unread`',
       ),
     readTo: u64
       .nullable()
-      .describe('All of it up to this slot is read, but for gaps; null before the first block'),
-    blocks: count.describe('Read so far'),
-    found: count.describe('Deposits in them that were not on record; they are now'),
+      .describe('Slot up to which blocks are read, apart from gaps; null before the first block'),
+    blocks: count.describe('Number of blocks read'),
+    found: count.describe('Number of missing deposits that were found and recorded'),
     unread: z
-      .array(z.object({ from: u64.describe('The first slot'), to: u64.describe('The last slot') }))
+      .array(z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') }))
       .readonly()
-      .describe('Slots of closed gaps whose blocks nodes did not show; empty before it has ended'),
-    trouble: z.string().nullable().describe('What its newest try failed by; null where nothing did'),
-    begunAt: time.describe('When it was asked for'),
-    endedAt: time.nullable().describe('When it was done or given up; null before'),
+      .describe('Slots of closed gaps whose blocks no node returned; empty until the rescan has ended'),
+    trouble: z.string().nullable().describe('Why the last try failed; null if it did not'),
+    begunAt: time.describe('Time of the request'),
+    endedAt: time.nullable().describe('Time at which the rescan ended; null until then'),
   })
   .meta({ id: 'Rescan' }) satisfies z.ZodType<Rescan>;
 
@@ -50,16 +50,16 @@ const RescanPageBody = z
   })
   .meta({ id: 'RescanPage' }) satisfies z.ZodType<RescanPage>;
 
-/** Two slots, both ends included, and a reason. */
+/** A range of slots, both ends included, and a reason. */
 export const RangeBody = z
   .strictObject({
-    from: position.describe('The first slot'),
-    to: position.describe('The last slot'),
+    from: position.describe('First slot'),
+    to: position.describe('Last slot'),
     why,
   })
-  .refine(inOrder, outOfOrder);
+  .transform(inOrder);
 
-/** `POST /v1/scan/rescan`, in the name of the API key, and `GET /v1/scan/rescans`: what came of each. */
+/** `POST /v1/scan/rescan` and `GET /v1/scan/rescans`. The name of the API key is stored with each rescan. */
 export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
   const tags = ['operations'];
   return async (app) => {
@@ -67,10 +67,11 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
       method: 'POST',
       url: '/v1/scan/rescan',
       schema: {
+        operationId: 'startRescan',
         tags,
-        summary: 'Read committed blocks again, both ends included',
+        summary: 'Start a rescan of committed blocks',
         description:
-          'What was missed is added; nothing is taken back. Answers the rescan that begins, or the one of the same slots that has not ended. Refused, not shortened, where the record has not all of it: 400 with `field` `from` names the first slot on record, with `to` the slot that the scan has come to.',
+          'Reads the blocks between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. If a rescan of the same slots is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not hold all of these slots. Its `detail` names the first or the last slot that it holds.',
         body: RangeBody,
         response: { 200: RescanBody, ...problems },
       },
@@ -80,8 +81,9 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
       method: 'GET',
       url: '/v1/scan/rescans',
       schema: {
+        operationId: 'listRescans',
         tags,
-        summary: 'How far each rescan is, and what it came to, newest first',
+        summary: 'List rescans, newest first',
         querystring: z.strictObject(pageQuery),
         response: { 200: RescanPageBody, ...problems },
       },

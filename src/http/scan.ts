@@ -7,84 +7,95 @@ import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
 import { problems, time, u64, why } from './schemas.ts';
 
 const tags = ['operations'];
-const range = z.object({ from: u64.describe('The first slot'), to: u64.describe('The last slot') });
+const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
 
 const GapBody = range.extend({
-  state: z.enum(GAP_STATES).describe('`open` holds the scan; `closed`: people went on without these blocks'),
-  openedAt: time.describe('When it was found'),
-  endedAt: time.nullable().describe('When it was closed or filled; null before'),
-  who: z.string().nullable().describe('Who closed it; null where nobody did'),
-  why: z.string().nullable().describe('Why they did'),
-  auditedAt: time.nullable().describe('When every address was audited over it; null before'),
+  state: z
+    .enum(GAP_STATES)
+    .describe(
+      '`open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks',
+    ),
+  openedAt: time.describe('Time at which the gap was found'),
+  endedAt: time.nullable().describe('Time at which the gap was closed or filled; null until then'),
+  who: z
+    .string()
+    .nullable()
+    .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
+  why: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
+  auditedAt: time
+    .nullable()
+    .describe('Time at which every address was audited over the gap; null until then'),
   unshownSince: time
     .nullable()
-    .describe('Since when audits of it settle nothing: no quorum of nodes has shown blocks of these slots'),
+    .describe(
+      'Time since which audits of the gap are without result, because no quorum of nodes returns its blocks; else null',
+    ),
 }) satisfies z.ZodType<ScanGap>;
 
 const told = z.object({
   cursor: z
     .object({
-      slot: u64.describe('Its slot'),
-      blockhash: z.string().describe('Its hash'),
-      height: u64.describe('Its block height'),
+      slot: u64.describe('Slot'),
+      blockhash: z.string().describe('Blockhash'),
+      height: u64.describe('Block height'),
     })
     .nullable()
-    .describe('The last block that was linked, scanned and committed; null before the first'),
+    .describe('Last block that was linked, scanned and committed; null before the first'),
   tip: u64
     .nullable()
     .describe(
-      'The newest slot that a quorum of nodes has finalized, by what a worker told last; null where none tells',
+      'Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report',
     ),
-  lag: u64.nullable().describe('Slots from the cursor to the tip'),
+  lag: u64.nullable().describe('Number of slots from the cursor to the tip'),
   blocksPerSecond: z
     .number()
     .nullable()
-    .describe('Over the newest report; null before one, and while paused'),
-  at: time.nullable().describe('When a worker said so; null where none did'),
-  gaps: z.array(GapBody).readonly().describe('Blocks that no node showed, newest first'),
-  rescans: z.array(RescanBody).readonly().describe('Those that have not ended'),
+    .describe('Speed in the newest report; null without a report and while paused'),
+  at: time.nullable().describe('Time of the newest report; null without a report'),
+  gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
+  rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
 });
 const standstill = told.extend({
-  why: z.string().describe('Why it stands still, for people'),
-  since: time.describe('Since when it does'),
+  why: z.string().describe('Why the scan is stopped, for display'),
+  since: time.describe('Time since which the scan is stopped'),
 });
 const ScanBody = z
   .discriminatedUnion('state', [
-    told.extend({ state: z.enum(GOING_ON).describe('It goes on') }),
+    told.extend({ state: z.enum(GOING_ON).describe('The scan makes progress') }),
     standstill.extend({
-      state: z.enum(STANDING_STILL).describe('It stands until nodes or people help it on'),
+      state: z.enum(STANDING_STILL).describe('The scan is stopped until nodes recover or an operator acts'),
     }),
     standstill.extend({
-      state: z.literal('paused').describe('People have paused it'),
-      who: z.string().describe('Who did'),
+      state: z.literal('paused').describe('An operator paused the scan'),
+      who: z.string().describe('Name of the API key or operator that paused the scan'),
     }),
     standstill.extend({
       state: z
         .literal('gap')
-        .describe('No node shows blocks that exist, or nodes show blocks that do not link'),
-      gap: range.describe('Where they lie'),
+        .describe('No node returns blocks that exist, or nodes return blocks that are not linked'),
+      gap: range.describe('Slots of the missing blocks'),
     }),
-    told.extend({ state: z.enum(UNTOLD).describe('No worker tells how it stands, or none has started it') }),
+    told.extend({ state: z.enum(UNTOLD).describe('No worker reports, or no worker has started the scan') }),
   ])
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 
 const response = { 200: ScanBody, ...problems };
 const WhyBody = z.strictObject({ why });
 
-/** Routes of `/v1/scan`: how the scan of blocks stands, and what operators may ask of it, in the name of the API key. */
+/** Routes of `/v1/scan`: the state of the scan of blocks, and the actions of operators. The name of the API key is stored with each action. */
 export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/scan',
-      schema: { tags, summary: 'How the scan of blocks stands', response },
+      schema: { operationId: 'getScan', tags, summary: 'Get the state of the scan', response },
       handler: () => overviewOf(deps),
     });
-    for (const { url, summary, give } of ORDERS) {
+    for (const { give, url, ...texts } of ORDERS) {
       app.route({
         method: 'POST',
         url,
-        schema: { tags, summary, body: WhyBody, response },
+        schema: { ...texts, tags, body: WhyBody, response },
         handler: ({ caller: who, body }) => give(deps, { who, why: body.why }),
       });
     }
@@ -92,9 +103,11 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
       method: 'POST',
       url: '/v1/scan/close-gap',
       schema: {
+        operationId: 'closeScanGap',
         tags,
-        summary: 'Go on without the blocks of the open gap',
-        description: 'Who and why stay on record, and every address is audited over these slots.',
+        summary: 'Close the open gap',
+        description:
+          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then audits every address over these slots. The name of the API key and the reason are stored.',
         body: RangeBody,
         response,
       },
@@ -108,6 +121,18 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
 }
 
 const ORDERS = [
-  { url: '/v1/scan/pause', summary: 'Read no more blocks until resumed', give: pause },
-  { url: '/v1/scan/resume', summary: 'End a pause of the scan', give: resume },
+  {
+    operationId: 'pauseScan',
+    url: '/v1/scan/pause',
+    summary: 'Pause the scan of blocks',
+    description: 'No further block is read until `POST /v1/scan/resume`.',
+    give: pause,
+  },
+  {
+    operationId: 'resumeScan',
+    url: '/v1/scan/resume',
+    summary: 'Resume the scan of blocks',
+    description: 'Changes nothing if the scan is not paused.',
+    give: resume,
+  },
 ] as const;

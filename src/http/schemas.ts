@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Warning } from '../client/deposit-addresses.ts';
 import { ADDRESS_TEXT } from '../domain/address.ts';
+import { U64_MAX } from '../domain/amount.ts';
 import { CURSOR } from '../ledger/page.ts';
 
 /** ISO-8601, as every answer gives times. */
@@ -9,71 +10,112 @@ export const time = z.string().meta({ format: 'date-time' });
 /** A slot, height, sequence or amount as a decimal string. */
 export const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
 
-/** RFC 9457 document of every answer of 400 and above; fields of its own name the thing at fault. */
+/** A pattern of the numbers from 1 to `max` without leading zeros. */
+export function numbersTo(max: bigint): string {
+  const digits = max.toString();
+  const below = digits.split('').flatMap((digit, at) => {
+    const [least, most] = [at === 0 ? 1 : 0, Number(digit) - 1];
+    const rest = digits.length - at - 1;
+    return most < least ? [] : [`${digits.slice(0, at)}[${least}-${most}][0-9]{${rest}}`];
+  });
+  return `([1-9][0-9]{0,${digits.length - 2}}|${[...below, digits].join('|')})`;
+}
+
+/** An amount in a request. The route checks it; the pattern is for the OpenAPI document. */
+export const amountPattern = `^${numbersTo(U64_MAX)}$`;
+
+/** RFC 9457 problem document: the body of every response with status 400 or above. Further fields depend on `code`. */
 export const ProblemBody = z
   .looseObject({
     type: z.string().describe('A URN that ends in `code`'),
-    title: z.string().describe('What kind of failure it is, for people'),
-    status: z.int().describe('The HTTP status'),
-    detail: z.string().describe('What is wrong here, for people'),
-    code: z.string().describe('Stable, for programs'),
+    title: z.string().describe('Summary of this kind of error, for display'),
+    status: z.int().describe('HTTP status'),
+    detail: z.string().describe('Explanation of this occurrence, for display'),
+    code: z.string().describe('Stable identifier of the error, for programs'),
   })
   .meta({ id: 'Problem' });
 
-/** A slot or sequence that a caller names; PostgreSQL holds 63 bits. */
+/** A slot or sequence number in a request. PostgreSQL integers have 63 bits. */
 export const position = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number below 10^18, as a decimal string')
   .transform(BigInt);
 
-/** For `refine` of two slots, both ends included; of what are no slots it says nothing. */
-export const inOrder = ({ from, to }: { readonly from: bigint; readonly to: bigint }): boolean => from <= to;
-export const outOfOrder = {
-  error: 'must not be below `from`',
-  path: ['to'],
-  when: ({ issues }: { readonly issues: readonly unknown[] }): boolean => issues.length === 0,
-};
+/** For `transform`: a range of slots, both ends included, whose ends a caller may give in either order. */
+export function inOrder<Range extends { readonly from: bigint; readonly to: bigint }>(range: Range): Range {
+  const { from, to } = range;
+  return from <= to ? range : { ...range, from: to, to: from };
+}
 
-/** Why an operator asks for something. */
+const MOST_POSITIONS = 10_000;
+/** The size of a position in indented JSON, with a margin. */
+const POSITION_BYTES = 32;
+
+/** The positions of alerts in a request; {@link POSITIONS_BODY_LIMIT} is the body limit of such a route. */
+export const positions = z.array(position).max(MOST_POSITIONS);
+export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
+
+/** The reason for an operator's action. */
 export const why = z
   .string()
   .trim()
   .min(1)
   .max(500)
   .refine((text) => !text.includes('\0'), 'must not hold the character NUL')
-  .describe('For whoever asks later');
+  .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
+  .describe('Reason for this action; stored for audits');
 
-/** base58 of about 32 bytes; whether we know it is another question. */
+/** base58 text of about 32 bytes. The route checks whether the address is known. */
 export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 
-/** Whether it is among our assets is another question. */
+/** The route checks whether the asset is listed. */
 export const assetParam = z
   .string()
   .regex(/^(SOL|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'must be `SOL`, or the base58 address of a mint')
-  .describe('`SOL`, or the address of a mint');
+  .describe('`SOL` or the address of a mint');
 
-/** Whether it names anything is another question. */
+/** The route checks whether the id exists. */
 export const idParam = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
 
-/** Your own name of a user. */
-export const userRef = idParam.describe('Your id of the user, for ever: the same one has the same address');
+/** The longest id of a settlement holds a kind, two addresses and slashes; a withdrawal's has up to 128 characters. */
+export const settlementId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,256}$/, 'must be 1 to 256 visible ASCII characters');
+
+/** The exchange's own id of a user. */
+export const userRef = idParam.describe(
+  'Your id of the user. It is permanent: the same id always has the same deposit address',
+);
 
 /** {@link Warning} as the OpenAPI document shows it. */
 export const WarningBody = z
   .object({
-    code: z.string().describe('Stable, for programs'),
-    message: z.string().describe('For people'),
+    code: z.string().describe('Stable identifier of the warning, for programs'),
+    message: z.string().describe('Explanation, for display'),
   })
   .meta({ id: 'Warning' }) satisfies z.ZodType<Warning>;
 
-/** The answers of a route that are problems. */
-export const problems = { '4xx': ProblemBody, '5xx': ProblemBody };
+/** The media type of every error. */
+export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The end of a page. */
+const problem = (description: string) => ({
+  description,
+  content: { [PROBLEM_TYPE]: { schema: ProblemBody } },
+});
+
+/** The errors of every route. */
+export const problems = {
+  '4xx': problem(
+    'The request is refused. 400: it does not match the schema. 409: it matches the schema, but the database, the settings or the chain forbid it.',
+  ),
+  '5xx': problem('The request may have taken effect: repeat it after `Retry-After` seconds.'),
+};
+
+/** The last field of a page. */
 export const nextCursor = z
   .string()
   .nullable()
-  .describe('Pass it as `cursor` for the next page; null on the last one');
+  .describe('Pass it as `cursor` to get the next page; null on the last page');
 
 /** The part of a query that chooses a page of a list. */
 export const pageQuery = {
@@ -81,14 +123,14 @@ export const pageQuery = {
     .string()
     .regex(CURSOR, 'must be the `nextCursor` of the page before')
     .optional()
-    .describe('`nextCursor` of the page before'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+    .describe('`nextCursor` of the previous page'),
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Maximum number of items in the page'),
 };
 
 export const HealthBody = z
   .object({
-    status: z.enum(['ok', 'unavailable']).describe('`ok` where all of these answer'),
-    database: z.boolean().describe('Whether PostgreSQL answers'),
-    temporal: z.boolean().describe('Whether Temporal answers'),
+    status: z.enum(['ok', 'unavailable']).describe('`ok` if every check below is true'),
+    database: z.boolean().describe('Whether PostgreSQL responds'),
+    temporal: z.boolean().describe('Whether Temporal responds'),
   })
   .meta({ id: 'Health' });

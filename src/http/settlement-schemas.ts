@@ -1,21 +1,24 @@
 import { z } from 'zod';
 import type { SettlementPage, SettlementView } from '../client/settlements.ts';
 import { SETTLEMENT_STATUSES } from '../domain/settlement.ts';
-import { nextCursor, pageQuery, time } from './schemas.ts';
+import { nextCursor, pageQuery, time, settlementId as visible } from './schemas.ts';
 import { Reason } from './withdrawal-schemas.ts';
 
 const SettlementStatusBody = z.enum(SETTLEMENT_STATUSES).meta({ id: 'SettlementStatus' });
 
 export const settlementFields = {
-  id: z.string().describe('Id of the withdrawal, or `<kind>/<subject>` for every other kind'),
-  kind: z.string().describe('What it is, such as `withdrawal` or `nonce-create`'),
-  subject: z.string().describe('What it is about; unique within the kind'),
-  status: SettlementStatusBody.describe('How far it is'),
+  id: z.string().describe('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
+  kind: z.string().describe('Kind of settlement, such as `withdrawal` or `nonce-create`'),
+  subject: z.string().describe('Subject of the settlement; unique within its kind'),
+  status: SettlementStatusBody.describe('Current status'),
   reason: Reason,
-  signature: z.string().nullable().describe('base58, of the newest signed attempt; null until one is signed'),
-  workflowId: z.string().describe('Id of the Temporal workflow that settles it'),
-  createdAt: time.describe('When it was asked for'),
-  updatedAt: time.describe('When it last changed'),
+  signature: z
+    .string()
+    .nullable()
+    .describe('Signature of the newest signed attempt in base58; null until one is signed'),
+  workflowId: z.string().describe('Id of the Temporal workflow of the settlement'),
+  createdAt: time.describe('Time of creation'),
+  updatedAt: time.describe('Time of the last change'),
 };
 
 /** A settlement of any kind. */
@@ -31,9 +34,6 @@ export const SettlementPageBody = z
   })
   .meta({ id: 'SettlementPage' }) satisfies z.ZodType<SettlementPage>;
 
-/** The longest id holds a kind, two addresses and slashes; a withdrawal's has up to 128 characters. */
-const visible = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'must be 1 to 256 visible ASCII characters');
-
 export const SettlementQuery = z.strictObject({
   kind: visible.optional(),
   subject: visible.optional(),
@@ -42,7 +42,7 @@ export const SettlementQuery = z.strictObject({
   ...pageQuery,
 });
 
-/** The id of a settlement holds slashes, so it is no part of a path. */
+/** The id of a settlement contains slashes, so it is a query parameter and not part of the path. */
 export const SettlementIdQuery = z.strictObject({
   id: visible.describe('Id of the settlement, percent-encoded'),
 });

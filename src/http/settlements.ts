@@ -20,6 +20,7 @@ export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod 
       method: 'GET',
       url: '/v1/settlements',
       schema: {
+        operationId: 'listSettlements',
         tags: ['settlements'],
         summary: 'List settlements of every kind, newest first',
         querystring: SettlementQuery,
@@ -34,11 +35,11 @@ export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod 
       method: 'POST',
       url: '/v1/settlements/paid',
       schema: {
+        operationId: 'endSettlementAsPaid',
         tags: ['operations'],
-        summary:
-          'End a settlement that a transaction outside the record has paid, or one that was taken for dead',
+        summary: 'Mark a settlement as already paid',
         description:
-          'Only while an alert or a restored record says that it may be paid. It becomes `cancelled` with the reason `paid_already`.',
+          'For a settlement that another transaction has paid: one unknown to this database, or an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
         querystring: SettlementIdQuery,
         body: z.strictObject({ why }),
         response: { 200: SettlementViewBody, ...problems },

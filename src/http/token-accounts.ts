@@ -17,26 +17,29 @@ export interface TokenAccountDeps {
 
 const TokenAccountBody = z
   .object({
-    address: z.string().describe('The deposit address'),
-    mint: z.string().describe('`SOL`, or the address of the mint'),
-    program: z.string().nullable().describe('The token program that the mint belongs to; null for SOL'),
+    address: z.string().describe('Deposit address'),
+    mint: z.string().describe('`SOL` or the address of the mint'),
+    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
     tokenAccount: z
       .string()
       .nullable()
-      .describe('The associated token account; null for SOL, which arrives at the address itself'),
-    depositsOn: z.boolean().describe('Whether what arrives there is credited now'),
+      .describe(
+        'Associated token account that receives the token; null for SOL, which the address itself receives',
+      ),
+    depositsOn: z.boolean().describe('Whether deposits of the asset are credited'),
   })
   .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
 
-/** `GET /v1/deposit-addresses/{address}/assets/{mint}`: where a token for this address arrives. */
+/** `GET /v1/deposit-addresses/{address}/assets/{mint}`: the account that receives a token for this address. */
 export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/deposit-addresses/:address/assets/:mint',
       schema: {
+        operationId: 'getTokenAccount',
         tags: ['deposits'],
-        summary: 'Where a token for this address arrives',
+        summary: 'Get the token account of a deposit address',
         params: z.object({ address: addressParam, mint: assetParam }),
         response: { 200: TokenAccountBody, ...problems },
       },

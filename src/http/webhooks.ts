@@ -28,7 +28,7 @@ export interface WebhookRouteDeps {
 
 const tags = ['webhooks'];
 
-/** `/v1/webhooks`: who is told of events. */
+/** `/v1/webhooks`: endpoints that receive events, and their deliveries. */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
   const { webhooks } = deps.ledger;
   return async (app) => {
@@ -36,10 +36,11 @@ export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
       method: 'POST',
       url: '/v1/webhooks',
       schema: {
+        operationId: 'createWebhook',
         tags,
-        summary: 'Add an endpoint',
+        summary: 'Create a webhook endpoint',
         description:
-          'One endpoint a URL: the same URL again changes its events. The secret of a new one is shown in this answer and never again.',
+          'A URL has one endpoint. If it exists, its events are replaced. The secret of a new endpoint is only in this response.',
         body: NewWebhookBody,
         response: { 200: WebhookWithSecretBody, ...problems },
       },
@@ -61,8 +62,9 @@ function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
       method: 'GET',
       url: '/v1/webhooks',
       schema: {
+        operationId: 'listWebhooks',
         tags,
-        summary: 'List endpoints, and what they have not heard yet',
+        summary: 'List webhook endpoints and their undelivered events',
         response: { 200: WebhooksBody, ...problems },
       },
       handler: async () => ({ webhooks: await listed(ledger) }),
@@ -71,8 +73,9 @@ function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
       method: 'DELETE',
       url: '/v1/webhooks/:id',
       schema: {
+        operationId: 'deleteWebhook',
         tags,
-        summary: 'Delete an endpoint, with all that it was not told',
+        summary: 'Delete a webhook endpoint and its undelivered events',
         params: WebhookParams,
         response: { 200: WebhookBody, ...problems },
       },
@@ -93,10 +96,11 @@ function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPlugin
       method: 'POST',
       url: '/v1/webhooks/:id/rotate',
       schema: {
+        operationId: 'rotateWebhookSecret',
         tags,
-        summary: 'Give a new secret',
+        summary: 'Rotate the signing secret of an endpoint',
         description:
-          'Until the hours are over each request carries two signatures, by the new secret and by the one before. Asked again meanwhile, only the new one is replaced.',
+          'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation in that time replaces only the new secret.',
         params: WebhookParams,
         body: RotateBody,
         response: { 200: WebhookWithSecretBody, ...problems },
@@ -108,8 +112,10 @@ function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPlugin
       method: 'POST',
       url: '/v1/webhooks/:id/enable',
       schema: {
+        operationId: 'enableWebhook',
         tags,
-        summary: 'Tell it again, from now on',
+        summary: 'Enable a disabled endpoint',
+        description: 'The endpoint receives new events again.',
         params: WebhookParams,
         response: { 200: WebhookBody, ...problems },
       },
@@ -124,8 +130,9 @@ function deliveryRoutes({ ledger: { webhooks, deliveries } }: WebhookRouteDeps):
       method: 'GET',
       url: '/v1/webhooks/:id/deliveries',
       schema: {
+        operationId: 'listWebhookDeliveries',
         tags,
-        summary: 'List what it was told, newest first; dead letters by state=dead',
+        summary: 'List the deliveries of an endpoint, newest first',
         params: WebhookParams,
         querystring: DeliveriesQuery,
         response: { 200: DeliveriesBody, ...problems },
@@ -140,9 +147,11 @@ function deliveryRoutes({ ledger: { webhooks, deliveries } }: WebhookRouteDeps):
       method: 'POST',
       url: '/v1/webhooks/:id/replay',
       schema: {
+        operationId: 'replayWebhookDeliveries',
         tags,
-        summary: 'Try dead letters again',
-        description: 'They come after what was delivered since.',
+        summary: 'Replay failed deliveries',
+        description:
+          'Sluice tries deliveries in state `dead` again. They arrive after events that were delivered in the meantime.',
         params: WebhookParams,
         body: ReplayBody,
         response: { 200: ReplayedBody, ...problems },

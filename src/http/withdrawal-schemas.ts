@@ -1,114 +1,132 @@
 import { z } from 'zod';
 import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../client/types.ts';
-import { WITHDRAWAL_ID } from '../domain/terms.ts';
+import { MEMO_MAX_BYTES, WITHDRAWAL_ID } from '../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { EvidenceBody } from './evidence-schemas.ts';
-import { nextCursor, pageQuery, time } from './schemas.ts';
+import { addressParam, amountPattern, assetParam, nextCursor, pageQuery, time } from './schemas.ts';
 
-const address = z
-  .string()
-  .meta({ description: 'base58, 32 bytes', examples: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'] });
 const baseUnits = z.string().meta({
   description: 'Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1',
-  pattern: '^[1-9][0-9]{0,19}$',
+  pattern: amountPattern,
   examples: ['1500000000'],
 });
 
-/** Body of POST /v1/withdrawals as the OpenAPI document shows it; `checkTerms` is its one judge. */
+/** Body of POST /v1/withdrawals for the OpenAPI document. `checkTerms` validates the request. */
 export const TermsBody = z
   .strictObject({
     id: z.string().meta({
-      description: 'Your id of this withdrawal, for ever: the same id never pays twice',
+      description: 'Your id of this withdrawal. It is permanent: one id is paid at most once',
       pattern: WITHDRAWAL_ID.source,
     }),
-    asset: z.string().describe('`SOL` or the base58 address of a mint'),
+    asset: assetParam,
     amount: baseUnits,
-    destination: address.describe('Wallet of the receiver, base58; never a token account'),
+    destination: addressParam.meta({
+      description: 'Wallet of the receiver, 32 bytes in base58; never a token account',
+      examples: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'],
+    }),
     acceptEmptyWallet: z.boolean().optional().meta({
-      description: 'Pay a wallet that holds nothing yet without asking for a confirmation',
+      description: 'Pay a wallet without funds without waiting for a confirmation',
       default: false,
     }),
-    memo: z.string().optional().describe('Written to the chain; at most 200 bytes of UTF-8'),
+    memo: z
+      .string()
+      .optional()
+      .meta({
+        description: `Memo of the transaction, 1 to ${MEMO_MAX_BYTES} bytes of UTF-8; public on chain`,
+        minLength: 1,
+        maxLength: MEMO_MAX_BYTES,
+        pattern: '^[^\\u0000]+$',
+      }),
   })
   .meta({ id: 'WithdrawalTerms' });
 
 /** {@link WithdrawalStatus} by its name. */
 export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
 
-/** Why a withdrawal is where it is. */
+/** The reason for the current status. */
 export const Reason = z
   .object({
-    code: z.string().describe('Stable, for programs'),
-    message: z.string().describe('For people'),
+    code: z.string().describe('Stable identifier of the reason, for programs'),
+    message: z.string().describe('Explanation, for display'),
   })
   .nullable()
-  .describe('Why it is where it is; null where there is nothing to say');
+  .describe('Reason for the current status; null if the status needs none');
 
 /** {@link Attempt} as the OpenAPI document shows it. */
 export const AttemptBody = z
   .object({
-    n: z.int().positive().describe('1 for the first; a second exists only after the first was proved dead'),
+    n: z
+      .int()
+      .positive()
+      .describe(
+        'Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed',
+      ),
     state: z
       .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
-      .describe('`prepared` and `signed` may still land'),
-    signature: z.string().nullable().describe('base58; null until it is signed'),
-    blockhash: z
+      .describe('An attempt that is `prepared` or `signed` may still land'),
+    signature: z
       .string()
-      .describe('What the transaction carries: a blockhash, or the value of `nonceAccount`'),
+      .nullable()
+      .describe('Transaction signature in base58; null until the attempt is signed'),
+    blockhash: z.string().describe('Blockhash of the transaction, or the value of `nonceAccount`'),
     lastValidBlockHeight: z
       .string()
       .nullable()
-      .describe('Null for a durable nonce, which does not expire by height'),
+      .describe(
+        'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
+      ),
     nonceAccount: z
       .string()
       .nullable()
-      .describe('The durable nonce account that gives it its lifetime; null where a blockhash does'),
-    feeLamports: z.string().describe('The most it may cost until it has landed, then what it did cost'),
-    rentLamports: z.string().describe('What it pays to create the receiver’s token account'),
-    slot: z.string().nullable().describe('Slot of the finalized block that carries it; null before'),
-    error: z.string().nullable().describe('The decoded program error of a failed one, else null'),
+      .describe('Durable nonce account of the transaction; null if it uses a recent blockhash'),
+    feeLamports: z
+      .string()
+      .describe('Maximum fee until the attempt has landed, then the fee that was charged'),
+    rentLamports: z.string().describe('Rent that the transaction pays for the token account of the receiver'),
+    slot: z.string().nullable().describe('Slot of the finalized block with the transaction; null until then'),
+    error: z.string().nullable().describe('Decoded program error of a failed transaction, else null'),
     explorer: z
       .string()
       .nullable()
-      .describe('Page of the transaction in a block explorer; null until it is signed'),
-    proof: EvidenceBody.nullable().describe('What its verdict rests on; null before one'),
+      .describe('URL of the transaction in a block explorer; null until the attempt is signed'),
+    proof: EvidenceBody.nullable().describe('Evidence for the verdict; null until there is a verdict'),
     messageProof: EvidenceBody.nullable().describe(
-      'Of a dead one, where the record was restored since: what proves that its message has not landed under any other signature either',
+      'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature',
     ),
-    createdAt: time.describe('When it was prepared'),
+    createdAt: time.describe('Time of preparation'),
   })
   .readonly()
   .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
 
-/** What a withdrawal pays, and to whom. */
+/** Asset, amount and destination of a withdrawal. */
 export const termsFields = {
-  asset: z.string().describe('`SOL`, or the address of a mint'),
-  amount: baseUnits.describe('Base units that leave the hot wallet'),
+  asset: z.string().describe('`SOL` or the address of a mint'),
+  amount: baseUnits.describe('Base units that the hot wallet sends'),
   destination: z.string().describe('Wallet of the receiver'),
 };
 
 const summaryFields = {
-  id: z.string().describe('Your id of it'),
-  status: Status.describe('How far it is'),
+  id: z.string().describe('Your id of the withdrawal'),
+  status: Status.describe('Current status'),
   reason: Reason,
   ...termsFields,
   amountReceived: z
     .string()
     .nullable()
     .describe(
-      'What the receiver got, once finalized; less than `amount` for tokens with a transfer fee; null before',
+      'Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized',
     ),
-  acceptEmptyWallet: z.boolean().describe('Whether a wallet that holds nothing yet is paid without asking'),
-  memo: z.string().nullable().describe('Written to the chain; null where there is none'),
-  confirmedByCustomer: z.boolean().describe('Whether the customer has said to pay all the same'),
-  workflowId: z.string().describe('Id of the Temporal workflow that pays it'),
-  createdAt: time.describe('When it was asked for'),
-  updatedAt: time.describe('When it last changed'),
+  acceptEmptyWallet: z.boolean().describe('Whether a wallet without funds is paid without a confirmation'),
+  memo: z.string().nullable().describe('Memo of the transaction; null if there is none'),
+  confirmedByCustomer: z.boolean().describe('Whether the customer has confirmed the destination'),
+  workflowId: z.string().describe('Id of the Temporal workflow that pays the withdrawal'),
+  createdAt: time.describe('Time of creation'),
+  updatedAt: time.describe('Time of the last change'),
   links: z
     .object({
-      self: z.string().describe('Of the withdrawal'),
-      confirm: z.string().describe('To POST that it is to be paid all the same'),
-      cancel: z.string().describe('To POST that it is not to be paid'),
+      self: z.string().describe('The withdrawal'),
+      confirm: z.string().describe('POST: confirm the destination'),
+      cancel: z.string().describe('POST: cancel the withdrawal'),
     })
     .describe('Paths on this API'),
 };
@@ -117,7 +135,7 @@ const SummaryBody = z
   .object(summaryFields)
   .meta({ id: 'WithdrawalSummary' }) satisfies z.ZodType<WithdrawalSummary>;
 
-/** A withdrawal with its attempts: the answer of every route about one withdrawal. */
+/** A withdrawal with its attempts: the response of every route about one withdrawal. */
 export const WithdrawalBody = z
   .object({ ...summaryFields, attempts: z.array(AttemptBody).readonly().describe('Oldest first') })
   .meta({ id: 'Withdrawal' }) satisfies z.ZodType<Withdrawal>;

@@ -8,7 +8,7 @@ import { termsOf } from '../ledger/terms-of-row.ts';
 import { startWithdrawal } from '../platform/start-withdrawal.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './customer-word.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
-import { ProblemBody, why } from './schemas.ts';
+import { problems, why } from './schemas.ts';
 import { refuseAsRecorded } from './temporal-faults.ts';
 import { IdParams, ListQuery, PageBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
@@ -17,7 +17,6 @@ export interface WithdrawalRouteDeps extends CustomerWordDeps {
 }
 
 const tags = ['withdrawals'];
-const problem = { '4xx': ProblemBody, '5xx': ProblemBody };
 
 /** Routes of `/v1/withdrawals`. */
 export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZod {
@@ -26,12 +25,13 @@ export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZ
       method: 'POST',
       url: '/v1/withdrawals',
       schema: {
+        operationId: 'createWithdrawal',
         tags,
-        summary: 'Ask for a withdrawal',
+        summary: 'Create a withdrawal',
         description:
-          '202 when it is new and safely on record; 200 with its present state for the same id and terms; 409 for others.',
+          '202: the withdrawal is new and stored. 200: a withdrawal with this id and these terms exists; the response has its current state. 409 `TermsConflict`: the id belongs to a withdrawal with other terms.',
         body: TermsBody,
-        response: { 200: WithdrawalBody, 202: WithdrawalBody, ...problem },
+        response: { 200: WithdrawalBody, 202: WithdrawalBody, ...problems },
       },
       // The schema is for the OpenAPI document: `checkTerms` judges, for every way in alike.
       validatorCompiler: () => (value: unknown) => ({ value }),
@@ -56,10 +56,11 @@ function readRoutes(deps: WithdrawalRouteDeps, app: App): void {
     method: 'GET',
     url: '/v1/withdrawals',
     schema: {
+      operationId: 'listWithdrawals',
       tags,
       summary: 'List withdrawals, newest first',
       querystring: ListQuery,
-      response: { 200: PageBody, ...problem },
+      response: { 200: PageBody, ...problems },
     },
     handler: async (request) => {
       const { rows, nextCursor } = await deps.ledger.withdrawals.list(request.query);
@@ -70,10 +71,11 @@ function readRoutes(deps: WithdrawalRouteDeps, app: App): void {
     method: 'GET',
     url: '/v1/withdrawals/:id',
     schema: {
+      operationId: 'getWithdrawal',
       tags,
-      summary: 'Read a withdrawal and its attempts',
+      summary: 'Get a withdrawal and its attempts',
       params: IdParams,
-      response: { 200: WithdrawalBody, ...problem },
+      response: { 200: WithdrawalBody, ...problems },
     },
     handler: (request) => show(deps, request.params.id),
   });
@@ -84,10 +86,12 @@ function wordRoutes(deps: WithdrawalRouteDeps, app: App): void {
     method: 'POST',
     url: '/v1/withdrawals/:id/confirm',
     schema: {
+      operationId: 'confirmWithdrawal',
       tags,
-      summary: 'Pay the wallet although it needs a confirmation',
+      summary: 'Confirm a withdrawal that awaits confirmation',
+      description: 'Sluice then pays the destination, although its account is empty or is a vault.',
       params: IdParams,
-      response: { 200: WithdrawalBody, ...problem },
+      response: { 200: WithdrawalBody, ...problems },
     },
     handler: async (request) => {
       await confirm(deps, request.params.id);
@@ -98,10 +102,12 @@ function wordRoutes(deps: WithdrawalRouteDeps, app: App): void {
     method: 'POST',
     url: '/v1/withdrawals/:id/cancel',
     schema: {
+      operationId: 'cancelWithdrawal',
       tags,
-      summary: 'End a withdrawal that has no attempt yet',
+      summary: 'Cancel a withdrawal',
+      description: 'Possible until the first attempt is prepared; afterwards 409 `NotCancellable`.',
       params: IdParams,
-      response: { 200: WithdrawalBody, ...problem },
+      response: { 200: WithdrawalBody, ...problems },
     },
     handler: async (request) => {
       await cancel(deps, request.params.id);
@@ -115,13 +121,14 @@ function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
     method: 'POST',
     url: '/v1/withdrawals/:id/paid',
     schema: {
+      operationId: 'endWithdrawalAsPaid',
       tags: ['operations'],
-      summary: 'End a withdrawal that a payment outside the record has paid',
+      summary: 'Mark a withdrawal as already paid',
       description:
-        'Only while an alert or a restored record says that it may be paid. It becomes `cancelled` with the reason `paid_already`: give nothing back.',
+        'For a withdrawal that a payment unknown to this database has paid. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The withdrawal becomes `cancelled` with the reason `paid_already`: do not refund the customer.',
       params: IdParams,
       body: z.strictObject({ why }),
-      response: { 200: WithdrawalBody, ...problem },
+      response: { 200: WithdrawalBody, ...problems },
     },
     handler: async ({ caller: who, body, params }) => {
       await deps.ledger.withdrawals.get(params.id);

@@ -37,7 +37,7 @@ export class Rescans {
 
   /**
    * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
-   * end already is answered that one. Throws InvalidRequest where some of it is above the cursor, or below the first header on record.
+   * end already is answered that one. Throws SlotsNotRecorded where some of it is above the cursor, or below the first header on record.
    */
   async begin(
     { from, to, who, why }: Slots & Word,
@@ -177,7 +177,7 @@ async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<v
     prunedTo === null
       ? 'the record begins'
       : `the headers up to slot ${prunedTo} are no longer on record, which begins`;
-  throw new DomainError('InvalidRequest', `from: ${why} with slot ${first}`, { field: 'from' });
+  throw new DomainError('SlotsNotRecorded', `from: ${why} with slot ${first}`, { field: 'from' });
 }
 
 /** The newest of these slots, where this run has read all of it. */

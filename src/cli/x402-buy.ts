@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Command, Option } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { PaymentForm } from '../localstack/buyer.ts';
 import { DEV_FILE, notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -14,7 +14,7 @@ interface BuyOptions {
 }
 
 /** `sluice x402 buy`: pays what a URL asks for, once, with the buyer of a running `npm run dev`. */
-export function registerBuy(x402: Command): void {
+export function registerBuy(x402: CommandUnknownOpts): void {
   x402
     .command('buy')
     .description('buy one answer, in development: ask for the terms, pay, show the payment')

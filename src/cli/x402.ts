@@ -5,7 +5,6 @@ import type { Route } from '../x402/routes/route.ts';
 import { inColumns } from './columns.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { JSON_OPTION, run } from './output.ts';
-import { registerBuy } from './x402-buy.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
@@ -34,7 +33,6 @@ export function registerX402(program: Command): void {
         return EXIT.ok;
       }),
     );
-  registerBuy(x402);
 }
 
 function settings() {

@@ -199,8 +199,7 @@ test('the help says of every command what it needs', async () => {
       expect.arrayContaining(['alerts', 'keys']),
     ],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
-    ['what it names: a routes file, or a URL that is sold and a key:', ['x402']],
-    ['nothing, and brings a stack of its own:', ['dev', 'demo', 'help']],
+    ['a routes file:', ['x402', 'help']],
   ]);
   expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL), and works while the API is down.\n');
 });

@@ -12,8 +12,10 @@ export async function makeNonces(stack: Stack, count: number): Promise<readonly 
   const { command, args } = nodeProgram(new URL('../src/cli.ts', import.meta.url), [
     'nonces',
     'create',
+    '--count',
     String(count),
-    '--json',
+    '-o',
+    'json',
   ]);
   const { stdout } = await run(command, args, {
     env: {

@@ -5,6 +5,8 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 export interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Join Filter'?: string;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
   readonly 'Actual Rows'?: number;
@@ -130,6 +132,23 @@ export class Capture {
 export function wholeReads(plan: PlanNode): readonly string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : [];
   return [...own, ...(plan.Plans ?? []).flatMap(wholeReads)];
+}
+
+/** A column of another table, as `explain` prints it: that of the table itself has no name before it. */
+const OF_THE_OUTER = /[a-z_]+\.[a-z_]+/;
+
+/** The tables of which a plan compares several rows with each row of another one: the product grows with both. */
+export function pairwiseReads(plan: PlanNode): readonly string[] {
+  const [, inner] = plan.Plans ?? [];
+  const own = plan['Join Filter'] === undefined || inner === undefined ? [] : repeatedRead(inner);
+  return [...own, ...(plan.Plans ?? []).flatMap(pairwiseReads)];
+}
+
+function repeatedRead(inner: PlanNode): readonly string[] {
+  const [below] = inner.Plans ?? [];
+  if (inner['Node Type'] === 'Materialize' && below !== undefined) return repeatedRead(below);
+  const isOne = (inner['Actual Rows'] ?? 0) <= 1 || OF_THE_OUTER.test(inner['Index Cond'] ?? '');
+  return isOne || inner['Relation Name'] === undefined ? [] : [inner['Relation Name']];
 }
 
 /** How many rows a plan that was executed has read from tables and indexes. */

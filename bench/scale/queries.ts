@@ -1,12 +1,12 @@
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { Capture, type CapturedQuery, wholeReads } from './capture.ts';
+import { Capture, type CapturedQuery, type PlanNode, pairwiseReads, wholeReads } from './capture.ts';
 import { readAlarms, readLists, readOnes, sampleOf } from './reads.ts';
 import { GROWING } from './rows.ts';
 import { withClient } from './server.ts';
 import { writeFew, writeOthers, writePayments, writeWithdrawals } from './writes.ts';
 
-/** A query that reads a table of history whole. */
-export interface WholeRead {
+/** A query that reads more of a table of history than it needs. */
+export interface HistoryRead {
   readonly name: string;
   readonly table: string;
   readonly sql: string;
@@ -45,10 +45,22 @@ export async function captureQueries(url: string, rows: number, runs: number): P
 }
 
 /** Those of the queries that read a table of history whole. */
-export function wholeReadsOf(queries: readonly CapturedQuery[]): readonly WholeRead[] {
+export function wholeReadsOf(queries: readonly CapturedQuery[]): readonly HistoryRead[] {
+  return readsOf(queries, wholeReads);
+}
+
+/** Those of the queries that compare each row of one table with several rows of a table of history. */
+export function pairwiseReadsOf(queries: readonly CapturedQuery[]): readonly HistoryRead[] {
+  return readsOf(queries, pairwiseReads);
+}
+
+function readsOf(
+  queries: readonly CapturedQuery[],
+  tablesOf: (plan: PlanNode) => readonly string[],
+): readonly HistoryRead[] {
   const growing: readonly string[] = GROWING;
   return queries.flatMap(({ name, sql, plan }) =>
-    wholeReads(plan)
+    tablesOf(plan)
       .filter((table) => growing.includes(table))
       .map((table) => ({ name, table, sql })),
   );

@@ -1,122 +1,120 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
-import type { AddressManifest, DepositAddress, Warning } from '../client/client.ts';
+import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
 import { generate } from './addresses/generate.ts';
-import { connect } from './connection.ts';
+import { registerAudit } from './audit.ts';
+import { apiCommand, call, defined, localCommand, REASON_OPTION, YES_OPTION } from './command.ts';
+import { requireConsent } from './consent.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
-import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
-import { WHY_ARGUMENT } from './word.ts';
+import { run } from './output.ts';
 
+/** The API counts no more free addresses than this. */
 const MOST_COUNTED = 10_000;
-const AUDITED = '; the new ones are once they are audited';
 
-/** `sluice addresses …`: the wallets of depositors, from the words that they come from to the user that has one. */
+/** `sluice addresses`: deposit addresses, from their offline generation to the user of each. */
 export function registerAddresses(program: Command): void {
-  const addresses = program.command('addresses').description('deposit addresses: make, import and give out');
+  const addresses = program
+    .command('addresses')
+    .description('Generate, import, assign and audit deposit addresses');
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
+  registerAudit(addresses);
   registerRelease(addresses);
 }
 
 function registerImport(addresses: Command): void {
-  addresses
-    .command('import')
-    .description('take the addresses of a manifest into the pool; the same again changes nothing')
-    .argument('<file>', 'what "addresses generate" wrote')
-    .option(
-      '--since <slot>',
-      'they may have been paid from this slot on: audit them before they are given out',
-    )
+  apiCommand(addresses, 'import', 'Import the addresses of a manifest; importing it again changes nothing')
+    .argument('<file>', 'Manifest written by `sluice addresses generate`')
+    .option('--since <slot>', 'Audit the addresses from this slot on before they are assigned', notNegative)
     .option(
       '--kept-back',
-      'after a restore: users may have the new ones; watch them, and give them to nobody',
+      'After a database restore: watch new addresses but never assign them, as users may have them',
     )
-    .option(...JSON_OPTION)
     .action((file, { since, keptBack = false, ...options }) =>
-      run(options, async (output) => {
-        const how = { keptBack, ...(since === undefined ? {} : { since }) };
-        const done = await connect().depositAddresses.import(await readManifest(file), how);
-        const audited = since === undefined || done.imported === 0 ? '' : AUDITED;
-        const counts = `${done.imported} imported, ${done.known} known before; ${inWords(done.free)} are free${audited}`;
-        output.result(done, [counts, ...done.warnings.map(renderWarning)].join('\n'));
-        return EXIT.ok;
-      }),
+      call(
+        options,
+        async (sluice) => {
+          const how = { keptBack, ...defined({ since: since?.toString() }) };
+          return sluice.depositAddresses.import(await readManifest(file), how);
+        },
+        (imported) => renderImport(imported, since !== undefined),
+      ),
     );
 }
 
-/** The API counts no more than that. */
+function renderImport({ imported, known, free, warnings }: AddressImport, isAudited: boolean): string {
+  const later = isAudited && imported > 0 ? '; the new ones follow when their audit ends' : '';
+  const counts = `${imported} imported, ${known} known before; ${inWords(free)} can be assigned${later}`;
+  return [counts, ...warnings.map(renderWarning)].join('\n');
+}
+
 function inWords(free: number): string {
   return free < MOST_COUNTED ? String(free) : `${free} or more`;
 }
 
 function registerUsers(addresses: Command): void {
-  addresses
-    .command('assign')
-    .description('the deposit address of a user; the same user has the same one for ever')
-    .argument('<user>', 'your id of the user')
-    .option(...JSON_OPTION)
+  apiCommand(addresses, 'assign', 'Assign a deposit address to a user; a user always has the same address')
+    .argument('<user>', 'Your ID of the user')
     .action((user, options) =>
-      run(options, async (output) => {
-        const assigned = await connect().depositAddresses.assign(user);
-        output.result(assigned, assigned.address);
-        return EXIT.ok;
-      }),
+      call(
+        options,
+        (sluice) => sluice.depositAddresses.assign(user),
+        ({ address }) => address,
+      ),
     );
-  addresses
-    .command('show')
-    .description('a deposit address, and what is wrong with it')
-    .argument('<address>', 'base58')
-    .option(...JSON_OPTION)
+  apiCommand(addresses, 'get', 'Show a deposit address and its warnings')
+    .argument('<address>', 'Deposit address')
     .action((address, options) =>
-      run(options, async (output) => {
-        const shown = await connect().depositAddresses.get(address);
-        output.result(shown, renderAddress(shown));
-        return EXIT.ok;
-      }),
+      call(options, (sluice) => sluice.depositAddresses.get(address), renderAddress),
     );
 }
 
 function registerRelease(addresses: Command): void {
-  addresses
-    .command('release')
-    .description(
-      'give out again what was kept back since the record was restored: only if no user was given one after the backup',
-    )
-    .argument(...WHY_ARGUMENT)
-    .option(...JSON_OPTION)
-    .action((why, options) =>
-      run(options, async (output) => {
-        const done = await connect().depositAddresses.release(why);
-        output.result(done, `${done.released} released; ${inWords(done.free)} are free`);
-        return EXIT.ok;
-      }),
+  apiCommand(
+    addresses,
+    'release',
+    'After a database restore: assign withheld addresses again; only if no user got an address since the backup',
+  )
+    .requiredOption(...REASON_OPTION)
+    .option(...YES_OPTION)
+    .action((options) =>
+      call(
+        options,
+        async (sluice) => {
+          await requireConsent(
+            options,
+            'This assigns withheld addresses again, which users may have already',
+          );
+          return sluice.depositAddresses.release(options.reason);
+        },
+        ({ released, free }) => `${released} released; ${inWords(free)} can be assigned`,
+      ),
     );
 }
 
 function registerGenerate(addresses: Command): void {
-  addresses
-    .command('generate')
-    .description(
-      'offline: derive wallets (BIP-39, SLIP-0010) and write their signed manifest; nothing is sent anywhere',
-    )
-    .requiredOption('--count <count>', 'how many', positive)
-    .requiredOption('--out <file>', 'where the manifest goes; never overwritten')
-    .option('--start <index>', "the first i of m/44'/501'/i'/0'", notNegative, 0)
+  localCommand(
+    addresses,
+    'generate',
+    'Derive wallets offline (BIP-39, SLIP-0010) and write their signed manifest; sends nothing',
+  )
+    .requiredOption('--count <count>', 'Number of addresses', positive)
+    .requiredOption('--out <file>', 'Manifest to write; never overwritten')
+    .option('--start <index>', "First index i of m/44'/501'/i'/0'", notNegative, 0)
     .option(
       '--mnemonic-file <file>',
-      'English BIP-39 words; without it, new ones are written beside the manifest',
+      'English BIP-39 mnemonic (default: a new one, written beside the manifest)',
     )
-    .option(...JSON_AND_PROGRESS_OPTION)
     .action((options) =>
       run(options, async (output) => {
         const made = await generate(options, output);
         output.result(
           made,
           [
-            `${made.count} addresses in ${made.manifest}, from ${made.first}`,
-            `let the API take no others: SLUICE_ADDRESS_MANIFEST_KEY=${made.manifestKey}`,
+            `${made.count} addresses in ${made.manifest}, the first is ${made.first}`,
+            `To let the API accept no other manifests, set SLUICE_ADDRESS_MANIFEST_KEY=${made.manifestKey}`,
           ].join('\n'),
         );
         return EXIT.ok;
@@ -124,14 +122,14 @@ function registerGenerate(addresses: Command): void {
     );
 }
 
-/** What the file says, where it is a list with a signature; the API is the judge of it. */
+/** The manifest in a file. Checks its shape only; the API verifies it. */
 async function readManifest(file: string): Promise<AddressManifest> {
   const manifest: unknown = await readFile(file, 'utf8')
     .then(JSON.parse)
     .catch(() => {
-      throw new UsageError(`no manifest can be read from ${file}`);
+      throw new UsageError(`<file> must be a manifest in JSON, which ${file} is not`);
     });
-  if (!isManifest(manifest)) throw new UsageError(`${file} is no manifest of addresses`);
+  if (!isManifest(manifest)) throw new UsageError(`<file> must be an address manifest, which ${file} is not`);
   return manifest;
 }
 
@@ -140,7 +138,7 @@ function isManifest(content: unknown): content is AddressManifest {
 }
 
 const STATE_IN_WORDS: Readonly<Partial<Record<DepositAddress['state'], string>>> = {
-  used: 'used (it was paid before anybody had it: never given out)',
+  used: 'used (paid before it was assigned; it is never assigned)',
 };
 
 function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {

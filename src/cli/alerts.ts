@@ -1,98 +1,121 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
+import type { Alert, Pause } from '../client/client.ts';
+import { CLOSED_BY_ORDER, ENDED_BY_A_LOOK } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
-import type { AlertRow } from '../ledger/alerts.ts';
-import type { PauseRow } from '../ledger/pauses.ts';
+import { apiCommand, type Columns, REASON_OPTION, table, YES_OPTION } from './command.ts';
+import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
-import { withRecord } from './record.ts';
-import { ownWord, positions } from './word.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './operations.ts';
+import { run } from './output.ts';
 
 const SHOWN = 200;
-const HEADINGS = 'position  last seen  kind  subject  message';
 
-/** `sluice alerts`: what people must know: open pauses, then alerts, newest first; `seen` and `close` below it end some. */
+/** `sluice alerts`: the open pauses and the alerts, and the orders that close alerts. */
 export function registerAlerts(program: Command): void {
-  const alerts = program
-    .command('alerts')
-    .description('list pauses of the payments, and open alerts, newest first')
-    .option('--all', 'closed ones, too')
-    .option(...JSON_OPTION)
+  const alerts = program.command('alerts').description('List, acknowledge and close alerts');
+  registerList(alerts);
+  registerAcknowledge(alerts);
+  registerClose(alerts);
+}
+
+function registerList(alerts: Command): void {
+  apiCommand(alerts, 'list', `List open pauses, and the newest ${SHOWN} open alerts`)
+    .option('--all', 'Include closed alerts')
+    .option(...DATABASE_OPTION)
     .action((options) =>
       run(options, async (output) => {
-        const filter = options.all === true ? { limit: SHOWN } : { open: true, limit: SHOWN };
-        const { rows, pauses } = await withRecord(async (ledger) => ({
-          ...(await ledger.alerts.list(filter)),
-          pauses: await ledger.pauses.open(),
-        }));
-        const alerts = rows.length === 0 ? ['no alerts'] : [HEADINGS, ...rows.map(renderAlert)];
-        const text = [...pauses.map(renderPause), ...alerts].join('\n');
-        output.result({ pauses: pauses.map(toJson), alerts: rows.map(toJson) }, text);
+        const filter = options.all === true ? {} : { open: true };
+        const found = await byApiOrDatabase<{ alerts: readonly Alert[]; pauses: readonly Pause[] }>(options, {
+          api: async (sluice) => ({
+            alerts: (await sluice.alerts.page(filter, { limit: SHOWN })).alerts,
+            pauses: await sluice.pauses.open(),
+          }),
+          database: async (ledger) => ({
+            alerts: (await ledger.alerts.list({ ...filter, limit: SHOWN })).rows,
+            pauses: await ledger.pauses.open(),
+          }),
+        });
+        output.result(found, [...found.pauses.map(renderPause), renderAlerts(found.alerts)].join('\n'));
         return EXIT.ok;
       }),
     );
-  registerEnds(alerts);
 }
 
-function registerEnds(alerts: Command<[], { all?: true | undefined; json?: true | undefined }>): void {
-  alerts
-    .command('seen')
-    .description('close alerts that you have looked into, and that nothing else ends')
-    .argument('<positions>', 'what `sluice alerts` begins their lines with, such as 17,18', positions)
-    .argument('<why>', 'what came of it, for whoever asks later')
-    .action((seen, why) =>
-      run(alerts.opts(), async (output) => {
-        const closed = await withRecord((ledger) => ledger.alerts.endSeen(seen, ownWord(why)));
-        const text = closed.length === 0 ? 'none of these is open' : closed.map(renderAlert).join('\n');
-        output.result({ alerts: closed.map(toJson) }, text);
+function registerAcknowledge(alerts: Command): void {
+  apiCommand(alerts, 'acknowledge', 'Close alerts that you have investigated and that nothing else closes')
+    .argument('<positions>', 'Positions from `sluice alerts list`, such as 17,18', positions)
+    .requiredOption(...REASON_OPTION)
+    .option(...DATABASE_OPTION)
+    .action((seen, options) =>
+      run(options, async (output) => {
+        const closed = await byApiOrDatabase<readonly Alert[]>(options, {
+          api: (sluice) => sluice.alerts.acknowledge(seen, options.reason),
+          database: (ledger) => ledger.alerts.endSeen(seen.map(BigInt), operatorNote(options.reason)),
+        });
+        output.result({ alerts: closed }, renderAlerts(closed));
         return closed.length === 0 ? EXIT.refused : EXIT.ok;
       }),
     );
-  alerts
-    .command('close')
-    .description(
-      `Close an alert. Closing ${CLOSED_BY_ORDER.slice(0, -1).join(', ')} or ${CLOSED_BY_ORDER.at(-1)} lets Sluice pay the settlement.`,
+}
+
+function registerClose(alerts: Command): void {
+  apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice may then pay the settlement')
+    .addOption(
+      new Option('--kind <kind>', 'Kind of the alert').choices(CLOSED_BY_ORDER).makeOptionMandatory(),
     )
-    .addOption(new Option('--kind <kind>', 'kind of the alert').choices(ALERT_KINDS).makeOptionMandatory())
-    .argument('<subject>', 'what it is about')
-    .argument('[why]', `the reason, kept in its details; required for ${CLOSED_BY_ORDER.join(', ')}`)
-    .action((subject, why, { kind }) =>
-      run(alerts.opts(), async (output) => {
-        const isOrder = CLOSED_BY_ORDER.some((one) => one === kind);
-        const word = why === undefined && !isOrder ? undefined : ownWord(why ?? '');
-        const closed = await withRecord((ledger) =>
-          kind === PAID_BY_DEAD && word !== undefined
-            ? ledger.settlements.continueUnpaid(subject, word)
-            : ledger.alerts.close(kind, subject, word),
+    .requiredOption('--subject <subject>', 'Subject of the alert, such as a withdrawal ID')
+    .requiredOption(...REASON_OPTION)
+    .option(...YES_OPTION)
+    .option(...DATABASE_OPTION)
+    .action((options) =>
+      run(options, async (output) => {
+        const { kind, subject, reason } = options;
+        await requireConsent(options, `This closes ${kind} of ${subject}: Sluice may then pay it`);
+        const closed = await byApiOrDatabase<boolean>(options, {
+          api: (sluice) => sluice.alerts.close(kind, subject, reason),
+          database: (ledger) =>
+            kind === PAID_BY_DEAD
+              ? ledger.settlements.continueUnpaid(subject, operatorNote(reason))
+              : ledger.alerts.close(kind, subject, operatorNote(reason)),
+        });
+        output.result(
+          { closed },
+          closed ? 'closed' : `no open alert of kind ${kind} has the subject ${subject}`,
         );
-        output.result({ closed }, closed ? 'closed' : 'no such alert is open');
         return closed ? EXIT.ok : EXIT.refused;
       }),
     );
 }
 
-function toJson(row: AlertRow | PauseRow): object {
-  return { ...row, position: row.position.toString() };
+const COLUMNS: Columns<Alert> = {
+  position: ({ position }) => position,
+  'last seen': ({ lastSeenAt }) => lastSeenAt,
+  kind: ({ kind, closedAt }) => (closedAt === null ? kind : `${kind} closed`),
+  subject: ({ subject }) => subject,
+  message: (alert) => renderMessage(alert),
+};
+
+function renderPause({ since, who, scope, reason }: Pause): string {
+  return `PAUSED (${scope}) since ${since} by ${who}: ${reason}`;
 }
 
-function renderPause({ since, who, reason }: PauseRow): string {
-  return `PAUSED since ${since.toISOString()} by ${who}: ${reason}`;
+function renderAlerts(alerts: readonly Alert[]): string {
+  return table('alerts', COLUMNS, alerts);
 }
 
-function renderAlert({ position, kind, subject, message, count, lastSeenAt, closedAt }: AlertRow): string {
-  const times = count === 1 ? '' : ` (${count} times)`;
-  const end = closedAt === null ? '' : ' closed';
-  const next = closedAt === null ? nextStep({ position, kind, subject }) : '';
-  return `${position}  ${lastSeenAt.toISOString()}  ${kind}${end}  ${subject}  ${message}${times}${next}`;
+function renderMessage(alert: Alert): string {
+  const times = alert.count === 1 ? '' : ` (${alert.count} times)`;
+  return `${alert.message}${times}${alert.closedAt === null ? nextStep(alert) : ''}`;
 }
 
-/** The command that ends it, where one does. */
-function nextStep({ position, kind, subject }: Pick<AlertRow, 'position' | 'kind' | 'subject'>): string {
-  if (kind === PAID_BY_DEAD)
-    return `; not so: \`sluice alerts close --kind ${kind} ${subject} <why>\` lets it be paid`;
-  if (kind === KEEPS_FAILING)
-    return `; cause mended: \`sluice alerts close --kind ${kind} ${subject} <why>\` lets more attempts follow`;
+/** The command that closes the alert, if a command does. */
+function nextStep({ position, kind, subject }: Alert): string {
+  const close = `\`sluice alerts close --kind ${kind} --subject ${subject} --reason <text>\``;
+  if (kind === PAID_BY_DEAD) return `; if it has not landed: ${close} lets Sluice pay it`;
+  if (kind === KEEPS_FAILING) return `; once the cause is fixed: ${close} allows more attempts`;
   if (kind === 'webhook_dead_letter') return `; \`sluice webhooks replay ${subject}\` tries again`;
-  return ENDED_BY_A_LOOK.includes(kind) ? `; looked into: \`sluice alerts seen ${position} <why>\`` : '';
+  return ENDED_BY_A_LOOK.includes(kind)
+    ? `; once investigated: \`sluice alerts acknowledge ${position} --reason <text>\``
+    : '';
 }

@@ -1,62 +1,60 @@
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { Asset } from '../client/client.ts';
-import { inColumns } from './columns.ts';
-import { connect } from './connection.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
+import { formatUnits } from '../domain/amount.ts';
+import { toUnits } from './amounts.ts';
+import { apiCommand, type Columns, call, defined, table } from './command.ts';
+import { UsageError } from './exit.ts';
 
-/** `sluice assets` and `sluice assets put`: what may be deposited. */
+const COLUMNS: Columns<Asset> = {
+  asset: ({ asset }) => asset,
+  decimals: ({ decimals }) => String(decimals),
+  'minimum deposit': ({ minimumDeposit, decimals }) => formatUnits(BigInt(minimumDeposit), decimals),
+  deposits: ({ depositsOn }) => (depositsOn ? 'on' : 'off'),
+  program: ({ program }) => program ?? '',
+};
+
+/** `sluice assets`: the assets that may be deposited. */
 export function registerAssets(program: Command): void {
-  const assets = program
-    .command('assets')
-    .description('list what may be deposited')
-    .option(...JSON_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const listed = await connect().assets.list();
-        output.result({ assets: listed }, renderAssets(listed));
-        return EXIT.ok;
-      }),
-    );
-  assets
-    .command('put')
-    .description('list an asset, or change it; program, decimals and extensions are read from the chain')
+  const assets = program.command('assets').description('List assets, and change what may be deposited');
+  apiCommand(assets, 'list', 'List the assets that may be deposited').action((options) =>
+    call(
+      options,
+      async (sluice) => ({ assets: await sluice.assets.list() }),
+      (answer) => render(answer.assets),
+    ),
+  );
+  apiCommand(
+    assets,
+    'set',
+    'List an asset, or change it; program, decimals and extensions come from the chain',
+  )
     .argument('<asset>', 'SOL, or the address of a mint')
-    .option('--minimum <units>', 'base units; less than that is not credited')
-    .option('--deposits <on|off>', 'whether deposits are credited')
-    .option('--accept-transfer-hook', 'take deposits of a token with a transfer hook that is not paid out')
-    .action((asset, { minimum, deposits, acceptTransferHook }) =>
-      run(assets.opts(), async (output) => {
-        const change = {
-          ...(minimum === undefined ? {} : { minimumDeposit: minimum }),
-          ...(deposits === undefined ? {} : { depositsOn: isOn(deposits) }),
-          ...(acceptTransferHook === undefined ? {} : { acceptTransferHook }),
-        };
-        const put = await connect().assets.put(asset, change);
-        output.result(put, renderAssets([put]));
-        return EXIT.ok;
-      }),
+    .option('--minimum <amount>', 'Minimum deposit to credit, as a decimal of a listed asset')
+    .option('--minimum-units <units>', 'Minimum deposit in base units, instead of --minimum')
+    .addOption(new Option('--deposits <on|off>', 'Whether deposits are credited').choices(['on', 'off']))
+    .option('--accept-transfer-hook', 'Credit a token whose transfer hook Sluice does not pay out')
+    .action((asset, options) =>
+      call(
+        options,
+        async (sluice) => {
+          const { minimum, minimumUnits, deposits, acceptTransferHook } = options;
+          if (minimum !== undefined && minimumUnits !== undefined)
+            throw new UsageError('give either --minimum or --minimum-units, not both');
+          const minimumDeposit =
+            minimum === undefined
+              ? minimumUnits
+              : await toUnits(minimum, { asset, option: '--minimum', connection: options });
+          const depositsOn = deposits === undefined ? undefined : deposits === 'on';
+          return sluice.assets.put(asset, defined({ minimumDeposit, depositsOn, acceptTransferHook }));
+        },
+        (changed) => render([changed]),
+      ),
     );
 }
 
-function isOn(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw new UsageError('--deposits is on or off');
-  return text === 'on';
-}
-
-function renderAssets(assets: readonly Asset[]): string {
-  const rows = assets.map(({ asset, decimals, minimumDeposit, depositsOn, program }) => [
-    asset,
-    String(decimals),
-    minimumDeposit,
-    depositsOn ? 'on' : 'off',
-    program ?? '',
-  ]);
+function render(assets: readonly Asset[]): string {
   const warnings = assets.flatMap(({ asset, warnings: found }) =>
     found.map(({ message }) => `warning: ${asset}: ${message}`),
   );
-  return [
-    ...inColumns([['asset', 'decimals', 'minimum (base units)', 'deposits', 'program'], ...rows]),
-    ...warnings,
-  ].join('\n');
+  return [table('assets', COLUMNS, assets), ...warnings].join('\n');
 }

@@ -4,6 +4,6 @@ import { Option } from '@commander-js/extra-typings';
 export function chainOption() {
   return new Option(
     '--chain <kind>',
-    'localnet (default), or validator: a real solana-test-validator of PATH, one node',
+    'Chain to start: localnet (default), or validator, a solana-test-validator from PATH',
   ).choices(['localnet', 'validator'] as const);
 }

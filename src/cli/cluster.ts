@@ -1,31 +1,46 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ClusterRow } from '../ledger/cluster.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { localCommand, YES_OPTION } from './command.ts';
+import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
+import { type OutputOptions, run } from './output.ts';
 import { withRecord } from './record.ts';
 
-/** `sluice cluster`: which cluster the record belongs to; `--forget` frees a record that was bound to a wrong one and is still empty. */
+/** `sluice cluster`: the Solana cluster of the database. A database that was bound to a wrong one and is still empty can be freed. */
 export function registerCluster(program: Command): void {
-  program
-    .command('cluster')
-    .description('show the cluster that the record belongs to')
-    .option(
-      '--forget',
-      'stop the workers first: the next one binds it anew; refused once anything was composed',
-    )
-    .option(...JSON_OPTION)
+  const cluster = program.command('cluster').description('Show or forget the Solana cluster of the database');
+  localCommand(cluster, 'get', 'Show the cluster that the database is bound to').action((options) =>
+    print(options, false, (ledger) => ledger.cluster.get()),
+  );
+  localCommand(
+    cluster,
+    'forget',
+    'Unbind the database from its cluster; refused once a transaction was composed',
+  )
+    .option(...YES_OPTION)
     .action((options) =>
-      run(options, async (output) => {
-        const forget = options.forget === true;
-        const row = await withRecord(({ cluster }) => (forget ? cluster.forget() : cluster.get()));
-        output.result({ cluster: row, forgotten: forget && row !== null }, render(row, forget));
-        return EXIT.ok;
+      print(options, true, async (ledger) => {
+        await requireConsent(options, 'This unbinds the database from its cluster; stop all workers first');
+        return ledger.cluster.forget();
       }),
     );
 }
 
+function print(
+  options: OutputOptions,
+  forget: boolean,
+  ask: (ledger: Ledger) => Promise<ClusterRow | null>,
+): Promise<void> {
+  return run(options, async (output) => {
+    const row = await withRecord(ask);
+    output.result({ cluster: row, forgotten: forget && row !== null }, render(row, forget));
+    return EXIT.ok;
+  });
+}
+
 function render(row: ClusterRow | null, forgotten: boolean): string {
-  if (row === null) return 'the record belongs to no cluster yet: the first worker binds it';
+  if (row === null) return 'the database is bound to no cluster yet: the first worker binds it';
   const bound = `cluster ${row.genesisHash}, bound at ${row.boundAt.toISOString()}`;
-  return forgotten ? `forgotten: ${bound}; the next worker binds the record anew` : bound;
+  return forgotten ? `forgotten: ${bound}; the next worker binds the database again` : bound;
 }

@@ -1,10 +1,16 @@
-/** Rows of cells as lines, each column as wide as its longest cell. */
+import { stripVTControlCharacters } from 'node:util';
+
+/** Rows of cells as lines. Each column is as wide as its longest cell, colours not counted. */
 export function inColumns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ''))));
   return rows.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
       .join(gap)
       .trimEnd(),
   );
+}
+
+function width(cell: string): number {
+  return stripVTControlCharacters(cell).length;
 }

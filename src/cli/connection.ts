@@ -2,21 +2,32 @@ import { SluiceClient, type SluiceError } from '../client/client.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
-/** Somebody waits for the answer: a database that stands still takes ten seconds of each try. */
+/** An operator waits for the answer, and each try may take ten seconds while PostgreSQL does not respond. */
 const RETRY_WITHIN_MS = 15_000;
 
-/** A client of the API that SLUICE_API_URL and SLUICE_API_KEY name; what is not set comes from a running `npm run dev`. */
-export function connect(env: NodeJS.ProcessEnv = process.env): SluiceClient {
-  const dev = env.SLUICE_API_URL && env.SLUICE_API_KEY ? {} : readDevFile();
-  const baseUrl = env.SLUICE_API_URL || dev.apiUrl;
-  const apiKey = env.SLUICE_API_KEY || dev.apiKey;
-  if (baseUrl === undefined) throw notSet('SLUICE_API_URL');
-  if (apiKey === undefined) throw notSet('SLUICE_API_KEY');
-  if (!URL.canParse(baseUrl)) throw new UsageError(`SLUICE_API_URL is no URL: ${baseUrl}`);
-  return new SluiceClient({ baseUrl, apiKey, retryWithinMs: RETRY_WITHIN_MS, onRetry: sayThatItWaits });
+/** The API that the options of a command name. */
+export interface Connection {
+  readonly url?: string | undefined;
+  readonly apiKey?: string | undefined;
 }
 
-/** A person who waits a minute for an answer must not think that the command hangs. */
-function sayThatItWaits({ message }: SluiceError): void {
+/** A client of the API, by options, else by SLUICE_API_URL and SLUICE_API_KEY, else by the file of a running `npm run dev`. */
+export function connect(options: Connection = {}): SluiceClient {
+  const { SLUICE_API_URL, SLUICE_API_KEY } = process.env;
+  const url = options.url ?? (SLUICE_API_URL || undefined);
+  const key = options.apiKey ?? (SLUICE_API_KEY || undefined);
+  const dev = url === undefined || key === undefined ? readDevFile() : {};
+  const baseUrl = url ?? dev.apiUrl;
+  const apiKey = key ?? dev.apiKey;
+  if (baseUrl === undefined) throw notSet('--url or SLUICE_API_URL');
+  if (apiKey === undefined) throw notSet('--api-key or SLUICE_API_KEY');
+  if (!URL.canParse(baseUrl))
+    throw new UsageError(
+      `--url or SLUICE_API_URL must be a URL such as http://127.0.0.1:3402, not ${baseUrl}`,
+    );
+  return new SluiceClient({ baseUrl, apiKey, retryWithinMs: RETRY_WITHIN_MS, onRetry: reportRetry });
+}
+
+function reportRetry({ message }: SluiceError): void {
   process.stderr.write(`sluice: ${message}; trying again\n`);
 }

@@ -17,7 +17,7 @@ export function registerDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'run withdrawals, deposits and x402 sales on a development chain, kill processes in the middle, count what the blocks show',
+      'Run withdrawals, deposits and x402 sales on a development chain, kill processes in the middle, count the transfers in the blocks',
     )
     .addOption(chainOption())
     .option(...JSON_AND_PROGRESS_OPTION)

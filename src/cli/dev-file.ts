@@ -35,9 +35,9 @@ export function readDevFile(directory: string = process.cwd()): z.output<typeof 
   }
 }
 
-/** For a setting that neither the environment nor the dev file gives. */
+/** For a setting that no option, no environment variable and no dev file gives. */
 export function notSet(setting: string): UsageError {
   return new UsageError(
-    `set ${setting}, or go to the folder of a running "npm run dev": it leaves ${DEV_FILE}, which is not in ${process.cwd()}`,
+    `set ${setting}, or change to the directory of a running "npm run dev": it writes ${DEV_FILE}, which is not in ${process.cwd()}`,
   );
 }

@@ -27,9 +27,9 @@ const TEMPORAL_DATA = '.sluice/temporal';
 export function registerDev(program: Command): void {
   program
     .command('dev')
-    .description('run Temporal, PostgreSQL, a chain, workers, the API and an x402 gateway until Ctrl-C')
+    .description('Run Temporal, PostgreSQL, a chain, workers, the API and an x402 gateway until Ctrl-C')
     .addOption(chainOption())
-    .option('--json', 'progress to stderr, the addresses as one JSON line on stdout')
+    .option('--json', 'Print progress to stderr, and the addresses as one JSON line to stdout')
     .action((options) => run(options, (output) => keepStack(output, options.chain)));
 }
 

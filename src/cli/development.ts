@@ -6,8 +6,7 @@ import { registerBuy } from './x402-buy.ts';
 
 /** The command line of this repository: `sluice`, with the commands that bring a stack or a buyer for development. */
 export function developmentProgram(): Command {
-  const program = sluiceProgram();
-  for (const command of program.commands) if (command.name() === 'x402') registerBuy(command);
-  group(program, 'Needs nothing, and brings a stack of its own', registerDev, registerDemo);
+  const program = sluiceProgram(registerBuy);
+  group(program, 'Needs nothing: starts a stack of its own', registerDev, registerDemo);
   return program;
 }

@@ -1,43 +1,43 @@
 import { SluiceError } from '../client/client.ts';
 import { ERROR_KINDS, isDomainError } from '../domain/errors.ts';
 
-/** What the exit code of `sluice` says to scripts. */
+/** The exit codes of `sluice`, for scripts. */
 export const EXIT = {
   ok: 0,
-  /** Something unexpected. */
+  /** An unexpected failure. */
   failure: 1,
-  /** Wrong arguments or settings: nothing was asked of the API, or it found the request not valid. */
+  /** Invalid arguments or settings: the API was not called, or found the request invalid. */
   usage: 2,
-  /** The API refused: unknown id, other terms, too late to cancel, wrong key. */
+  /** The API refused: unknown ID, other terms, too late to cancel, wrong key. */
   refused: 3,
   /** The withdrawal ended without paying: rejected, cancelled or failed. */
   unpaid: 4,
-  /** The API, or a service that it needs, cannot be reached: the same command may succeed later. */
+  /** The API, or a service that it needs, is unavailable: the same command may succeed later. */
   unavailable: 5,
-  /** Chain and record say different things. */
+  /** Chain and database differ. */
   differs: 6,
-  /** Stopped by Ctrl-C; a withdrawal that was waited for goes on. */
+  /** Stopped by Ctrl-C or not confirmed; a withdrawal that the command waited for continues. */
   interrupted: 130,
 } as const;
 
-/** The exit codes in a few words each, for `--help`. */
+/** The meaning of each exit code, for `--help`. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.ok]: 'done; with --wait: finalized',
-  [EXIT.failure]: 'something unexpected',
-  [EXIT.usage]: 'wrong arguments, settings or terms',
-  [EXIT.refused]: 'refused: unknown id, other terms, too late, wrong key',
+  [EXIT.failure]: 'unexpected failure',
+  [EXIT.usage]: 'invalid arguments, settings or terms',
+  [EXIT.refused]: 'refused: unknown ID, other terms, too late, wrong key',
   [EXIT.unpaid]: 'the withdrawal ended without paying',
-  [EXIT.unavailable]: 'not reachable now; the same command may succeed later',
-  [EXIT.differs]: 'chain and record differ',
-  [EXIT.interrupted]: 'interrupted; a withdrawal that was waited for goes on',
+  [EXIT.unavailable]: 'unavailable; the same command may succeed later',
+  [EXIT.differs]: 'chain and database differ',
+  [EXIT.interrupted]: 'interrupted or not confirmed; a withdrawal that was waited for continues',
 };
 
-/** Wrong arguments or settings, in a line that names them. */
+/** Invalid arguments or settings. The message names the field and what was expected. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Ctrl-C or a polite signal, in a line that says what goes on without this program. */
+/** Ctrl-C, a signal or an order that was not confirmed. The message says what continues without this program. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }

@@ -1,25 +1,20 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ExplainedAttempt, SettlementExplanation } from '../client/client.ts';
 import { describeAmount } from '../domain/amount.ts';
-import { connect } from './connection.ts';
+import { apiCommand, call } from './command.ts';
 import { renderEvidence } from './evidence.ts';
-import { EXIT } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
-/** `sluice explain ID`: has the API ask the nodes now, and shows what they tell; once it has ended, the evidence on record. Nothing is sent or signed. */
-export function registerExplain(program: Command): void {
-  program
-    .command('explain')
-    .description('ask the nodes now what is known of a settlement, what is missing, and what comes next')
-    .argument('<id>', 'id of a withdrawal, or <kind>/<subject> as `sluice settlements` shows it')
-    .option(...JSON_OPTION)
-    .action((id, options) =>
-      run(options, async (output) => {
-        const explanation = await connect().settlements.explain(id);
-        output.result(explanation, renderExplanation(explanation));
-        return EXIT.ok;
-      }),
+/** `explain <id>` below a noun: has the API ask the nodes now; after the end it shows the stored evidence. Changes nothing. */
+export function registerExplain(parent: Command, what: string, id: string): void {
+  apiCommand(
+    parent,
+    'explain',
+    `Ask the nodes now about ${what}: what is known, what is missing, what comes next`,
+  )
+    .argument('<id>', id)
+    .action((settlement, options) =>
+      call(options, (sluice) => sluice.settlements.explain(settlement), renderExplanation),
     );
 }
 

@@ -5,28 +5,30 @@ import type { NodeLedger } from '../ledger/node-ledgers.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
+import { localCommand } from './command.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
+import { asJson, run } from './output.ts';
 import { recordUrl, withRecord } from './record.ts';
 
-/** `sluice nodes`: the Solana nodes as a worker would see them now. Exit code 5 where no quorum of them serves. */
+/** `sluice nodes`: the Solana nodes as a worker would see them now. */
 export function registerNodes(program: Command): void {
-  program
-    .command('nodes')
-    .description('show the Solana nodes of SLUICE_RPC_URLS: version, lag, history, score, and what is wrong')
-    .option(...JSON_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const urls = nodeUrls();
-        // Loaded here, so that the other commands start without a client of Solana nodes.
-        const { surveyNodes } = await import('../solana/rpc/pool.ts');
-        const { cluster, ledgers } = await recorded();
-        const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
-        output.result(toJson(survey), renderNodes(survey));
-        return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
-      }),
-    );
+  const nodes = program.command('nodes').description('Show the Solana nodes of SLUICE_RPC_URLS');
+  localCommand(
+    nodes,
+    'list',
+    'List the nodes with version, lag, history and faults; exit code 5 without a quorum',
+  ).action((options) =>
+    run(options, async (output) => {
+      const urls = nodeUrls();
+      // Loaded here, so that the other commands start without a client of Solana nodes.
+      const { surveyNodes } = await import('../solana/rpc/pool.ts');
+      const { cluster, ledgers } = await recorded();
+      const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
+      output.result(toJson(survey), renderNodes(survey));
+      return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
+    }),
+  );
 }
 
 /** What the nodes show, and the cluster of the record; null where there is no record, or no worker has used it. */
@@ -63,14 +65,10 @@ function settings(): Config {
   }
 }
 
-/** The survey with slots as decimal strings, and the failure in it where nothing could be paid through the nodes. */
+/** The survey, with the failure in it if nothing could be paid through these nodes. */
 function toJson(survey: Survey): object {
   const error = failureOf(survey);
-  const failure = error === null ? {} : { error };
-  const text = JSON.stringify({ ok: error === null, ...failure, ...survey }, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
-  return JSON.parse(text) as object;
+  return asJson({ ok: error === null, ...(error === null ? {} : { error }), ...survey }) as object;
 }
 
 function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message: string } | null {
@@ -81,10 +79,10 @@ function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message
 }
 
 function belonging({ genesisHash, record }: Survey): string {
-  if (record === null) return 'the record belongs to no cluster yet, or cannot be read';
+  if (record === null) return 'the database is bound to no cluster yet, or cannot be read';
   return record.genesisHash === genesisHash
-    ? `the record belongs to it since ${record.boundAt.toISOString()}`
-    : `the nodes belong to cluster ${genesisHash}, but the record to ${record.genesisHash}: no worker starts on it`;
+    ? `the database is bound to it since ${record.boundAt.toISOString()}`
+    : `the nodes belong to cluster ${genesisHash}, but the database to ${record.genesisHash}: no worker starts on it`;
 }
 
 /** A line a node, in columns; then what is wrong; then whether it is enough. */

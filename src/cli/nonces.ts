@@ -4,39 +4,35 @@ import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/nonces.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
-import { inColumns } from './columns.ts';
+import { type Columns, localCommand, table } from './command.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { JSON_AND_PROGRESS_OPTION, JSON_OPTION, run } from './output.ts';
+import { run } from './output.ts';
 import { withRecord } from './record.ts';
 
 const MOST_AT_ONCE = 100;
 
 /**
- * `sluice nonces`, `sluice nonces create COUNT` and `sluice nonces advance WITHDRAWAL`: the durable nonce accounts that payments with
- * SLUICE_LIFETIME=nonce need, one for each on its way. Needs DATABASE_URL, and to change anything TEMPORAL_ADDRESS and a worker.
+ * `sluice nonces`: the durable nonce accounts that payments with SLUICE_LIFETIME=nonce need, one for each payment in progress. Needs
+ * DATABASE_URL; `create` and `advance` also need TEMPORAL_ADDRESS and a worker.
  */
 export function registerNonces(program: Command): void {
   const nonces = program
     .command('nonces')
-    .description('durable nonce accounts, for SLUICE_LIFETIME=nonce')
-    .option(...JSON_OPTION)
-    .action((options) =>
+    .description('List, create and advance durable nonce accounts, for SLUICE_LIFETIME=nonce');
+  localCommand(nonces, 'list', 'List durable nonce accounts').action((options) =>
+    run(options, async (output) => {
+      const accounts = await withRecord((ledger) => ledger.nonces.list());
+      output.result({ nonceAccounts: accounts.map(toJson) }, table('nonce accounts', COLUMNS, accounts));
+      return EXIT.ok;
+    }),
+  );
+  localCommand(nonces, 'create', 'Create nonce accounts of the hot wallet, and wait until they are finalized')
+    .requiredOption('--count <count>', `Number of accounts, 1 to ${MOST_AT_ONCE}`)
+    .action(({ count, ...options }) =>
       run(options, async (output) => {
-        const accounts = await withRecord((ledger) => ledger.nonces.list());
-        output.result({ nonceAccounts: accounts.map(toJson) }, render(accounts));
-        return EXIT.ok;
-      }),
-    );
-  nonces
-    .command('create')
-    .description('make accounts with the hot wallet as their authority, and wait until they are final')
-    .argument('<count>', `how many, 1 to ${MOST_AT_ONCE}`)
-    .option(...JSON_AND_PROGRESS_OPTION)
-    .action((count, _options, command) =>
-      run(command.optsWithGlobals(), async (output) => {
         const addresses = await withRecord((ledger) => register(ledger, howMany(count)));
-        output.progress(`waiting until ${addresses.length} accounts are final`);
+        output.progress(`waiting until ${addresses.length} accounts are finalized`);
         const ends = await settle(NONCE_CREATE, addresses);
         output.result({ created: addresses }, addresses.join('\n'));
         return ends.every(isDone) ? EXIT.ok : EXIT.failure;
@@ -46,22 +42,21 @@ export function registerNonces(program: Command): void {
 }
 
 function registerAdvance(nonces: Command): void {
-  nonces
-    .command('advance')
-    .description(
-      'use up the nonce of a withdrawal whose transaction shall not land; the next attempt follows',
-    )
-    .argument('<withdrawal>', 'its id')
-    .option(...JSON_AND_PROGRESS_OPTION)
-    .action((withdrawal, _options, command) =>
-      run(command.optsWithGlobals(), async (output) => {
+  localCommand(
+    nonces,
+    'advance',
+    'Advance the nonce of a withdrawal, so that its transaction can never land; the next attempt follows',
+  )
+    .argument('<withdrawal>', 'Withdrawal ID')
+    .action((withdrawal, options) =>
+      run(options, async (output) => {
         const used = await withRecord((ledger) => useUp(ledger, withdrawal));
-        output.progress(`waiting until the nonce of ${used.address} is used up`);
+        output.progress(`waiting until the nonce of ${used.address} is advanced`);
         const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
         const signature = end?.signature ?? null;
         output.result(
           { kind: 'advance', ...used, signature },
-          signature ?? 'its own transaction has used up the nonce',
+          signature ?? "the withdrawal's own transaction has advanced the nonce",
         );
         return EXIT.ok;
       }),
@@ -70,7 +65,8 @@ function registerAdvance(nonces: Command): void {
 
 function howMany(text: string): number {
   const count = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (count < 1 || count > MOST_AT_ONCE) throw new UsageError(`the count must be 1 to ${MOST_AT_ONCE}`);
+  if (count < 1 || count > MOST_AT_ONCE)
+    throw new UsageError(`--count must be a whole number from 1 to ${MOST_AT_ONCE}, not ${text}`);
   return count;
 }
 
@@ -130,13 +126,9 @@ function toJson({ address, authority, state, settlementId, nonce }: NonceAccount
   return { address, authority, state, withdrawalId: settlementId, nonce };
 }
 
-function render(accounts: readonly NonceAccountRow[]): string {
-  if (accounts.length === 0) return 'no nonce accounts';
-  const rows = accounts.map(({ address, state, settlementId, nonce }) => [
-    address,
-    state,
-    settlementId ?? '',
-    nonce ?? '',
-  ]);
-  return inColumns([['account', 'state', 'withdrawal', 'nonce'], ...rows]).join('\n');
-}
+const COLUMNS: Columns<NonceAccountRow> = {
+  account: ({ address }) => address,
+  state: ({ state }) => state,
+  withdrawal: ({ settlementId }) => settlementId ?? '',
+  nonce: ({ nonce }) => nonce ?? '',
+};

@@ -1,32 +1,23 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ReconciledWallets, Reconciliation } from '../client/client.ts';
 import { inColumns } from './columns.ts';
-import { connect } from './connection.ts';
+import { apiCommand, call } from './command.ts';
 import { EXIT } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
 
 const SHOWN = 10;
-const NEVER =
-  'never ran: look at the chain workers, and at the schedule `reconciliation` in the Temporal Web UI';
+const NEVER = 'never ran: check the chain workers, and the schedule `reconciliation` in the Temporal Web UI';
 
-/** `sluice reconciliation`: whether balances on chain are what the record says, and how far that was looked at. */
+/** `sluice reconciliation`. */
 export function registerReconciliation(program: Command): void {
-  program
+  const reconciliation = program
     .command('reconciliation')
-    .description(
-      'how balances on chain compare with the record: exit code 6 where the last look saw them differ',
-    )
-    .option(...JSON_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const reconciliation = await connect().reconciliation();
-        output.result(reconciliation, render(reconciliation));
-        return exitOf(reconciliation);
-      }),
-    );
+    .description('Compare balances on chain with the database');
+  apiCommand(reconciliation, 'status', 'Show the newest comparison; exit code 6 if a balance differs').action(
+    (options) => call(options, (sluice) => sluice.reconciliation(), render, exitOf),
+  );
 }
 
-/** 5 where nothing can be said yet, or not of all. */
+/** 5 if no pass has ended, or a wallet could not be compared. */
 function exitOf({ last, open, unread }: Reconciliation): number {
   if ((last?.differences ?? 0) + (open?.differences ?? 0) > 0) return EXIT.differs;
   return last === null || unread > 0 ? EXIT.unavailable : EXIT.ok;
@@ -58,7 +49,7 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
 function comparedLines({ wallets, accounts, differences, slots }: ReconciledWallets): readonly string[] {
   const at = slots === null ? '' : ` at ${range(slots)}`;
   const verdict =
-    differences === 0 ? 'chain and record agree' : `${differences} differ: see \`sluice alerts\``;
+    differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [
     `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}${at}`,
     ...(wallets === 0 ? [] : [`  verdict   ${verdict}`]),

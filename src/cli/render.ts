@@ -25,13 +25,13 @@ export function renderStep(withdrawal: Withdrawal): string {
   return [...parts, ...nextStep(withdrawal)].join('  ');
 }
 
-/** What people can do now, or why they need not; nothing where no word of theirs is waited for. */
-function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary): readonly string[] {
+/** The command that answers a withdrawal which awaits confirmation; nothing for any other. */
+export function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary): readonly string[] {
   if (status !== 'awaiting_confirmation') return [];
   return [
     confirmedByCustomer
-      ? `confirmed, and goes on; see: sluice status ${id}`
-      : `answer with: sluice confirm ${id}`,
+      ? `confirmed, and continues; see: sluice withdrawals get ${id}`
+      : `confirm with: sluice withdrawals confirm ${id}`,
   ];
 }
 
@@ -50,18 +50,6 @@ export function renderWithdrawal(withdrawal: Withdrawal): string {
   for (const attempt of withdrawal.attempts) lines.push(...renderAttempt(attempt));
   lines.push(`  workflow   ${withdrawal.workflowId}`);
   return lines.join('\n');
-}
-
-/** One line of a list. */
-export function renderSummary(withdrawal: WithdrawalSummary): string {
-  const status = renderStatusColumn(withdrawal.status);
-  const { createdAt, id } = withdrawal;
-  return [createdAt, status, id, describeAmount(withdrawal), ...nextStep(withdrawal)].join('  ');
-}
-
-/** A state in the width of a column of a list. */
-export function renderStatusColumn(status: SettlementStatus): string {
-  return paint(status, status.padEnd(21));
 }
 
 export function renderAttempt(attempt: Attempt): string[] {

@@ -1,75 +1,138 @@
-import { type Command, Option } from '@commander-js/extra-typings';
-import type { SettlementFilter, SettlementView } from '../client/client.ts';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import type { Pause, SettlementView } from '../client/client.ts';
+import { isPauseScope, type PauseScope } from '../domain/pause-scope.ts';
 import { SETTLEMENT_STATUSES } from '../domain/settlement.ts';
-import { connect } from './connection.ts';
+import {
+  apiCommand,
+  type Columns,
+  CURSOR_OPTION,
+  call,
+  defined,
+  LIMIT_OPTION,
+  list,
+  REASON_OPTION,
+  table,
+  YES_OPTION,
+} from './command.ts';
+import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
-import { positive } from './numbers.ts';
-import { JSON_OPTION, run } from './output.ts';
-import { renderStatusColumn } from './render.ts';
-import { take } from './take.ts';
-import { WHY_ARGUMENT } from './word.ts';
+import { registerExplain } from './explain.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './operations.ts';
+import { type Output, run } from './output.ts';
+import { renderStatus } from './render.ts';
 
-const DEFAULT_LIMIT = 50;
+const SCOPE_OPTION = [
+  '--scope <scope>',
+  'Settlements to stop: all (default), kind/<kind> or wallet/<address>',
+  (text: string): PauseScope => {
+    if (isPauseScope(text)) return text;
+    throw new InvalidArgumentError('It must be all, kind/<kind> or wallet/<address>.');
+  },
+] as const;
 
-/** `sluice settlements` and `sluice paid ID WHY`: settlements of every kind. */
+const COLUMNS: Columns<SettlementView> = {
+  created: ({ createdAt }) => createdAt,
+  status: ({ status }) => renderStatus(status),
+  kind: ({ kind }) => kind,
+  id: ({ id }) => id,
+  signature: ({ signature }) => signature ?? '',
+  reason: ({ reason }) => reason?.message ?? '',
+};
+
+/** `sluice settlements`: settlements of every kind, and the pauses that stop them. */
 export function registerSettlements(program: Command): void {
-  registerList(program);
-  registerPaid(program);
+  const settlements = program
+    .command('settlements')
+    .description(
+      'Show, pause and resume settlements of every kind: withdrawals, nonce accounts, x402 payments',
+    );
+  registerList(settlements);
+  registerExplain(settlements, 'a settlement', 'Settlement ID: <kind>/<subject>, or a withdrawal ID');
+  registerMarkPaid(settlements);
+  registerPause(settlements);
+  registerResume(settlements);
 }
 
-/** `sluice settlements`: newest first. */
-function registerList(program: Command): void {
-  program
-    .command('settlements')
-    .description('list settlements of every kind (withdrawals, nonce accounts), newest first')
-    .option('--kind <kind>', 'only those of this kind, such as nonce-create')
-    .option('--subject <subject>', 'only those about this subject')
-    .addOption(new Option('--status <status>', 'only those in this state').choices(SETTLEMENT_STATUSES))
-    .option('--signature <signature>', 'only the one with this transaction')
-    .option('--limit <count>', 'at most so many', positive, DEFAULT_LIMIT)
-    .option(...JSON_OPTION)
+function registerList(settlements: Command): void {
+  apiCommand(settlements, 'list', 'List settlements, newest first')
+    .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
+    .option('--subject <subject>', 'Only settlements with this subject')
+    .addOption(
+      new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
+    )
+    .option('--signature <signature>', 'Only the settlement with this transaction')
+    .option(...LIMIT_OPTION)
+    .option(...CURSOR_OPTION)
+    .action(({ kind, subject, status, signature, ...options }) => {
+      const filter = defined({ kind, subject, status, signature });
+      return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
+    });
+}
+
+function registerMarkPaid(settlements: Command): void {
+  apiCommand(settlements, 'mark-paid', 'End a settlement as paid already; Sluice never pays it again')
+    .argument('<id>', 'Withdrawal ID, or settlement ID')
+    .requiredOption(...REASON_OPTION)
+    .option(...YES_OPTION)
+    .action(async (id, options) =>
+      call(
+        options,
+        async (sluice) => {
+          await requireConsent(options, `This ends ${id} as paid already: Sluice never pays it again`);
+          return sluice.settlements.endAsPaid(id, options.reason);
+        },
+        (settlement) => table('settlements', COLUMNS, [settlement]),
+      ),
+    );
+}
+
+function registerPause(settlements: Command): void {
+  apiCommand(settlements, 'pause', 'Prepare no more transactions; signed transactions are still sent')
+    .requiredOption(...REASON_OPTION)
+    .option(...SCOPE_OPTION)
+    .option(...DATABASE_OPTION)
     .action((options) =>
       run(options, async (output) => {
-        const { kind, subject, status, signature, limit } = options;
-        const filter: SettlementFilter = {
-          ...(kind === undefined ? {} : { kind }),
-          ...(subject === undefined ? {} : { subject }),
-          ...(status === undefined ? {} : { status }),
-          ...(signature === undefined ? {} : { signature }),
-        };
-        const settlements = await take(connect().settlements.list(filter), limit);
-        output.result({ settlements }, render(settlements));
-        return EXIT.ok;
+        const { scope, reason } = options;
+        const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
+          api: (sluice) => sluice.pauses.begin(reason, { scope }),
+          database: (ledger) => ledger.pauses.begin({ ...operatorNote(reason), scope }),
+        });
+        return print('paused', pauses, output);
       }),
     );
 }
 
-/** `sluice paid ID WHY`: people have seen it paid by what is not on record. */
-function registerPaid(program: Command): void {
-  program
-    .command('paid')
-    .description(
-      'end a settlement that the chain has paid already, as an alert says; nothing of it is given back',
-    )
-    .argument('<id>', 'id of the withdrawal, or of the settlement as `sluice settlements` shows it')
-    .argument(...WHY_ARGUMENT)
-    .option(...JSON_OPTION)
-    .action((id, why, options) =>
+function registerResume(settlements: Command): void {
+  apiCommand(settlements, 'resume', 'End every pause, and close the alerts that began one')
+    .requiredOption(...REASON_OPTION)
+    .option('--seen <positions>', 'Positions of the alerts that you have read, such as 17,18', positions, [])
+    .option(...SCOPE_OPTION)
+    .option(...YES_OPTION)
+    .option(...DATABASE_OPTION)
+    .action((options) =>
       run(options, async (output) => {
-        const settlement = await connect().settlements.endAsPaid(id, why);
-        output.result(settlement, renderView(settlement));
-        return EXIT.ok;
+        const { scope, reason, seen } = options;
+        await requireConsent(options, `This resumes payments (scope ${scope ?? 'all'})`);
+        const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
+          api: (sluice) => sluice.pauses.end(reason, { scope, seen }),
+          database: (ledger) => ledger.pauses.end({ ...operatorNote(reason), seen: seen.map(BigInt), scope }),
+        });
+        return print(pauses.length === 0 ? 'nothing was paused' : 'ended', pauses, output);
       }),
     );
 }
 
-function render(settlements: readonly SettlementView[]): string {
-  return settlements.length === 0 ? 'no settlement matches' : settlements.map(renderView).join('\n');
-}
+const PAUSE_COLUMNS: Columns<Pause> = {
+  since: ({ since }) => since,
+  cause: ({ cause }) => cause,
+  scope: ({ scope }) => scope,
+  by: ({ who }) => who,
+  reason: ({ reason }) => reason,
+};
 
-function renderView({ createdAt, status, id, kind, signature, reason }: SettlementView): string {
-  const parts = [createdAt, renderStatusColumn(status), kind, id];
-  if (signature !== null) parts.push(signature);
-  if (reason !== null) parts.push(reason.message);
-  return parts.join('  ');
+function print(heading: string, pauses: readonly Pause[], output: Output): number {
+  const rows = pauses.length === 0 ? [] : [table('pauses', PAUSE_COLUMNS, pauses)];
+  output.result({ pauses }, [heading, ...rows].join('\n'));
+  return EXIT.ok;
 }

@@ -1,29 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { PaymentForm } from '../localstack/buyer.ts';
+import { localCommand } from './command.ts';
 import { DEV_FILE, notSet, readDevFile } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { JSON_OPTION, type Output, run } from './output.ts';
+import { type Output, type OutputOptions, run } from './output.ts';
 
 const FORMS: readonly PaymentForm[] = ['v2', 'v1', 'example', 'submitted'];
 const KEY_BYTES = 64;
 
-interface BuyOptions {
+interface BuyOptions extends OutputOptions {
   readonly key?: string | undefined;
   readonly form: PaymentForm;
 }
 
 /** `sluice x402 buy`: pays what a URL asks for, once, with the buyer of a running `npm run dev`. */
-export function registerBuy(x402: CommandUnknownOpts): void {
-  x402
-    .command('buy')
-    .description('buy one answer, in development: ask for the terms, pay, show the payment')
+export function registerBuy(x402: Command): void {
+  localCommand(x402, 'buy', 'Buy one answer, in development: get the price, pay, present the payment')
     .argument('<url>', 'URL that answers 402')
-    .option('--key <file>', `solana-keygen file of the buyer; default: the buyer in ${DEV_FILE}`)
-    .addOption(
-      new Option('--form <form>', 'how the payment is shown').choices(FORMS).default('v2' as PaymentForm),
-    )
-    .option(...JSON_OPTION)
+    .option('--key <file>', `Key of the buyer, a solana-keygen file (default: the buyer in ${DEV_FILE})`)
+    .addOption(new Option('--form <form>', 'Payment format').choices(FORMS).default('v2' as PaymentForm))
     .action((url, options) => run(options, (output) => buy(url, options, output)));
 }
 

@@ -3,28 +3,19 @@ import { ConfigError, readConfig } from '../platform/config.ts';
 import { NETWORKS } from '../x402/networks.ts';
 import type { Route } from '../x402/routes/route.ts';
 import { inColumns } from './columns.ts';
+import { localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { JSON_OPTION, run } from './output.ts';
+import { run } from './output.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
-/** `sluice x402 routes`: checks the file of the routes that the gateway serves. */
-export function registerX402(program: Command): void {
-  const x402 = program.command('x402').description('commands for sellers of HTTP resources');
-  x402
-    .command('routes')
-    .description('check a routes file and list its routes')
-    .argument('[file]', `default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE}`)
-    .option('--schema', 'print the JSON schema of a routes file instead')
-    .option(...JSON_OPTION)
+/** `sluice x402`: commands for sellers of HTTP resources. */
+export function registerX402(program: Command, addTo: (x402: Command) => void): void {
+  const x402 = program.command('x402').description('Check the routes of the x402 gateway');
+  localCommand(x402, 'check', 'Check a routes file and list its routes')
+    .argument('[file]', `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE})`)
     .action((file, options) =>
       run(options, async (output) => {
-        if (options.schema === true) {
-          const { routesJsonSchema } = await import('../x402/routes/schema.ts');
-          const schema = routesJsonSchema();
-          output.result(schema, JSON.stringify(schema, null, 2));
-          return EXIT.ok;
-        }
         const { readRoutesFile } = await import('../x402/routes/read-routes.ts');
         const { cluster, x402Routes, x402FacilitatorPath: facilitatorPath } = settings();
         const path = file ?? x402Routes ?? DEFAULT_FILE;
@@ -33,6 +24,15 @@ export function registerX402(program: Command): void {
         return EXIT.ok;
       }),
     );
+  localCommand(x402, 'schema', 'Print the JSON schema of a routes file').action((options) =>
+    run(options, async (output) => {
+      const { routesJsonSchema } = await import('../x402/routes/schema.ts');
+      const schema = routesJsonSchema();
+      output.result(schema, JSON.stringify(schema, null, 2));
+      return EXIT.ok;
+    }),
+  );
+  addTo(x402);
 }
 
 function settings() {

@@ -1,4 +1,5 @@
 import { isTerminal } from '../domain/settlement.ts';
+import { AlertCalls } from './alerts.ts';
 import { AssetCalls } from './assets.ts';
 import { AuditCalls } from './audits.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
@@ -6,6 +7,7 @@ import { DepositCalls } from './deposits.ts';
 import type { Explanation } from './evidence.ts';
 import type { HotWallet } from './hot-wallets.ts';
 import { type PageOptions, pagesOf } from './pages.ts';
+import { PauseCalls } from './pauses.ts';
 import { PaymentCalls } from './payments.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { ScanCalls } from './scan.ts';
@@ -15,6 +17,7 @@ import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, Withdra
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 import { WebhookCalls } from './webhooks.ts';
 
+export type { Alert, AlertCalls, AlertFilter, AlertPage } from './alerts.ts';
 export type { Asset, AssetCalls, AssetChange } from './assets.ts';
 export type { Audit, AuditCalls, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
 export type {
@@ -42,6 +45,7 @@ export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
 export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
 export type { PageOptions } from './pages.ts';
+export type { Pause, PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
 export type { Payment, PaymentCalls, PaymentFilter, PaymentPage, PaymentState } from './payments.ts';
 export type {
   EndedReconciliation,
@@ -116,6 +120,8 @@ export class SluiceClient {
   readonly audits: AuditCalls;
   /** Who is told of events. */
   readonly webhooks: WebhookCalls;
+  readonly alerts: AlertCalls;
+  readonly pauses: PauseCalls;
   readonly #transport: Transport;
 
   constructor(options: SluiceClientOptions) {
@@ -129,6 +135,8 @@ export class SluiceClient {
     this.scan = new ScanCalls(transport);
     this.audits = new AuditCalls(transport);
     this.webhooks = new WebhookCalls(transport);
+    this.alerts = new AlertCalls(transport);
+    this.pauses = new PauseCalls(transport);
   }
 
   /**

@@ -3,7 +3,7 @@ import { DomainError } from './errors.ts';
 /** The largest amount that the chain can hold: 2^64 - 1 base units. */
 export const U64_MAX = 2n ** 64n - 1n;
 
-const LAMPORT_DECIMALS = 9;
+export const LAMPORT_DECIMALS = 9;
 const CANONICAL = /^[1-9][0-9]{0,19}$/;
 
 /**

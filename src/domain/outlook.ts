@@ -39,10 +39,12 @@ export function waitsFor(kind: string, status: SettlementStatus, code: string | 
 const ENDS_HOLD: Readonly<Record<string, string>> = {
   evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
   cannot_prepare: 'mend what the reason names; it goes on by itself',
-  paused: '`sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it',
+  paused:
+    '`sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows it, and the alerts that began it',
   record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
   fee_above_bound: 'raise `SLUICE_MAX_FEE_LAMPORTS` of the chain workers and of the signer',
-  no_free_nonce: 'wait for an account to be proved free, or make more with `sluice nonces create`',
+  no_free_nonce:
+    'wait for an account to be proved free, or make more with `sluice nonces create --count <count>`',
   hot_account_frozen: 'have the issuer thaw the token account of the hot wallet; it goes on by itself',
   mint_paused: 'wait for the issuer to resume the mint; it goes on by itself',
   default_frozen: 'the customer opens a token account and has the issuer thaw it; it goes on by itself',
@@ -54,18 +56,18 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   signing_refused:
     'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
   maybe_paid:
-    'look whether the receiver has its money: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id> <why>`',
+    'look whether the receiver has its money: then `sluice settlements mark-paid <id> --reason <text>`, else `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
   payment_keeps_failing:
-    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing <id> <why>`: more attempts follow; else cancel it',
+    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>`: more attempts follow; else cancel it',
   record_lost: 'restore a newer record; it then goes on by itself',
   dead_attempt_landed:
-    'look whether its dead attempt has landed: then `sluice paid <id> <why>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed <id> <why>` lets it be paid; `sluice resume` ends the pause',
+    'look whether its dead attempt has landed: then `sluice settlements mark-paid <id> --reason <text>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` lets it be paid; `sluice settlements resume` ends the pause',
 };
 
 /** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: they have no receiver to look at. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'look on the chain whether it is done already: then `sluice paid <id> <why>`, else `sluice alerts close --kind maybe_paid <id> <why>`',
+    'look on the chain whether it is done already: then `sluice settlements mark-paid <id> --reason <text>`, else `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
 };
 
 /** What replaces {@link BY_STATUS} for settlements that are no withdrawals: keys that are not ours may have to sign them, too. */
@@ -77,7 +79,8 @@ const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> =
 
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
-  awaiting_confirmation: '`sluice confirm` pays the wallet as it is, `sluice cancel` ends it',
+  awaiting_confirmation:
+    '`sluice withdrawals confirm <id>` pays the wallet as it is, `sluice withdrawals cancel <id>` ends it',
   awaiting_funds: 'fund the hot wallet; it goes on by itself',
   preparing:
     'the signer signs, and a worker sends; where that takes long, start a signer on task queue `sluice-signer`, or one more chain worker',

@@ -100,7 +100,7 @@ const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =
       tags: ['operations'],
       summary: 'Close an alert that stops a settlement; Sluice may then pay the settlement',
       description:
-        'Closes `maybe_paid`, `dead_attempt_landed` or `payment_keeps_failing` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice paid` is the other end. A pause stays until `POST /v1/resume`.',
+        'Closes `maybe_paid`, `dead_attempt_landed` or `payment_keeps_failing` about it, with `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. `sluice settlements mark-paid` is the other end. A pause stays until `POST /v1/resume`.',
       body: CloseBody,
       response: { 200: JudgedBody, '4xx': ProblemBody, '5xx': ProblemBody },
     },

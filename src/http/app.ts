@@ -9,6 +9,7 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
 import type { ExplorerSettings } from '../domain/explorer.ts';
+import { VERSION } from '../platform/version.ts';
 import { alertRoutes } from './alerts.ts';
 import { type AssetDeps, assetRoutes } from './assets.ts';
 import { auditRoutes } from './audits.ts';
@@ -91,7 +92,7 @@ async function describeApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Sluice',
-        version: '0.1.0',
+        version: VERSION,
         description:
           'Deposits and withdrawals on Solana as durable workflows. Amounts are base units as decimal strings.',
       },

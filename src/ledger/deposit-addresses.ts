@@ -25,8 +25,8 @@ export interface ImportOptions {
 const IMPORTED_AT_ONCE = 5_000;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /** Nobody has it, or may have it by a record that was lost, and nothing that may have come to it waits to be judged. */
-const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and not exists (
-  select from deposit where deposit.wallet = deposit_address.address and deposit.state = 'pending'))`;
+const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
+  select true from deposit where deposit.wallet = deposit_address.address and deposit.state = 'pending' limit 1) is null)`;
 
 /** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
 export class DepositAddresses {

@@ -25,7 +25,6 @@ export class Traffic {
   async unsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.#db
       .selectFrom('attempt')
-      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .select(({ fn }) => [
         fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
         fn
@@ -36,7 +35,17 @@ export class Traffic {
       ])
       .where('attempt.state', '=', 'prepared')
       .where('attempt.kind', '=', kind)
-      .where('settlement.status', '=', 'preparing')
+      // By id for each attempt. For a join, the planner compares each attempt with each settlement that is preparing where its
+      // statistics are from a quiet moment.
+      .where(
+        (row) =>
+          row
+            .selectFrom('settlement')
+            .select('status')
+            .whereRef('settlement.id', '=', 'attempt.settlementId'),
+        '=',
+        'preparing',
+      )
       .executeTakeFirstOrThrow();
     return { living: Number(living), overdue: Number(overdue) };
   }

@@ -26,7 +26,7 @@ export async function startWebhookDelivery(
       signalArgs: [],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `tell ${endpoint} of ${entity}`,
-      staticDetails: `\`sluice webhooks deliveries ${endpoint}\` lists what waits, \`sluice webhooks dead ${endpoint}\` what was given up`,
+      staticDetails: `\`sluice webhooks deliveries ${endpoint}\` lists the waiting events, with \`--state dead\` the dead ones`,
     }),
   );
 }

@@ -39,7 +39,7 @@ const NO_FREE_NONCE: Stop = {
   reason: {
     code: 'no_free_nonce',
     message:
-      'no nonce account is free: "sluice nonces create" makes more, and each is free again once proved advanced',
+      'no nonce account is free: "sluice nonces create --count <count>" makes more, and each is free again once proved advanced',
   },
 };
 

@@ -17,7 +17,7 @@ const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'rea
  * fails where no node shows the blocks for a day. How far it is, and what it came to, is on record.
  */
 export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
-  setCurrentDetails('reading; `sluice scan rescans` says how far it is');
+  setCurrentDetails('reading; `sluice scan list-rescans` shows the progress');
   try {
     const end = await rescan(order);
     setCurrentDetails(`${end.blocks} blocks read again: ${foundOf(end)}${unreadOf(end)}`);

@@ -23,7 +23,7 @@ const manifest = (name: string): AddressManifest => JSON.parse(text(name)) as Ad
 
 describe('sluice addresses generate, with no service anywhere', () => {
   test('derives from words that are there, from any index, and signs the list', async () => {
-    const made = await generate('--count', '3', '--mnemonic-file', 'words', '--out', 'a.json', '--json');
+    const made = await generate('--count', '3', '--mnemonic-file', 'words', '--out', 'a.json', '-o', 'json');
     const { publicKey, entries } = manifest('a.json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(lastWord(made)).toEqual({
@@ -74,7 +74,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect([text('kept.json'), text('lost.mnemonic')]).toEqual(['kept', 'kept']);
     expect(existsSync(join(directory, 'kept.mnemonic'))).toBe(false);
     expect(existsSync(join(directory, 'lost.json'))).toBe(false);
-    expect(words.stderr).toContain('lost.mnemonic is there already, and is never overwritten');
+    expect(words.stderr).toContain('lost.mnemonic exists and is never overwritten');
   });
 
   test('refuses more than a manifest lists, indexes that no key has, words that are none, and a folder that is not there', async () => {
@@ -101,9 +101,12 @@ test('a file that is no manifest is not sent, and a command that knows no stack 
       cwd: directory,
       env: { SLUICE_API_URL: 'http://127.0.0.1:9', SLUICE_API_KEY: 'none' },
     }),
-    callSluice(['assets'], { cwd: directory }),
+    callSluice(['assets', 'list'], { cwd: directory }),
   ]);
-  expect(notOne).toMatchObject({ code: 2, stderr: 'sluice: package.json is no manifest of addresses\n' });
+  expect(notOne).toMatchObject({
+    code: 2,
+    stderr: 'sluice: <file> must be an address manifest, which package.json is not\n',
+  });
   expect(nowhere.code).toBe(2);
   expect(nowhere.stderr).toMatch(/npm run dev.*\.sluice\/dev\.json, which is not in \S*sluice-addresses-/);
 });

@@ -36,8 +36,8 @@ test('the compiled worker, signer, API and command line pay a withdrawal', async
   const settings = { ...testEnvironment(), ...env, DATABASE_URL: database.url };
   const stack = await startStack({ compiledIn: built, stateDir, slotMs: 200, env: settings });
   try {
-    const terms = ['--id', 'built', '--asset', 'SOL', '--amount', '20000000', '--to', newWallet()];
-    const pay = ['withdraw', ...terms, '--accept-empty-wallet', '--wait', '--json'];
+    const terms = ['--id', 'built', '--asset', 'SOL', '--amount', '0.02', '--to', newWallet()];
+    const pay = ['withdrawals', 'create', ...terms, '--accept-empty-wallet', '--wait', '-o', 'json'];
     const { stdout } = await run(process.execPath, [join(built, 'src/cli.js'), ...pay], {
       env: { PATH: process.env.PATH, SLUICE_API_URL: stack.apiUrl, SLUICE_API_KEY: stack.apiKey },
     });

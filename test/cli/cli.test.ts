@@ -14,7 +14,7 @@ import { lastWord, runSluice, startSluice } from '../support/cli.ts';
 import { bodyOf } from '../support/http.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-const terms = ['--asset', 'SOL', '--amount', '1500000000', '--to', WALLET];
+const terms = ['--asset', 'SOL', '--amount', '1.5', '--to', WALLET];
 
 let service: Service;
 let directory: string;
@@ -42,14 +42,24 @@ const sluice = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
 const sluiceProcess = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   runSluice(args, { cwd: directory, env });
 
-test('withdraw asks, and prints one JSON object', async () => {
-  const asked = await sluiceProcess(['withdraw', '--id', 'cli-1', ...terms, '--memo', 'hello', '--json']);
+test('withdrawals create prints one JSON object, with the amount in base units', async () => {
+  const asked = await sluiceProcess([
+    'withdrawals',
+    'create',
+    '--id',
+    'cli-1',
+    ...terms,
+    '--memo',
+    'hello',
+    '-o',
+    'json',
+  ]);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
   expect(lastWord(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
 });
 
-test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
-  const waiting = sluiceProcess(['withdraw', '--id', 'cli-2', ...terms, '--wait', '--json']);
+test('withdrawals create --wait follows to the end; unpaid is exit code 4', async () => {
+  const waiting = sluiceProcess(['withdrawals', 'create', '--id', 'cli-2', ...terms, '--wait', '-o', 'json']);
   await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 120_000 }).toBeDefined();
   await service.ledger.settlements.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
   const ended = await waiting;
@@ -58,7 +68,7 @@ test('withdraw --wait follows to the end; unpaid is exit code 4', async () => {
   expect(lastWord(ended)).toMatchObject({ id: 'cli-2', status: 'rejected' });
 });
 
-test('status, list and cancel show what is on record', async () => {
+test('withdrawals get, list and cancel show the stored withdrawal', async () => {
   for (const id of ['cli-3', 'cli-4']) {
     await service.ledger.withdrawals.reserve({
       id,
@@ -68,23 +78,27 @@ test('status, list and cancel show what is on record', async () => {
     });
   }
   const [status, list] = await Promise.all([
-    sluice(['status', 'cli-3']),
-    sluice(['list', '--to', 'CliWa11et', '--limit', '1']),
+    sluice(['withdrawals', 'get', 'cli-3']),
+    sluice(['withdrawals', 'list', '--to', 'CliWa11et', '--limit', '1']),
   ]);
   expect(status).toMatchObject({ code: 0 });
   expect(status.stdout).toContain('cli-3  requested\n  pays       1.5 SOL to CliWa11et');
-  expect(list.stdout).toMatch(/^\S+ {2}requested +cli-4 {2}1\.5 SOL\n$/);
-  const cancelled = await sluice(['cancel', 'cli-3', '--json']);
+  expect(list.stdout).toMatch(
+    /^created +status +id +amount +next\n\S+ {2}requested +cli-4 {2}1\.5 SOL\nMore rows: add --cursor \S+, or raise --limit\n$/,
+  );
+  const cancelled = await sluice(['withdrawals', 'cancel', 'cli-3', '-o', 'json']);
   expect(lastWord(cancelled)).toMatchObject({ status: 'cancelled' });
   await service.ledger.alerts.raise({ kind: 'maybe_paid', subject: 'cli-4', message: 'look' });
-  const paid = await sluice(['paid', 'cli-4', 'the chain shows it', '--json']);
+  const markPaid = ['settlements', 'mark-paid', 'cli-4', '--reason', 'the chain shows it', '-o', 'json'];
+  expect(await sluice(markPaid)).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
+  const paid = await sluice([...markPaid, '--yes']);
   expect(lastWord(paid)).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
-  const confirmed = await sluice(['confirm', 'cli-3', '--json']);
+  const confirmed = await sluice(['withdrawals', 'confirm', 'cli-3', '-o', 'json']);
   expect(confirmed.code).toBe(3);
   expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
 });
 
-test('status and list say how to answer one that waits for a confirmation', async () => {
+test('withdrawals get and list say how to answer one that waits for a confirmation', async () => {
   await service.ledger.withdrawals.reserve({
     id: 'cli-6',
     asset: 'SOL',
@@ -93,23 +107,27 @@ test('status and list say how to answer one that waits for a confirmation', asyn
   });
   await service.ledger.settlements.move('cli-6', 'awaiting_confirmation');
   const [status, list] = await Promise.all([
-    sluice(['status', 'cli-6']),
-    sluice(['list', '--to', 'Wa1ting']),
+    sluice(['withdrawals', 'get', 'cli-6']),
+    sluice(['withdrawals', 'list', '--to', 'Wa1ting']),
   ]);
-  for (const { stdout } of [status, list]) expect(stdout).toContain('answer with: sluice confirm cli-6\n');
+  for (const { stdout } of [status, list])
+    expect(stdout).toContain('confirm with: sluice withdrawals confirm cli-6\n');
   await service.ledger.withdrawals.confirmDestination('cli-6');
-  expect((await sluice(['status', 'cli-6'])).stdout).toContain(
-    'confirmed, and goes on; see: sluice status cli-6\n',
+  expect((await sluice(['withdrawals', 'get', 'cli-6'])).stdout).toContain(
+    'confirmed, and continues; see: sluice withdrawals get cli-6\n',
   );
 });
 
-test('explain says what comes next; status shows the proof of a dead attempt in a line', async () => {
+test('withdrawals explain says what comes next; get shows the proof of a dead attempt in a line', async () => {
   const [id, paused] = ['cli-7', { code: 'paused', message: 'paused: a test' }];
   const { settlements, withdrawals, attempts } = service.ledger;
   await withdrawals.reserve({ id, asset: 'SOL', amount: '5', destination: 'CliWa11et' });
   await attempts.prepare(attempt(id), PLENTY);
   await attempts.storeSignature(id, 1, 'sig');
-  const [blind, blindJson] = await Promise.all([sluice(['explain', id]), sluice(['explain', id, '--json'])]);
+  const [blind, blindJson] = await Promise.all([
+    sluice(['withdrawals', 'explain', id]),
+    sluice(['withdrawals', 'explain', id, '-o', 'json']),
+  ]);
   expect(blind).toMatchObject({ code: 0, stderr: '' });
   expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
   expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
@@ -117,7 +135,10 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
 
   await attempts.settle(id, 1, { state: 'dead', proof: { ...deathEvidence(), ofMessage: deathEvidence() } });
   await settlements.move(id, 'held', paused);
-  const [status, explained] = await Promise.all([sluice(['status', id]), sluice(['explain', id])]);
+  const [status, explained] = await Promise.all([
+    sluice(['withdrawals', 'get', id]),
+    sluice(['withdrawals', 'explain', id]),
+  ]);
   const proof = [
     '2 of 2 nodes are final above its last height 1150',
     'no linked block from 2500 to 3000 holds it',
@@ -126,7 +147,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
   expect(status.stdout).toContain(`             under any other signature: ${proof.join('; ')}\n`);
   expect(explained.stdout).toContain(
-    '  reason     paused: a test (paused)\n  next       `sluice resume <why>` ends the pause; `sluice alerts` shows it, and the alerts that hold it\n',
+    '  reason     paused: a test (paused)\n  next       `sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows it, and the alerts that began it\n',
   );
   expect(explained.stdout).toContain('  attempt 1  dead  sig\n    verdict  dead\n    blockhash ');
   expect(explained.stdout).toMatch(/^ {4}last height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
@@ -136,7 +157,7 @@ test('explain says what comes next; status shows the proof of a dead attempt in 
   expect(explained.stdout).toMatch(/^ {4}statuses: \S+ absent, \S+ absent$/m);
 });
 
-test('settlements and explain show what is no withdrawal, too', async () => {
+test('settlements list and explain show settlements of every kind', async () => {
   const { attempts, alerts, db } = service.ledger;
   const id = 'nonce-create/CliNonce';
   await requestSettlements(db, NONCE_CREATE, ['CliNonce']);
@@ -144,31 +165,57 @@ test('settlements and explain show what is no withdrawal, too', async () => {
   await attempts.storeSignature(id, 1, 'nonce-sig');
   const { position } = await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
   const [list, json, none, explained] = await Promise.all([
-    sluice(['settlements', '--kind', NONCE_CREATE]),
-    sluice(['settlements', '--signature', 'nonce-sig', '--limit', '1', '--json']),
-    sluice(['settlements', '--kind', NONCE_CREATE, '--status', 'held']),
-    sluice(['explain', id]),
+    sluice(['settlements', 'list', '--kind', NONCE_CREATE]),
+    sluice(['settlements', 'list', '--signature', 'nonce-sig', '--limit', '1', '-o', 'json']),
+    sluice(['settlements', 'list', '--kind', NONCE_CREATE, '--status', 'held']),
+    sluice(['settlements', 'explain', id]),
   ]);
-  expect(list.stdout).toMatch(/^\S+ {2}sending +nonce-create {2}nonce-create\/CliNonce {2}nonce-sig\n$/);
+  expect(list.stdout).toMatch(/\n\S+ {2}sending +nonce-create {2}nonce-create\/CliNonce {2}nonce-sig\n$/);
   expect(lastWord(json)).toMatchObject({ settlements: [{ id, kind: NONCE_CREATE, subject: 'CliNonce' }] });
-  expect(none.stdout).toBe('no settlement matches\n');
+  expect(none.stdout).toBe('no settlements found\n');
   expect(explained).toMatchObject({ code: 0, stderr: '' });
   expect(explained.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
   expect(explained.stdout).toContain(`\n  alert ${position}  maybe_paid  look\n`);
   expect(explained.stdout).toContain('\n  attempt 1  signed  nonce-sig\n    verdict  unknown');
 });
 
+test('amounts are decimals of the asset, by the decimals of its listing, or base units', async () => {
+  const mint = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
+  const create = (id: string, asset: string, ...amount: readonly string[]) =>
+    sluice(['withdrawals', 'create', '--id', id, '--asset', asset, '--to', WALLET, ...amount, '-o', 'json']);
+  expect(await create('cli-8', mint, '--amount', '1.5')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`--amount needs the decimals of ${mint}, which is not listed`),
+  });
+  const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+  const listing = { program, decimals: 6, extensions: [], minimumDeposit: 1n, depositsOn: true };
+  await service.ledger.assets.put({ asset: mint, ...listing });
+  expect(lastWord(await create('cli-9', mint, '--amount', '1.5'))).toMatchObject({ amount: '1500000' });
+  expect(lastWord(await create('cli-10', 'SOL', '--units', '15'))).toMatchObject({ amount: '15' });
+  const fine = await create('cli-11', mint, '--amount', '0.0000001');
+  expect(lastWord(fine)).toMatchObject({
+    error: { message: `--amount must have at most 6 digits after the point for ${mint}, not 0.0000001` },
+  });
+  const refused = [
+    ['--amount', '1e3'],
+    ['--amount', '-1'],
+    ['--amount', '0'],
+    ['--amount', '1', '--units', '1'],
+  ];
+  for (const amount of refused) expect((await create('cli-12', 'SOL', ...amount)).code).toBe(2);
+});
+
 test('a pipe gets no colours, the pipe of a CI neither', async () => {
   const env = { CI: 'true', NO_COLOR: undefined };
-  expect((await sluiceProcess(['status', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
+  expect((await sluiceProcess(['withdrawals', 'get', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
 });
 
 test('exit codes tell usage, refusal and absence apart', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
-    sluiceProcess(['withdraw', '--id', 'x', '--json']),
-    sluice(['withdraw', '--id', 'x', '--asset', 'SOL', '--amount', '1.5', '--to', WALLET]),
-    sluiceProcess(['status', 'nobody']),
-    sluice(['status', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
+    sluiceProcess(['withdrawals', 'create', '--id', 'x', '-o', 'json']),
+    sluice(['withdrawals', 'create', '--id', 'x', '--asset', 'SOL', '--units', '1.5', '--to', WALLET]),
+    sluiceProcess(['withdrawals', 'get', 'nobody']),
+    sluice(['withdrawals', 'get', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
     sluice(['keys', 'create', 'bot']),
     sluiceProcess(['--help']),
   ]);
@@ -177,7 +224,7 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   ]);
   expect(lastWord(wrongOption)).toEqual({
     ok: false,
-    error: { code: 'UsageError', message: 'missing: --asset, --amount, --to; see --help' },
+    error: { code: 'UsageError', message: 'missing: --asset, --amount or --units, --to; see --help' },
   });
   expect(unknown.stderr).toContain('nobody');
   expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
@@ -185,33 +232,33 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   expect(away.stderr).toContain('DATABASE_URL');
 });
 
-test('the help says of every command what it needs', async () => {
-  const [all, one] = await Promise.all([sluice(['--help']), sluice(['pause', '--help'])]);
+test('the help says what every command needs', async () => {
+  const [all, one] = await Promise.all([sluice(['--help']), sluice(['keys', '--help'])]);
   const [, ...groups] = all.stdout.split(/^Needs /m);
   const named = groups.map((text) => [
     text.split('\n')[0],
     [...text.matchAll(/^ {2}([a-z][a-z0-9]*)/gm)].map(([, command]) => command),
   ]);
   expect(named).toEqual([
-    ['the API (SLUICE_API_URL, SLUICE_API_KEY):', expect.arrayContaining(['withdraw', 'deposits', 'scan'])],
     [
-      'PostgreSQL (DATABASE_URL), and works while the API is down:',
-      expect.arrayContaining(['alerts', 'keys']),
+      'the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY):',
+      expect.arrayContaining(['withdrawals', 'settlements', 'alerts', 'scan']),
     ],
+    ['PostgreSQL (DATABASE_URL):', ['keys', 'cluster', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
-    ['a routes file:', ['x402', 'help']],
+    ['the file in its arguments:', ['x402', 'help']],
   ]);
-  expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL), and works while the API is down.\n');
+  expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL).\n');
 });
 
 test('an API that is away is exit code 5', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
-  const ended = await sluiceProcess(['status', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
+  const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
   expect(ended.code).toBe(5);
   expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
 });
 
-test('withdraw --wait tells of an API that falls silent, waits on, and can be interrupted', async () => {
+test('withdrawals create --wait reports an API that stops responding, waits on, and can be interrupted', async () => {
   const proxy = createServer((request, response) => {
     const answer = request.method === 'POST' ? forward(request, apiUrl) : undefined;
     if (answer === undefined) request.socket.destroy();
@@ -224,17 +271,17 @@ test('withdraw --wait tells of an API that falls silent, waits on, and can be in
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const address = proxy.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const running = startSluice(['withdraw', '--id', 'cli-5', ...terms, '--wait', '--json'], {
+  const running = startSluice(['withdrawals', 'create', '--id', 'cli-5', ...terms, '--wait', '-o', 'json'], {
     cwd: directory,
     env: { SLUICE_API_URL: `http://127.0.0.1:${port}` },
   });
-  await expect.poll(() => running.stderr(), { timeout: 120_000 }).toContain('asking on');
+  await expect.poll(() => running.stderr(), { timeout: 120_000 }).toContain('trying again');
   running.child.kill('SIGINT');
   const ended = await running.ended;
   proxy.close();
   expect(ended.code).toBe(130);
   expect(lastWord(ended)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
-  expect(ended.stderr).toContain('the withdrawal goes on, see: sluice status cli-5');
+  expect(ended.stderr).toContain('the withdrawal continues, see: sluice withdrawals get cli-5');
 });
 
 /** Hands one request on to the real API. */

@@ -23,13 +23,13 @@ afterAll(async () => {
 
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { DATABASE_URL: database.url, SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
-  const ended = await callSluice([...args, '--json'], { env });
+  const ended = await callSluice([...args, '-o', 'json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 
 it('a record of another cluster is named with both, until it is forgotten', async () => {
   await ledger.cluster.bind(ELSEWHERE);
-  const { json, code } = await sluice('nodes');
+  const { json, code } = await sluice('nodes', 'list');
   expect(code).toBe(5);
   const { genesisHash } = json as { genesisHash: string };
   expect(json).toMatchObject({
@@ -38,11 +38,17 @@ it('a record of another cluster is named with both, until it is forgotten', asyn
     record: { genesisHash: ELSEWHERE },
   });
   const bound = { cluster: { genesisHash: ELSEWHERE } };
-  expect(await sluice('cluster')).toMatchObject({ code: 0, json: { ...bound, forgotten: false } });
-  expect(await sluice('cluster', '--forget')).toMatchObject({ code: 0, json: { ...bound, forgotten: true } });
-  expect(await sluice('cluster')).toMatchObject({ code: 0, json: { cluster: null } });
+  expect(await sluice('cluster', 'get')).toMatchObject({ code: 0, json: { ...bound, forgotten: false } });
+  expect(await sluice('cluster', 'forget', '--yes')).toMatchObject({
+    code: 0,
+    json: { ...bound, forgotten: true },
+  });
+  expect(await sluice('cluster', 'get')).toMatchObject({ code: 0, json: { cluster: null } });
   await ledger.cluster.bind(genesisHash);
-  expect(await sluice('nodes')).toMatchObject({ code: 0, json: { ok: true, record: { genesisHash } } });
+  expect(await sluice('nodes', 'list')).toMatchObject({
+    code: 0,
+    json: { ok: true, record: { genesisHash } },
+  });
 });
 
 it('a gap in the ledger of a node is shown by what a worker saw of it before', async () => {
@@ -52,6 +58,6 @@ it('a gap in the ledger of a node is shown by what a worker saw of it before', a
   const snapshot = localnet.controls.produceSlot();
   localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
   localnet.controls.produceSlots(5);
-  const { json } = await sluice('nodes');
+  const { json } = await sluice('nodes', 'list');
   expect(json).toMatchObject({ warnings: [{ rule: 'ledger-gap', node }] });
 });

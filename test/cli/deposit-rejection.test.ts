@@ -21,7 +21,7 @@ afterAll(() => desk?.close());
 
 async function reject({ id }: { readonly id: string }, why = 'in no explorer') {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-  const ended = await callSluice(['deposits', 'reject', id, why, '--json'], { env });
+  const ended = await callSluice(['deposits', 'reject', id, '--reason', why, '-o', 'json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 

@@ -36,7 +36,7 @@ const surroundings = () => ({
 });
 const sluice = (...args: readonly string[]) => callSluice(args, surroundings());
 async function asked<T>(...args: readonly string[]): Promise<T> {
-  const ended = await sluice(...args, '--json');
+  const ended = await sluice(...args, '-o', 'json');
   expect(ended).toMatchObject({ code: 0 });
   return lastWord(ended) as T;
 }
@@ -49,13 +49,13 @@ test('addresses made offline are imported, given to users, and what they are pai
   };
   const imported = await sluice('addresses', 'import', 'pool.json');
   expect(imported.stdout).toBe(
-    '3 imported, 0 known before; 3 are free\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
+    '3 imported, 0 known before; 3 can be assigned\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
   );
   const { address } = await asked<DepositAddress>('addresses', 'assign', 'alice');
   expect(address).toBe(made.entries[0]?.address);
   expect((await sluice('addresses', 'assign', 'alice')).stdout).toBe(`${address}\n`);
 
-  const following = startSluice(['deposits', '--follow', '--user', 'alice', '--json'], surroundings());
+  const following = startSluice(['deposits', 'follow', '--user', 'alice', '-o', 'json'], surroundings());
   await rpc(use.chain.url, 'requestAirdrop', [address, 2_000_000]);
   const told = () =>
     following
@@ -68,9 +68,9 @@ test('addresses made offline are imported, given to users, and what they are pai
   following.child.kill('SIGINT');
   expect((await following.ended).code).toBe(130);
 
-  const listed = await sluice('deposits', '--state', 'final');
+  const listed = await sluice('deposits', 'list', '--state', 'final');
   expect(listed.stdout).toMatch(/\n\d+ +\d{4}-\S+Z {2}final {2}2000000 +SOL +alice {2}dep_\S+ {2}\S+\n$/);
-  const shown = await sluice('addresses', 'show', address);
+  const shown = await sluice('addresses', 'get', address);
   expect(shown.stdout).toBe(`${address}  assigned to alice  m/44'/501'/0'/0'\n`);
 });
 
@@ -79,59 +79,66 @@ test('the scan is looked at, paused and resumed', async () => {
   const status = () => sluice('scan', 'status');
   const tail = /^tail: following the chain\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/;
   await expect.poll(status, WAIT).toMatchObject({ code: 0, stdout: expect.stringMatching(tail) });
-  const needless = async () => (await sluice('scan', 'resume', 'of nothing')).stdout;
-  await expect.poll(needless, WAIT).toMatch(/^it was not paused; it stands so:\ntail: /);
-  expect(await asked<ScanOverview>('scan', 'pause', 'we look at it')).toMatchObject({
+  const needless = async () => (await sluice('scan', 'resume', '--reason', 'of nothing')).stdout;
+  await expect.poll(needless, WAIT).toMatch(/^tail: /);
+  expect(await asked<ScanOverview>('scan', 'pause', '--reason', 'we look at it')).toMatchObject({
     state: 'paused',
     why: 'we look at it',
     gaps: [],
   });
   const paused = await status();
   expect(paused.stdout).toMatch(
-    /^paused by \S+ since \S+Z: we look at it; `sluice scan resume <why>` ends it\n/,
+    /^paused by \S+ since \S+Z: we look at it; `sluice scan resume --reason <text>` ends the pause\n/,
   );
   expect(paused.code).toBe(5);
-  expect((await sluice('scan', 'pause', 'again')).stdout).toMatch(
-    /^it was paused already, and that pause stays as it was:\npaused by \S+ since \S+Z: we look at it; `sluice scan resume <why>` ends it\n/,
+  expect((await sluice('scan', 'pause', '--reason', 'again')).stdout).toMatch(
+    /^paused by \S+ since \S+Z: we look at it; /,
   );
-  await asked('scan', 'resume', 'seen');
+  await asked('scan', 'resume', '--reason', 'seen');
   await expect.poll(status, WAIT).toMatchObject({ code: 0, stdout: expect.stringMatching(tail) });
-  const { cursor } = lastWord(await sluice('scan', 'status', '--json')) as ScanOverview;
+  const { cursor } = lastWord(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
-  const told = await sluice('scan', 'rescan', from, to, 'once more');
+  const range = ['--from', from, '--to', to];
+  const told = await sluice('scan', 'rescan', ...range, '--reason', 'once more');
   expect(told.stdout).toMatch(
-    new RegExp(`^rescan of ${from} to ${to} by \\S+ since \\S+Z: workflow deposit-rescan/${from}-${to}\\n`),
+    new RegExp(`^rescan of ${from} to ${to} by \\S+ since \\S+Z: workflow deposit-rescan/${from}-${to}; `),
   );
-  const rescans = async () => (await sluice('scan', 'rescans')).stdout;
+  const rescans = async () => (await sluice('scan', 'list-rescans')).stdout;
   await expect.poll(rescans, WAIT).toContain(' done ');
-  expect(await rescans()).toMatch(/^begun +from +to +state +blocks +found +asked for by\n/);
+  expect(await rescans()).toMatch(/^begun +from +to +state +blocks +found +by +reason\n/);
   expect(await rescans()).toMatch(
-    new RegExp(`\\n\\S+Z +${from} +${to} +done \\S+Z {2}\\d+ +0 +\\S+: once more\\n$`),
+    new RegExp(`\\n\\S+Z +${from} +${to} +done \\S+Z {2}\\d+ +0 +\\S+ +once more\\n$`),
   );
-  expect((await sluice('scan', 'rescan', from, '99999999', 'too far')).code).toBe(2);
-  expect((await sluice('scan', 'close-gap', from, to, 'there is none')).code).toBe(3);
+  expect(
+    (await sluice('scan', 'rescan', '--from', from, '--to', '99999999', '--reason', 'too far')).code,
+  ).toBe(2);
+  const closing = ['scan', 'close-gap', ...range, '--reason', 'there is none'];
+  expect((await sluice(...closing)).code).toBe(2);
+  expect((await sluice(...closing, '--yes')).code).toBe(3);
 });
 
 test('assets are listed, and changed', async () => {
   const { mint = '' } = mintsOf(use.stack.chainInfo);
-  const put = ['assets', 'put', mint, '--minimum', '5', '--deposits', 'off'];
-  expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '5', depositsOn: false });
-  const { stdout } = await sluice('assets');
+  const put = ['assets', 'set', mint, '--minimum-units', '7', '--deposits', 'off'];
+  expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '7', depositsOn: false });
+  const decimal = ['assets', 'set', mint, '--minimum', '0.000005'];
+  expect(await asked<Asset>(...decimal)).toMatchObject({ minimumDeposit: '5', depositsOn: false });
+  const { stdout } = await sluice('assets', 'list');
   expect(stdout).toMatch(
-    /^asset +decimals {2}minimum \(base units\) {2}deposits {2}program\nSOL +9 +890880 +on\n/,
+    /^asset +decimals {2}minimum deposit {2}deposits {2}program\nSOL +9 +0\.00089088 +on\n/,
   );
   const freezes = new RegExp(`\\nwarning: ${mint}: its freeze authority can freeze .*: \\w{32,44}\\n`);
   expect(stdout).toMatch(freezes);
   const { freezeAuthority } = await asked<Asset>(...put);
   expect(stdout).toContain(freezeAuthority);
   const [wrong, none] = await Promise.all([
-    sluice('assets', 'put', mint, '--deposits', 'perhaps'),
-    sluice('assets', 'put', use.stack.hotWallet),
+    sluice('assets', 'set', mint, '--deposits', 'perhaps'),
+    sluice('assets', 'set', use.stack.hotWallet),
   ]);
   expect([wrong.code, none.code]).toEqual([2, 3]);
 });
 
-const audit = (...args: readonly string[]) => sluice('audit', ...args);
+const audit = (...args: readonly string[]) => sluice('addresses', 'audit', ...args);
 
 async function depositsOf(address: string): Promise<readonly DepositRow[]> {
   return (await ledger.deposits.list({ address, limit: 100 })).rows;
@@ -163,24 +170,24 @@ test('a credit that is gone from the record is found, and put back once, however
   const deposit = await paid(2_000_000);
   const { wallet, signature } = deposit;
   const clean = await audit(...around(deposit));
-  expect(clean).toMatchObject({ code: 0, stdout: expect.stringContaining('chain and record agree') });
+  expect(clean).toMatchObject({ code: 0, stdout: expect.stringContaining('chain and database agree') });
 
   await forget(deposit);
   const told = await audit(...around(deposit));
   expect(told.code).toBe(6);
   expect(told.stdout).toMatch(
-    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -          remains$`, 'm'),
+    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
 
   const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', record: null };
-  const repaired = await audit(...around(deposit), '--repair', '--json');
+  const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect({ code: repaired.code, ...(lastWord(repaired) as Audit) }).toMatchObject({
     code: 0,
     state: 'done',
     report: { differences: [{ ...difference, repaired: true }], found: 1, remaining: 0 },
   });
-  const again = await audit(...around(deposit), '--repair', '--json');
+  const again = await audit(...around(deposit), '--repair', '-o', 'json');
   expect({ code: again.code, ...(lastWord(again) as Audit) }).toMatchObject({
     code: 0,
     report: { differences: [], found: 0, transactions: 1 },
@@ -205,7 +212,7 @@ test('what the record has and the chain does not stays, and is told every time',
     .insertInto('deposit')
     .values({ ...forged, account, wallet, asset, slot, finalizedAt: new Date() })
     .execute();
-  const repaired = await audit(...around(deposit), '--repair', '--json');
+  const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect(repaired.code).toBe(6);
   expect((lastWord(repaired) as Audit).report?.differences).toMatchObject([
     { signature, chain: '3000000', record: '9000000', repaired: false },

@@ -115,7 +115,8 @@ test('it runs the whole stack: it pays, gives out addresses, takes a local webho
   const url = `${facts.sales?.gatewayUrl}/hello`;
   const buy = async () => {
     for (const form of ['v2', 'v1', 'example', 'submitted']) {
-      const bought = await startDevelopment(['x402', 'buy', url, '--form', form, '--json'], { cwd }).ended;
+      const bought = await startDevelopment(['x402', 'buy', url, '--form', form, '-o', 'json'], { cwd })
+        .ended;
       expect(bought.code, bought.stderr).toBe(0);
       expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
       expect(bought.stdout).toContain('hello');

@@ -4,26 +4,35 @@ import { useCommands } from './commands.ts';
 
 const use = useCommands();
 
-/** What each list says of nothing, and where `--json` has its rows. */
+/** What each list says of nothing, and where JSON has its rows. */
 const LISTS = [
-  { args: ['list'], says: 'no withdrawals yet', json: { withdrawals: [] } },
-  { args: ['list', '--status', 'held'], says: 'no withdrawal matches', json: { withdrawals: [] } },
-  { args: ['deposits'], says: 'no deposits yet', json: { deposits: [], nextCursor: null } },
   {
-    args: ['deposits', '--state', 'final'],
-    says: 'no deposit matches',
+    args: ['withdrawals', 'list', '--status', 'held'],
+    says: 'no withdrawals found',
+    json: { withdrawals: [], nextCursor: null },
+  },
+  {
+    args: ['settlements', 'list'],
+    says: 'no settlements found',
+    json: { settlements: [], nextCursor: null },
+  },
+  { args: ['payments', 'list'], says: 'no payments found', json: { payments: [], nextCursor: null } },
+  {
+    args: ['deposits', 'list', '--state', 'final'],
+    says: 'no deposits found',
     json: { deposits: [], nextCursor: null },
   },
-  { args: ['scan', 'rescans'], says: 'no rescans yet', json: { rescans: [], nextCursor: null } },
+  { args: ['scan', 'list-rescans'], says: 'no rescans found', json: { rescans: [], nextCursor: null } },
   {
-    args: ['webhooks'],
-    says: 'no webhooks yet: `sluice webhooks add URL` makes one',
+    args: ['webhooks', 'list'],
+    says: 'no webhooks found',
     json: { webhooks: [] },
   },
+  { args: ['alerts', 'list'], says: 'no alerts found', json: { alerts: [], pauses: [] } },
 ] as const;
 
 test.each(LISTS)('sluice $args of nothing says so', async ({ args, says, json }) => {
-  const [read, parsed] = await Promise.all([use.sluice(...args), use.sluice(...args, '--json')]);
+  const [read, parsed] = await Promise.all([use.sluice(...args), use.sluice(...args, '-o', 'json')]);
   expect(read.stdout).toBe(`${says}\n`);
   expect(lastWord(parsed)).toEqual(json);
   expect([read.code, parsed.code]).toEqual([0, 0]);

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** Runs the command, away from any `.sluice/dev.json` but that of the test. */
 const nodes = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  callSluice(['nodes', ...args], { cwd: directory, env });
+  callSluice(['nodes', 'list', ...args], { cwd: directory, env });
 
 test('shows each node with what is wrong; a quorum is exit code 0', async () => {
   localnet.controls.produceSlots(20);
@@ -29,7 +29,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
   localnet.controls.setFault(1, 'getTransaction', { kind: 'error', code: -32011, message: 'off' });
   const [a = '', b = '', c = ''] = localnet.rpcUrls.map((url) => new URL(url).host);
   const env = { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
-  const [text, json] = await Promise.all([nodes([], env), nodes(['--json'], env)]);
+  const [text, json] = await Promise.all([nodes([], env), nodes(['-o', 'json'], env)]);
 
   expect(text).toMatchObject({ code: 0, stderr: '' });
   const line = (name: string) => text.stdout.split('\n').find((row) => row.startsWith(name));
@@ -58,7 +58,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
 
 test('no quorum is exit code 5, with the table and the failure in the JSON', async () => {
   for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
-  const ended = await nodes(['--json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
+  const ended = await nodes(['-o', 'json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
   expect(ended.code).toBe(5);
   expect(lastWord(ended)).toMatchObject({
     ok: false,

@@ -1,83 +1,105 @@
 import { userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { useCommands } from './commands.ts';
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let ledger: Ledger;
+const use = useCommands();
+const reason = (text: string): readonly string[] => ['--reason', text];
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  ledger = await openLedger(database.url);
-});
-afterAll(async () => {
-  await ledger?.close();
-  await database?.drop();
-});
+/** By the API in the name of its key; by `--database` without an API, in the name of the user of this machine. */
+const WAYS = [
+  { way: 'the API', who: 'tests', sluice: (...args: readonly string[]) => use.sluice(...args) },
+  {
+    way: '--database',
+    who: userInfo().username,
+    sluice: (...args: readonly string[]) =>
+      callSluice([...args, '--database'], { env: { DATABASE_URL: use.service.databaseUrl } }),
+  },
+] as const;
 
-/** What a command prints last on stdout, and its exit code; no API is there. */
-async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
-  const ended = await callSluice([...args, '--json'], { env: { DATABASE_URL: database.url } });
-  return { json: lastWord(ended), code: ended.code };
-}
+describe.each(WAYS)('by $way, an operator', ({ who, sluice: call }) => {
+  /** What a command prints last on stdout, and its exit code. */
+  const sluice = async (...args: readonly string[]): Promise<{ json: unknown; code: number | null }> => {
+    const ended = await call(...args, '-o', 'json');
+    return { json: lastWord(ended), code: ended.code };
+  };
+  const [pauseArgs, resumeArgs] = [
+    ['settlements', 'pause'],
+    ['settlements', 'resume', '--yes'],
+  ];
 
-describe('the commands for operations, without an API', () => {
-  it('pause and resume in the name of the user', async () => {
-    const pause = { cause: 'operator', reason: 'we look at it', who: userInfo().username };
-    expect(await sluice('pause', 'we look at it')).toMatchObject({ json: { pauses: [pause] }, code: 0 });
-    expect(await ledger.pauses.open()).toMatchObject([pause]);
-    expect(await sluice('resume', 'done')).toMatchObject({ json: { pauses: [pause] }, code: 0 });
-    expect(await ledger.pauses.open()).toEqual([]);
-    expect((await sluice('pause', '  ')).code).toBe(2);
+  beforeEach(async () => {
+    await use.service.ledger.db.deleteFrom('alert').execute();
   });
 
-  it('show alerts and close one', async () => {
-    await ledger.alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
+  it('pauses and resumes', async () => {
+    const { ledger } = use.service;
+    const pause = { cause: 'operator', scope: 'all', reason: 'we look at it', who };
+    const paused = { json: { pauses: [pause] }, code: 0 };
+    expect(await sluice(...pauseArgs, ...reason('we look at it'))).toMatchObject(paused);
+    expect(await ledger.pauses.open()).toMatchObject([pause]);
+    expect((await call('alerts', 'list')).stdout).toMatch(
+      /^PAUSED \(all\) since \S+Z by .*: we look at it\n/,
+    );
+    expect((await sluice('settlements', 'resume', ...reason('done'))).code).toBe(2);
+    expect(await sluice(...resumeArgs, ...reason('done'))).toMatchObject(paused);
+    expect(await ledger.pauses.open()).toEqual([]);
+    expect((await sluice(...pauseArgs, ...reason('  '))).code).toBe(2);
+    expect((await sluice(...pauseArgs, ...reason('x'), '--scope', 'one')).code).toBe(2);
+  });
+
+  it('lists alerts and closes one', async () => {
+    const { alerts } = use.service.ledger;
+    await alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
     const alert = { kind: 'maybe_paid', subject: 'order-1', message: 'look at it', count: 1, closedAt: null };
-    expect(await sluice('alerts')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
+    expect(await sluice('alerts', 'list')).toMatchObject({ json: { alerts: [alert] }, code: 0 });
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
-      await ledger.alerts.raise({ kind, subject: 'it', message: 'so it is' });
-    const { stdout } = await callSluice(['alerts'], { env: { DATABASE_URL: database.url } });
-    expect(stdout).toMatch(/^position {2}last seen {2}kind {2}subject {2}message\n/);
+      await alerts.raise({ kind, subject: 'it', message: 'so it is' });
+    const { stdout } = await call('alerts', 'list');
+    expect(stdout).toMatch(/^position +last seen +kind +subject +message\n/);
     expect(stdout).toContain('so it is; `sluice webhooks replay it` tries again\n');
-    expect(stdout).toMatch(/^(\d+) .* so it is; looked into: `sluice alerts seen \1 <why>`$/m);
-    for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const)
-      await ledger.alerts.close(kind, 'it');
+    expect(stdout).toMatch(
+      /^(\d+) .* so it is; once investigated: `sluice alerts acknowledge \1 --reason <text>`$/m,
+    );
+    for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const) await alerts.close(kind, 'it');
+    const close = ['alerts', 'close', '--subject', 'order-1', '--kind'];
     for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'])
-      expect((await sluice('alerts', 'close', 'order-1', '--kind', kind)).code).toBe(2);
-    expect(await sluice('alerts', 'close', 'order-1', 'not paid', '--kind', 'maybe_paid')).toMatchObject({
-      json: { closed: true },
-      code: 0,
-    });
-    expect(await sluice('alerts')).toMatchObject({ json: { alerts: [] }, code: 0 });
-    expect((await sluice('alerts', 'close', 'order-1', 'not paid', '--kind', 'maybe_paid')).code).toBe(3);
-    expect(await sluice('alerts', '--all')).toMatchObject({
+      expect((await sluice(...close, kind, '--yes')).code).toBe(2);
+    const closing = [...close, 'maybe_paid', ...reason('not paid')];
+    expect((await sluice(...closing)).code).toBe(2);
+    expect(await sluice(...closing, '--yes')).toMatchObject({ json: { closed: true }, code: 0 });
+    expect(await sluice('alerts', 'list')).toMatchObject({ json: { alerts: [] }, code: 0 });
+    expect((await sluice(...closing, '--yes')).code).toBe(3);
+    expect(await sluice('alerts', 'list', '--all')).toMatchObject({
       json: { alerts: [{ subject: 'it' }, { subject: 'it' }, { subject: 'order-1' }] },
     });
   });
 
-  it('close alerts of what has happened, in the name of the user who looked into them', async () => {
+  it('acknowledges alerts with a reason', async () => {
     const alarm = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
-    const { position } = await ledger.alerts.raise({ ...alarm, subject: 'sig' });
-    expect((await sluice('alerts', 'seen', `${position}`, ' ')).code).toBe(2);
-    expect((await sluice('alerts', 'seen', 'all', 'node b is out')).code).toBe(2);
-    expect(await sluice('alerts', 'seen', `${position}`, 'node b is out')).toMatchObject({
-      json: { alerts: [{ details: { closedBy: userInfo().username, closedWhy: 'node b is out' } }] },
+    const { position } = await use.service.ledger.alerts.raise({ ...alarm, subject: 'sig' });
+    const acknowledge = (positions: string, why: string) =>
+      sluice('alerts', 'acknowledge', positions, ...reason(why));
+    expect((await acknowledge(`${position}`, ' ')).code).toBe(2);
+    expect((await acknowledge('all', 'node b is out')).code).toBe(2);
+    expect(await acknowledge(`${position}`, 'node b is out')).toMatchObject({
+      json: { alerts: [{ position: `${position}`, details: { closedBy: who, closedWhy: 'node b is out' } }] },
       code: 0,
     });
-    expect((await sluice('alerts', 'seen', `${position}`, 'node b is out')).code).toBe(3);
+    expect((await acknowledge(`${position}`, 'node b is out')).code).toBe(3);
   });
 
-  it('resume with the alerts that were looked at', async () => {
-    await ledger.pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
-    const refused = await sluice('resume', 'done');
+  it('resumes only with the positions of the alerts that began a pause', async () => {
+    const { pauses } = use.service.ledger;
+    await pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
+    const resume = [...resumeArgs, ...reason('done')];
+    const refused = await sluice(...resume);
     expect(refused).toMatchObject({ json: { ok: false, error: { code: 'AlertsUnseen' } }, code: 3 });
-    const { alerts } = (await sluice('alerts')).json as { alerts: { position: string }[] };
+    const { alerts } = (await sluice('alerts', 'list')).json as { alerts: { position: string }[] };
     const seen = alerts.map(({ position }) => position).join(',');
-    expect((await sluice('resume', 'done', '--seen', 'all')).code).toBe(2);
-    expect((await sluice('resume', 'done', '--seen', seen)).code).toBe(0);
-    expect(await ledger.pauses.open()).toEqual([]);
+    expect((await sluice(...resume, '--seen', 'all')).code).toBe(2);
+    expect((await sluice(...resume, '--seen', seen)).code).toBe(0);
+    expect(await pauses.open()).toEqual([]);
   });
 });

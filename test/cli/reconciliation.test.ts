@@ -12,13 +12,13 @@ const NOTHING = { compared: [], alarms: [], unread: [] };
 const use = useCommands(({ ledger }) => imported(ledger, ANN, BEN));
 beforeEach(() => sql`truncate reconciliation, reconciled_pass, unread_wallet`.execute(use.service.ledger.db));
 
-const reconciliation = (...args: readonly string[]) => use.sluice('reconciliation', ...args);
+const reconciliation = (...args: readonly string[]) => use.sluice('reconciliation', 'status', ...args);
 
 test('what was never begun is said to be so', async () => {
-  const [text, json] = [await reconciliation(), await reconciliation('--json')];
+  const [text, json] = [await reconciliation(), await reconciliation('-o', 'json')];
   expect(text).toMatchObject({
     code: 5,
-    stdout: expect.stringMatching(/^never ran: look at the chain workers/),
+    stdout: expect.stringMatching(/^never ran: check the chain workers/),
   });
   expect(lastWord(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
 });
@@ -37,7 +37,7 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
   expect(lines[1]).toContain(`behind ${ANN}; 2 wallets in all`);
   expect(lines.slice(2, 6)).toEqual([
     '  compared  1 wallet, 3 accounts at slot 90',
-    '  verdict   chain and record agree',
+    '  verdict   chain and database agree',
     '  halted    the scan has not come to slot 95: the next round goes on',
     '1 wallet could not be compared, and will be asked for again each hour:',
   ]);
@@ -55,11 +55,11 @@ test('the last pass says what it compared, when, and whether chain and record ag
     { ...NOTHING, compared: [BEN], next: null, tally: last },
   ];
   for (const page of pages) await reconciliations.commit(await reconciliations.begin(), page);
-  const [text, json] = [await reconciliation(), await reconciliation('--json')];
+  const [text, json] = [await reconciliation(), await reconciliation('-o', 'json')];
   expect(text.code).toBe(6);
   expect(text.stdout.split('\n').slice(1)).toEqual([
     '  compared  2 wallets, 5 accounts at slots 90 to 99',
-    '  verdict   1 differ: see `sluice alerts`',
+    '  verdict   1 differ: see `sluice alerts list`',
     'no pass is under way: one begins every hour',
     'every wallet could be compared when it was its turn',
     '',

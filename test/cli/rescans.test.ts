@@ -14,15 +14,17 @@ test('rescans are listed in parts, and one that is only joined is told by who as
   const { rescans } = use.service.ledger;
   for (const to of [102n, 101n]) await rescans.begin({ from: 100n, to, who: 'ops', why: 'x' });
   await rescans.begin({ from: 100n, to: 100n, who: 'somebody', why: 'missed one' });
-  const joined = await scan('rescan', '100', '100', 'again');
+  const joined = await scan('rescan', '--from', '100', '--to', '100', '--reason', 'again');
   expect(joined.stdout).toMatch(
-    /^rescan of 100 to 100 by somebody since \S+Z: workflow deposit-rescan\/100-100\n/,
+    /^rescan of 100 to 100 by somebody since \S+Z: workflow deposit-rescan\/100-100; see `sluice scan list-rescans`\n$/,
   );
-  const newest = await scan('rescans', '--limit', '2');
-  expect(newest.stdout).toMatch(/ 100 +reading [^]+ 101 +reading [^]+\nthere are more: --cursor \S+ goes on/);
-  const first = lastWord(await scan('rescans', '--limit', '2', '--json')) as { readonly nextCursor: string };
+  const newest = await scan('list-rescans', '--limit', '2');
+  expect(newest.stdout).toMatch(/ 100 +reading [^]+ 101 +reading [^]+\nMore rows: add --cursor \S+, or/);
+  const first = lastWord(await scan('list-rescans', '--limit', '2', '-o', 'json')) as {
+    readonly nextCursor: string;
+  };
   expect(first).toMatchObject({ rescans: [{ to: '100' }, { to: '101' }] });
-  const rest = lastWord(await scan('rescans', '--cursor', first.nextCursor, '--json'));
+  const rest = lastWord(await scan('list-rescans', '--cursor', first.nextCursor, '-o', 'json'));
   expect(rest).toMatchObject({ rescans: [{ to: '102' }], nextCursor: null });
 });
 
@@ -30,6 +32,6 @@ test('of a rescan that is not whole it says which slots nodes did not show', asy
   const { rescans } = use.service.ledger;
   const begun = await rescans.begin({ from: 100n, to: 109n, who: 'ops', why: 'x' });
   await rescans.end(begun, { blocks: 4, unread: [{ from: '104', to: '106' }] });
-  const newest = await scan('rescans', '--limit', '1');
+  const newest = await scan('list-rescans', '--limit', '1');
   expect(newest.stdout).toMatch(/ incomplete \S+Z: nodes did not show slots 104 to 106 +4 +0 /);
 });

@@ -32,8 +32,8 @@ test('the status says in words of which closed gaps the audit is not settled, an
   await server.close();
   expect(code).toBe(0);
   expect(stdout).toMatch(/^tail: following the chain\n/);
-  expect(stdout).toContain('slot 121  1 slots behind  2.5 blocks/s  told at 2026-11-22T10:00:00.000Z\n');
+  expect(stdout).toContain('slot 121  1 slots behind  2.5 blocks/s  reported at 2026-11-22T10:00:00.000Z\n');
   expect(stdout).toContain('closed  101 to 109 by ops: pruned everywhere; ');
-  expect(stdout).toContain('not settled: no quorum of nodes has shown blocks of these slots');
+  expect(stdout).toContain('not complete: no quorum of nodes has returned the blocks of these slots');
   expect(stdout).toContain('add nodes that have them');
 });

@@ -28,12 +28,18 @@ function get(url: string) {
 }
 
 const PATHS = ['/v1/deposits', '/v1/scan', '/v1/webhooks', '/v1/withdrawals/none', '/v1/reconciliation'];
-const COMMANDS = [['deposits'], ['scan', 'status'], ['webhooks'], ['status', 'none'], ['pause', 'why']];
+const COMMANDS = [
+  ['deposits', 'list'],
+  ['scan', 'status'],
+  ['webhooks', 'list'],
+  ['withdrawals', 'get', 'none'],
+  ['settlements', 'pause', '--reason', 'why', '--database'],
+];
 
 it('is a 503 of every route that says so, on connections that were open and on new ones; a command ends with exit code 5 and what to look at', async () => {
   await Promise.all(PATHS.map(get));
   const goOn = standStill(postgres);
-  const commands = COMMANDS.map((args) => runSluice([...args, '--json'], { env }));
+  const commands = COMMANDS.map((args) => runSluice([...args, '-o', 'json'], { env }));
   const answers = await Promise.all([...PATHS, ...PATHS].map(get));
   const order = await service.app.inject({
     method: 'POST',

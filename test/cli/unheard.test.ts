@@ -24,10 +24,10 @@ test('who waits long for an audit hears that it is not done, and what that can b
   // Only these two: HTTP answers in real time, and the seconds between two requests pass at once.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const asking = callSluice(['audit', 'a', '--from', '1', '--to', '2'], { env });
+  const asking = callSluice(['addresses', 'audit', 'a', '--from', '1', '--to', '2'], { env });
   const ended = await passingTime(asking, server.seen);
   expect(ended).toMatchObject({ code: 1, stdout: 'the audit failed: of a test\n' });
-  expect(ended.stderr).toMatch(/^sluice: the audit is not done yet: .* no worker .*; still waiting\n$/);
+  expect(ended.stderr).toMatch(/^sluice: the audit has not ended: .* no worker .*; still waiting\n$/);
 });
 
 /** Lets the time of fake timers pass until `work` has ended: for each request far less than the time-out of a request. */

@@ -15,28 +15,29 @@ afterAll(async () => service?.close());
 
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-  const ended = await callSluice(['webhooks', ...args, '--json'], { env });
+  const ended = await callSluice(['webhooks', ...args, '-o', 'json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 
 describe('sluice webhooks', () => {
-  it('adds, lists, rotates, enables and removes an endpoint', async () => {
+  it('creates, lists, rotates, enables and deletes an endpoint', async () => {
     const url = 'https://exchange.example/hooks';
-    const added = await sluice('add', url, 'deposit.*', 'withdrawal.finalized');
+    const added = await sluice('create', url, 'deposit.*', 'withdrawal.finalized');
     expect(added).toMatchObject({
       json: { url, events: ['withdrawal.finalized', 'deposit.*'], secret: expect.stringMatching(/^whsec_/) },
       code: 0,
     });
     const { id } = added.json as { id: string };
-    const rotated = await sluice('rotate', id, '--keep-hours', '0');
+    const rotated = await sluice('rotate-secret', id, '--keep-hours', '0');
     expect(rotated).toMatchObject({ json: { secret: expect.stringMatching(/^whsec_/) }, code: 0 });
     await service.ledger.webhooks.disable(id, 'of a test');
-    expect((await sluice()).json).toMatchObject({ webhooks: [{ id, disabledBecause: 'of a test' }] });
+    expect((await sluice('list')).json).toMatchObject({ webhooks: [{ id, disabledBecause: 'of a test' }] });
     expect((await sluice('enable', id)).json).toMatchObject({ disabledBecause: null });
-    expect((await sluice('remove', id)).code).toBe(0);
-    expect((await sluice('remove', id)).code).toBe(3);
-    expect((await sluice('add', url, 'withdrawal.requested')).code).toBe(2);
-    expect((await sluice('add', 'http://127.0.0.1/')).code).toBe(2);
+    expect((await sluice('delete', id)).code).toBe(2);
+    expect((await sluice('delete', id, '--yes')).code).toBe(0);
+    expect((await sluice('delete', id, '--yes')).code).toBe(3);
+    expect((await sluice('create', url, 'withdrawal.requested')).code).toBe(2);
+    expect((await sluice('create', 'http://127.0.0.1/')).code).toBe(2);
   });
 
   it('lists dead letters and replays them', async () => {
@@ -46,7 +47,7 @@ describe('sluice webhooks', () => {
     const { deliveries } = service.ledger;
     const key = await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/1' });
     if (key !== null) await deliveries.giveUp(key, 'the receiver answered 500');
-    expect(await sluice('dead', row.id)).toMatchObject({
+    expect(await sluice('deliveries', row.id, '--state', 'dead')).toMatchObject({
       json: { deliveries: [{ entity: 'deposit/1', lastError: 'the receiver answered 500' }] },
       code: 0,
     });
@@ -54,10 +55,10 @@ describe('sluice webhooks', () => {
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
     const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
     const nothing = await callSluice(['webhooks', 'replay', row.id], { env });
-    expect(nothing.stdout).toBe('there are no dead letters\n');
+    expect(nothing.stdout).toBe('no dead events\n');
     const other = await callSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
-    expect(other).toMatchObject({ stdout: 'no dead letter is the event evt_nothere\n', code: 3 });
-    expect((await sluice()).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
+    expect(other).toMatchObject({ stdout: 'no dead event has the ID evt_nothere\n', code: 3 });
+    expect((await sluice('list')).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
     const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };
     expect(await sluice('deliveries', row.id)).toMatchObject({ json: waiting, code: 0 });
     expect(await sluice('deliveries', row.id, '--state', 'delivered')).toMatchObject({

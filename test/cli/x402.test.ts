@@ -31,9 +31,9 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const routes = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  callSluice(['x402', 'routes', ...args], { cwd: directory, env });
+  callSluice(['x402', 'check', ...args], { cwd: directory, env });
 
-describe('sluice x402 routes', () => {
+describe('sluice x402 check', () => {
   test('lists the routes of x402.routes.json', async () => {
     const ended = await routes([]);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
@@ -48,7 +48,7 @@ describe('sluice x402 routes', () => {
   });
 
   test('has amounts as decimal strings in JSON, and the mint of the cluster', async () => {
-    const ended = await routes(['x402.routes.json', '--json'], { SLUICE_CLUSTER: 'mainnet-beta' });
+    const ended = await routes(['x402.routes.json', '-o', 'json'], { SLUICE_CLUSTER: 'mainnet-beta' });
     expect(lastWord(ended)).toMatchObject({
       file: 'x402.routes.json',
       cluster: 'mainnet-beta',
@@ -75,7 +75,7 @@ describe('sluice x402 routes', () => {
     ]);
     for (const fault of ['routes[0].price: must be', 'routes[0].payTo: must be set', 'routes[1]: must have'])
       expect(ended.stderr).toContain(`  ${fault}`);
-    expect(lastWord(await routes(['wrong.json', '--json']))).toMatchObject({
+    expect(lastWord(await routes(['wrong.json', '-o', 'json']))).toMatchObject({
       ok: false,
       error: { code: 'InvalidRequest' },
     });
@@ -91,12 +91,12 @@ describe('sluice x402 routes', () => {
     expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('SLUICE_CLUSTER') });
   });
 
-  test('prints the JSON schema with --schema, without reading a file', async () => {
-    const ended = await callSluice(['x402', 'routes', '--schema'], { cwd: tmpdir() });
+  test('schema prints the JSON schema, without reading a file', async () => {
+    const ended = await callSluice(['x402', 'schema'], { cwd: tmpdir() });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const schema = JSON.parse(ended.stdout) as { properties: object; required: string[] };
     expect(schema.required).toEqual(['routes']);
     expect(Object.keys(schema.properties)).toEqual(['$schema', 'payTo', 'routes']);
-    expect(lastWord(await routes(['--schema', '--json']))).toEqual(schema);
+    expect(lastWord(await callSluice(['x402', 'schema', '-o', 'json'], { cwd: tmpdir() }))).toEqual(schema);
   });
 });

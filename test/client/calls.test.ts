@@ -70,6 +70,28 @@ test('settlements: ids with slashes are a part of the query', async () => {
   ]);
 });
 
+test('alerts and pauses: each call on its path', async () => {
+  const body = { alerts: [], pauses: [], closed: true, nextCursor: null };
+  const { server, sluice } = await clientOf(Array<Step>(7).fill({ status: 200, body }));
+  await sluice.alerts.page({ open: false }, { limit: 5, cursor: '7' });
+  for await (const _ of sluice.alerts.list()) throw new Error('there is none');
+  await sluice.alerts.acknowledge(['17', '18'], 'why');
+  await sluice.alerts.close('maybe_paid', 'order-1', 'why');
+  await sluice.pauses.open();
+  await sluice.pauses.begin('why');
+  await sluice.pauses.end('why', { scope: 'kind/sweep', seen: ['17'] });
+  const seen = server.seen.map(({ method, url, body: sent }) => `${method} ${url} ${sent}`.trim());
+  expect(seen).toEqual([
+    'GET /v1/alerts?limit=5&open=false&cursor=7',
+    'GET /v1/alerts?limit=100',
+    'POST /v1/alerts/seen {"seen":["17","18"],"why":"why"}',
+    'POST /v1/alerts/close {"kind":"maybe_paid","subject":"order-1","why":"why"}',
+    'GET /v1/pause',
+    'POST /v1/pause {"why":"why"}',
+    'POST /v1/resume {"why":"why","scope":"kind/sweep","seen":["17"]}',
+  ]);
+});
+
 test('deliveries of a webhook: only the conditions that are set', async () => {
   const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200 }));
   await sluice.webhooks.deliveries('wh/1');
@@ -166,6 +188,17 @@ const CALLS: Readonly<Record<string, Calls>> = {
     enable: ({ webhooks }, how) => webhooks.enable('wh', how),
     deliveries: ({ webhooks }, how) => webhooks.deliveries('wh', {}, how),
     replay: ({ webhooks }, how) => webhooks.replay('wh', 'event', how),
+  },
+  alerts: {
+    list: ({ alerts }, how) => alerts.list({}, how).next(),
+    page: ({ alerts }, how) => alerts.page({}, how),
+    acknowledge: ({ alerts }, how) => alerts.acknowledge(['17'], 'why', how),
+    close: ({ alerts }, how) => alerts.close('maybe_paid', 'a', 'why', how),
+  },
+  pauses: {
+    open: ({ pauses }, how) => pauses.open(how),
+    begin: ({ pauses }, how) => pauses.begin('why', how),
+    end: ({ pauses }, how) => pauses.end('why', how),
   },
 };
 const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>

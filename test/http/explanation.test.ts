@@ -205,7 +205,7 @@ test('without an attempt: the reason in words, and no node is asked', async () =
   });
   const paused = { code: 'paused', message: 'paused: tests (by me)' };
   await service.ledger.settlements.move('poor', 'held', paused);
-  await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice resume');
+  await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice settlements resume');
   expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
 });
 

@@ -163,7 +163,7 @@ describe('the explanation of a settlement', () => {
     const id = 'nonce-create/account-1';
     await settlements.move(id, 'held', { code: 'dead_attempt_landed', message: 'it has landed' });
     const held = await explain(id);
-    expect(held.nextStep).toContain('`sluice paid <id> <why>` ends it as paid');
+    expect(held.nextStep).toContain('`sluice settlements mark-paid <id> --reason <text>` ends it as paid');
     await settlements.drop(ADVANCE_ID, { code: 'needless', message: 'the nonce is used up' });
     const dropped = await explain(ADVANCE_ID);
     expect(dropped.waitsFor).toBe('nothing: it has ended, and none of its transactions landed');

@@ -64,7 +64,7 @@ export function runProgram(
   return start(source, args, surroundings).ended;
 }
 
-/** The JSON object with which a command that was given `--json` ends. */
+/** The JSON object with which a command that prints JSON ends. */
 export function lastWord({ stdout }: Pick<Ended, 'stdout'>): unknown {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }

@@ -21,10 +21,11 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
     return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
   },
   'the command': async ({ id, asset, amount, destination, memo = '' }) => {
-    const options = { id, asset, amount, to: destination, memo };
+    const options = { id, asset, units: amount, to: destination, memo };
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     const { apiUrl, apiKey } = use.stack;
-    const ended = await runSluice(['withdraw', ...flags, '--accept-empty-wallet', '--wait', '--json'], {
+    const args = [...flags, '--accept-empty-wallet', '--wait', '-o', 'json'];
+    const ended = await runSluice(['withdrawals', 'create', ...args], {
       env: { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey },
     });
     expect(lastWord(ended)).toEqual(await use.sluice.get(id));

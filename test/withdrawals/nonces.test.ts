@@ -35,7 +35,7 @@ async function nonces(...args: readonly string[]): Promise<{ json: unknown; code
     TEMPORAL_NAMESPACE: stack.temporal.namespace,
     SLUICE_HOT_WALLET: stack.hotWallet,
   };
-  const ended = await runSluice(['nonces', ...args, '--json'], { env });
+  const ended = await runSluice(['nonces', ...args, '-o', 'json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 
@@ -49,8 +49,8 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
   it('wait visibly without an account, and are paid when an operator has made one', async () => {
     await sluice.withdraw(first);
     expect(await reaches(sluice, first.id, 'held')).toMatchObject({ reason: { code: 'no_free_nonce' } });
-    expect((await nonces('create', '0')).code).toBe(2);
-    const made = await nonces('create', '1');
+    expect((await nonces('create', '--count', '0')).code).toBe(2);
+    const made = await nonces('create', '--count', '1');
     expect(made).toMatchObject({ json: { created: [expect.any(String)] }, code: 0 });
     const { created } = made.json as { readonly created: readonly [string] };
     await explainsAccount(created[0]);
@@ -86,7 +86,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
 
   it('get an account although the making of it was terminated', async () => {
     await hand.swallowSends();
-    const creating = nonces('create', '1');
+    const creating = nonces('create', '--count', '1');
     let address: string | undefined;
     await until(async () => {
       [{ address } = { address: undefined }] = await query<{ address: string }>(stack, SIGNED_CREATION);
@@ -118,7 +118,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
   });
 
   it('leave no alert behind', async () => {
-    expect((await nonces()).json).toMatchObject({
+    expect((await nonces('list')).json).toMatchObject({
       nonceAccounts: [{ authority: stack.hotWallet }, { authority: stack.hotWallet }],
     });
     const response = await fetch(`${stack.apiUrl}/v1/alerts`, {

@@ -38,9 +38,11 @@ export async function generate(options: GenerateOptions, output: Output): Promis
   const { DepositKeys, seedOf } = await import('../../signing/hd-keys.ts');
   const { count, start, out } = options;
   if (count > MANIFEST_ENTRIES)
-    throw new UsageError(`one manifest lists at most ${MANIFEST_ENTRIES}: go on with --start in another`);
-  if (start + count > INDEXES) throw new UsageError(`the last index is ${INDEXES - 1}`);
-  if (existsSync(out)) throw new UsageError(`${out} is there already, and is never overwritten`);
+    throw new UsageError(
+      `--count must be at most ${MANIFEST_ENTRIES}: continue with --start in another manifest`,
+    );
+  if (start + count > INDEXES) throw new UsageError(`--start and --count must end at index ${INDEXES - 1}`);
+  if (existsSync(out)) throw new UsageError(`--out must be a new file: ${out} exists`);
   const mnemonicFile = options.mnemonicFile ?? (await newMnemonic(out, output));
   const keys = new DepositKeys(await seedOf(await read(mnemonicFile)));
   const entries = Array.from({ length: count }, (_, at) => {
@@ -58,7 +60,7 @@ async function newMnemonic(out: string, output: Output): Promise<string> {
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
   const path = `${out.replace(/\.json$/, '')}.mnemonic`;
   await write(path, `${generateMnemonic(wordlist, ENTROPY_BITS)}\n`, 0o600);
-  output.progress(`24 new words are in ${path}: keep them offline; they are the keys of every deposit`);
+  output.progress(`24 new words are in ${path}: keep them offline, they are the keys of every deposit`);
   return path;
 }
 
@@ -66,7 +68,7 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    throw new UsageError(`the mnemonic cannot be read from ${path}`);
+    throw new UsageError(`--mnemonic-file must be a readable file, which ${path} is not`);
   }
 }
 
@@ -83,9 +85,7 @@ async function write(path: string, text: string, mode: number): Promise<void> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code === 'EEXIST')
-      throw new UsageError(
-        `${path} is there already, and is never overwritten: go on with it by --mnemonic-file`,
-      );
+      throw new UsageError(`${path} exists and is never overwritten: use it with --mnemonic-file`);
     const why = UNWRITABLE.find((one) => one === code);
     if (why !== undefined) throw new UsageError(`${path} cannot be written: ${why}`);
     throw error;

@@ -45,6 +45,5 @@ export const settlements = inOrder([
     primary key (settlement_id, wallet, asset),
     check ((state = 'landed') = (slot is not null))
   )`,
-  sql`create index reservation_open on reservation (wallet, asset) include (amount) where state = 'open'`,
   sql`create index reservation_landed on reservation (wallet, slot) where state = 'landed'`,
 ]);

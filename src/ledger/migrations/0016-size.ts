@@ -104,6 +104,7 @@ export const depositsByFilter = inOrder([
   sql`drop index deposit_by_state`,
   sql`create index deposit_by_asset on deposit (asset, (-id))`,
   sql`create index deposit_by_state on deposit (state, (-id))`,
+  sql`create index deposit_pending on deposit (wallet) where state = 'pending'`,
 ]);
 
 export const openAlerts = inOrder([sql`create index alert_open on alert (position) where closed_at is null`]);

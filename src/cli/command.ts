@@ -1,0 +1,100 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { SluiceClient } from '../client/client.ts';
+import { inColumns } from './columns.ts';
+import { type Connection, connect } from './connection.ts';
+import { EXIT } from './exit.ts';
+import { positive } from './numbers.ts';
+import { type OutputOptions, run } from './output.ts';
+
+export const REASON_OPTION = ['--reason <text>', 'Reason, stored with the order'] as const;
+export const YES_OPTION = ['--yes', 'Confirm without being asked'] as const;
+export const ASSET_OPTION = ['--asset <asset>', 'SOL, or the address of a mint'] as const;
+export const FROM_OPTION = ['--from <slot>', 'First slot'] as const;
+export const TO_OPTION = ['--to <slot>', 'Last slot'] as const;
+export const LIMIT_OPTION = ['--limit <count>', 'Maximum number of rows', positive, 50] as const;
+export const CURSOR_OPTION = ['--cursor <cursor>', 'Continue a list from its `nextCursor`'] as const;
+
+const LARGEST_PAGE = 200;
+
+/** A command that prints a table, or JSON with `-o json`. */
+export function localCommand(parent: Command, name: string, description: string) {
+  return parent
+    .command(name)
+    .description(description)
+    .addOption(
+      new Option('-o, --output <format>', 'Output format')
+        .choices(['table', 'json'] as const)
+        .default('table' as const)
+        .helpGroup('Output:'),
+    );
+}
+
+/** A {@link localCommand} that calls the API. */
+export function apiCommand(parent: Command, name: string, description: string) {
+  return localCommand(parent, name, description)
+    .addOption(new Option('--url <url>', 'URL of the API (default: SLUICE_API_URL)').helpGroup('Connection:'))
+    .addOption(new Option('--api-key <key>', 'API key (default: SLUICE_API_KEY)').helpGroup('Connection:'));
+}
+
+export type ApiOptions = OutputOptions & Connection;
+
+/** Calls the API once and prints its answer. */
+export function call<Answer extends object>(
+  options: ApiOptions,
+  ask: (sluice: SluiceClient) => Promise<Answer>,
+  render: (answer: Answer) => string,
+  exitOf: (answer: Answer) => number = () => EXIT.ok,
+): Promise<void> {
+  return run(options, async (output) => {
+    const answer = await ask(connect(options));
+    output.result(answer, render(answer));
+    return exitOf(answer);
+  });
+}
+
+/** The columns of a table: the heading of each, and its cell of an entry. */
+export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
+
+/** The entries as a table below headings, or that there are none of this `name`. */
+export function table<Entry>(name: string, columns: Columns<Entry>, entries: readonly Entry[]): string {
+  if (entries.length === 0) return `no ${name} found`;
+  const cells = Object.values(columns);
+  const rows = entries.map((entry) => cells.map((cell) => cell(entry)));
+  return inColumns([Object.keys(columns), ...rows]).join('\n');
+}
+
+type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>> & {
+  readonly nextCursor: string | null;
+};
+
+/** Prints up to `limit` entries of a list, over as many pages as they take, and where the list continues. */
+export function list<Name extends string, Entry>(
+  options: ApiOptions & { readonly limit: number; readonly cursor?: string | undefined },
+  name: Name,
+  columns: Columns<Entry>,
+  fetchPage: (
+    sluice: SluiceClient,
+    page: { readonly limit: number; readonly cursor: string | null },
+  ) => Promise<Page<Name, Entry>>,
+): Promise<void> {
+  return run(options, async (output) => {
+    const sluice = connect(options);
+    const entries: Entry[] = [];
+    let nextCursor = options.cursor ?? null;
+    do {
+      const limit = Math.min(options.limit - entries.length, LARGEST_PAGE);
+      const page = await fetchPage(sluice, { limit, cursor: nextCursor });
+      entries.push(...page[name]);
+      nextCursor = page.nextCursor;
+    } while (nextCursor !== null && entries.length < options.limit);
+    const more = nextCursor === null ? '' : `\nMore rows: add --cursor ${nextCursor}, or raise --limit`;
+    output.result({ [name]: entries, nextCursor }, `${table(name, columns, entries)}${more}`);
+    return EXIT.ok;
+  });
+}
+
+/** The fields that are set. */
+export function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
+}

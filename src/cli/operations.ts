@@ -1,0 +1,40 @@
+import { userInfo } from 'node:os';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import type { SluiceClient } from '../client/client.ts';
+import type { Word } from '../domain/word.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Connection, connect } from './connection.ts';
+import { UsageError } from './exit.ts';
+import { asJson } from './output.ts';
+import { withRecord } from './record.ts';
+
+export const DATABASE_OPTION = [
+  '--database',
+  'Emergency: use PostgreSQL (DATABASE_URL) directly while the API is down',
+] as const;
+
+/** Calls the API or, with `--database`, the ledger, whose rows are converted to what the API returns. */
+export async function byApiOrDatabase<Answer>(
+  options: Connection & { readonly database?: true | undefined },
+  calls: {
+    readonly api: (sluice: SluiceClient) => Promise<Answer>;
+    readonly database: (ledger: Ledger) => Promise<unknown>;
+  },
+): Promise<Answer> {
+  if (options.database !== true) return calls.api(connect(options));
+  return asJson(await withRecord(calls.database)) as Answer;
+}
+
+/** The reason of an order that goes to the database, in the name of the user of this machine. */
+export function operatorNote(reason: string): Word {
+  if (reason.trim() === '') throw new UsageError('--reason must not be empty');
+  return { who: userInfo().username, why: reason.trim() };
+}
+
+/** Positions of alerts, such as `17,18`. */
+export function positions(text: string): readonly string[] {
+  const all = text.split(',').map((one) => one.trim());
+  if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
+    throw new InvalidArgumentError('It must be whole numbers with commas between them.');
+  return all;
+}

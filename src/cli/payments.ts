@@ -1,0 +1,44 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { Payment } from '../client/client.ts';
+import { PAYMENT_STATES } from '../domain/payment.ts';
+import {
+  apiCommand,
+  type Columns,
+  CURSOR_OPTION,
+  call,
+  defined,
+  LIMIT_OPTION,
+  list,
+  table,
+} from './command.ts';
+
+const COLUMNS: Columns<Payment> = {
+  created: ({ createdAt }) => createdAt,
+  state: ({ state, reason }) => (reason === null ? state : `${state} (${reason})`),
+  'base units': ({ amount }) => amount,
+  asset: ({ asset }) => asset,
+  route: ({ route }) => route,
+  payer: ({ payer }) => payer,
+  signature: ({ signature }) => signature ?? '',
+};
+
+/** `sluice payments`: x402 payments. */
+export function registerPayments(program: Command): void {
+  const payments = program.command('payments').description('List and show x402 payments');
+  apiCommand(payments, 'list', 'List x402 payments, newest first')
+    .addOption(new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES))
+    .option(...LIMIT_OPTION)
+    .option(...CURSOR_OPTION)
+    .action(({ state, ...options }) =>
+      list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page(defined({ state }), page)),
+    );
+  apiCommand(payments, 'get', 'Show an x402 payment')
+    .argument('<id>', 'Payment ID, message hash or signature')
+    .action((id, options) =>
+      call(
+        options,
+        (sluice) => sluice.payments.get(id),
+        (payment) => table('payments', COLUMNS, [payment]),
+      ),
+    );
+}

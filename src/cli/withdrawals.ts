@@ -1,0 +1,136 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { SluiceClient, Withdrawal, WithdrawalSummary, WithdrawalTerms } from '../client/client.ts';
+import { describeAmount } from '../domain/amount.ts';
+import { isTerminal } from '../domain/settlement.ts';
+import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
+import { toUnits } from './amounts.ts';
+import {
+  ASSET_OPTION,
+  apiCommand,
+  type Columns,
+  CURSOR_OPTION,
+  call,
+  defined,
+  LIMIT_OPTION,
+  list,
+} from './command.ts';
+import { type Connection, connect } from './connection.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { registerExplain } from './explain.ts';
+import { untilInterrupted } from './interruption.ts';
+import { type Output, run } from './output.ts';
+import { nextStep, renderStatus, renderStep, renderWithdrawal } from './render.ts';
+
+const CALLS: readonly (readonly [
+  name: string,
+  description: string,
+  ask: (sluice: SluiceClient, id: string) => Promise<Withdrawal>,
+])[] = [
+  ['get', 'Show a withdrawal and its attempts', (sluice, id) => sluice.get(id)],
+  ['confirm', 'Pay a destination that needs confirmation', (sluice, id) => sluice.confirm(id)],
+  ['cancel', 'Cancel a withdrawal that has no attempt yet', (sluice, id) => sluice.cancel(id)],
+];
+
+/** `sluice withdrawals`. */
+export function registerWithdrawals(program: Command): void {
+  const withdrawals = program
+    .command('withdrawals')
+    .description('Create, show, confirm and cancel withdrawals');
+  registerCreate(withdrawals);
+  for (const [name, description, ask] of CALLS)
+    apiCommand(withdrawals, name, description)
+      .argument('<id>', 'Withdrawal ID')
+      .action((id, options) => call(options, (sluice) => ask(sluice, id), renderWithdrawal));
+  registerList(withdrawals);
+  registerExplain(withdrawals, 'a withdrawal', 'Withdrawal ID');
+}
+
+function registerCreate(withdrawals: Command): void {
+  apiCommand(withdrawals, 'create', 'Create a withdrawal; the same ID never pays twice')
+    .option('--id <id>', 'Your ID of the withdrawal, unique forever')
+    .option(...ASSET_OPTION)
+    .option('--amount <amount>', 'Amount as a decimal of the asset, such as 1.5')
+    .option('--units <units>', 'Amount in base units, such as lamports, instead of --amount')
+    .option('--to <wallet>', 'Wallet of the recipient')
+    .option('--accept-empty-wallet', 'Pay a wallet that does not exist on chain yet without confirmation')
+    .option('--memo <text>', 'Memo, written to the chain')
+    .option('--wait', 'Wait until the withdrawal is finalized, rejected, cancelled or failed')
+    .action((options) =>
+      run(options, async (output) => {
+        const terms = await termsOf(options);
+        const sluice = connect(options);
+        const created = await sluice.withdraw(terms);
+        return options.wait ? follow(sluice, created, output) : end(created, output);
+      }),
+    );
+}
+
+interface CreateOptions extends Connection {
+  readonly id?: string | undefined;
+  readonly asset?: string | undefined;
+  readonly amount?: string | undefined;
+  readonly units?: string | undefined;
+  readonly to?: string | undefined;
+  readonly acceptEmptyWallet?: true | undefined;
+  readonly memo?: string | undefined;
+}
+
+/** Commander would name only the first of several options that are missing. */
+async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
+  const { id, asset, amount, units, to, acceptEmptyWallet, memo } = options;
+  const chosen = amount ?? units;
+  if (id === undefined || asset === undefined || chosen === undefined || to === undefined) {
+    const all = { '--id': id, '--asset': asset, '--amount or --units': chosen, '--to': to };
+    const missing = Object.entries(all).filter(([, value]) => value === undefined);
+    throw new UsageError(`missing: ${missing.map(([name]) => name).join(', ')}; see --help`);
+  }
+  if (amount !== undefined && units !== undefined)
+    throw new UsageError('give either --amount or --units, not both');
+  return {
+    id,
+    asset,
+    amount: units ?? (await toUnits(chosen, { asset, option: '--amount', connection: options })),
+    destination: to,
+    ...defined({ acceptEmptyWallet, memo }),
+  };
+}
+
+async function follow(sluice: SluiceClient, created: Withdrawal, output: Output): Promise<number> {
+  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${created.id}`;
+  const final = await untilInterrupted(sentence, (signal) =>
+    sluice.waitForFinal(created.id, {
+      signal,
+      onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
+      onSilence: ({ message }) => output.progress(`${message}; trying again`),
+    }),
+  );
+  return end(final, output);
+}
+
+function end(withdrawal: Withdrawal, output: Output): number {
+  output.result(withdrawal, renderWithdrawal(withdrawal));
+  return isTerminal(withdrawal.status) && withdrawal.status !== 'finalized' ? EXIT.unpaid : EXIT.ok;
+}
+
+const COLUMNS: Columns<WithdrawalSummary> = {
+  created: ({ createdAt }) => createdAt,
+  status: ({ status }) => renderStatus(status),
+  id: ({ id }) => id,
+  amount: (withdrawal) => describeAmount(withdrawal),
+  next: (withdrawal) => nextStep(withdrawal).join(),
+};
+
+function registerList(withdrawals: Command): void {
+  apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
+    .addOption(
+      new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),
+    )
+    .option(...ASSET_OPTION)
+    .option('--to <wallet>', 'Only withdrawals to this wallet')
+    .option(...LIMIT_OPTION)
+    .option(...CURSOR_OPTION)
+    .action(({ status, asset, to, ...options }) => {
+      const filter = defined({ status, asset, destination: to });
+      return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
+    });
+}

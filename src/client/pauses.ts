@@ -1,0 +1,58 @@
+import type { PauseScope } from '../domain/pause-scope.ts';
+import type { Transport } from './transport.ts';
+import type { CallOptions } from './waiting.ts';
+
+/** A pause of payments. While it is open, no attempt of its scope is prepared. */
+export interface Pause {
+  /** `operator`, or the kind of the alert that began it. */
+  readonly cause: string;
+  readonly scope: PauseScope;
+  readonly reason: string;
+  readonly who: string;
+  readonly since: string;
+}
+
+/** What a pause or its end applies to. */
+export interface PauseOptions extends CallOptions {
+  /** @default 'all' */
+  readonly scope?: PauseScope | undefined;
+}
+
+/** How pauses are ended. */
+export interface ResumeOptions extends PauseOptions {
+  /** Positions of the open alerts that began a pause. The operator must have read all of them. */
+  readonly seen?: readonly string[];
+}
+
+/** Calls that stop and resume payments, for operations. */
+export class PauseCalls {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The open pauses, oldest first. */
+  open(options?: CallOptions): Promise<readonly Pause[]> {
+    return this.#call({ method: 'GET', path: '/v1/pause' }, options);
+  }
+
+  /** Prepares no more attempts; attempts that are prepared already are still signed and sent. Returns the open pauses. */
+  begin(why: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
+    return this.#call({ method: 'POST', path: '/v1/pause', body: { why, scope } }, { signal });
+  }
+
+  /**
+   * Ends every pause, or those of one scope, and closes the alerts that began them. Returns the pauses that it ended.
+   *
+   * @throws SluiceError `AlertsUnseen` (409) if `seen` lacks one of these alerts; then no pause is ended.
+   */
+  end(why: string, { signal, ...body }: ResumeOptions = {}): Promise<readonly Pause[]> {
+    return this.#call({ method: 'POST', path: '/v1/resume', body: { why, ...body } }, { signal });
+  }
+
+  async #call(request: Parameters<Transport['call']>[0], options?: CallOptions): Promise<readonly Pause[]> {
+    const { pauses } = await this.#transport.call<{ readonly pauses: readonly Pause[] }>(request, options);
+    return pauses;
+  }
+}

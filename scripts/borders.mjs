@@ -38,7 +38,7 @@ const FLOORS = {
       types: ['client'],
     },
     cli: { may: [...GROUND, 'client', 'solana', 'ledger', 'deposits', 'x402', 'platform'] },
-    'platform/roles': { may: [...CORE, ...CAPABILITIES, 'activities'] },
+    'platform/roles': { may: [...CORE, ...CAPABILITIES, 'activities', 'workflows'] },
     '': { may: [] },
   },
   devkit: {

@@ -2,6 +2,7 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY devkit/package.json devkit/
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
@@ -17,5 +18,6 @@ ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
 COPY --from=build --chown=node:node /app/package.json ./
 COPY --from=build --chown=node:node /app/node_modules node_modules
 COPY --from=build --chown=node:node /app/dist dist
+COPY --from=build --chown=node:node /app/scripts/start.mjs scripts/
 USER node
 CMD ["npm", "run", "worker"]

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { failureLine } from '../src/cli/last-word.mjs';
-import { ensureTemporalCli } from '../src/localstack/temporal-cli.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The official x402 packages, which only tests and benches need. */
@@ -72,6 +71,8 @@ export async function bootstrap({ temporal, peers }) {
   installPackages(ROOT);
   if (peers) installPackages(PEERS);
   if (temporal && !process.env.TEMPORAL_ADDRESS) {
+    // The development kit: a production build has none.
+    const { ensureTemporalCli } = await import('../src/localstack/temporal-cli.mjs');
     try {
       await ensureTemporalCli({ say });
     } catch (error) {

@@ -8,6 +8,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BIN = join(ROOT, 'node_modules', '.bin');
 
 const CHECKS = [
+  ['node', join(ROOT, 'scripts', 'borders.mjs'), '--check'],
   ['biome', 'check', '--error-on-warnings'],
   ['oxlint', '--type-aware', '--deny-warnings'],
   ['tsc', '-p', '.'],
@@ -19,9 +20,11 @@ async function passes([name = '', ...args]) {
   const started = Date.now();
   const output = /** @type {string[]} */ ([]);
   const windows = process.platform === 'win32';
-  const child = spawn(join(BIN, windows ? `${name}.cmd` : name), args, {
+  const isNode = name === 'node';
+  const command = isNode ? process.execPath : join(BIN, windows ? `${name}.cmd` : name);
+  const child = spawn(command, args, {
     cwd: ROOT,
-    shell: windows,
+    shell: windows && !isNode,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));

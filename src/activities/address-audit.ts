@@ -10,7 +10,6 @@ import {
 } from '../domain/audit.ts';
 import { slotsOf } from '../domain/slots.ts';
 import { type AddressAudit, type AuditDeps, auditAddress, reportOf, whyUnread } from './audited-address.ts';
-import { beating } from './beating.ts';
 import { auditGapPage, closeGapAudit } from './gap-audit.ts';
 
 type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
@@ -23,13 +22,11 @@ export function createAddressAudit(deps: AuditDeps) {
      * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
      * is alarmed, and keeps no other from being audited.
      */
-    auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
-      return beating(async () => {
-        if (order.cause === 'gap') return auditGapPage(deps, order, after);
-        const audit = await auditAddress(deps, order.address, order);
-        await tell(deps, order, audit);
-        return { ...reportOf(audit), next: null };
-      });
+    async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
+      if (order.cause === 'gap') return auditGapPage(deps, order, after);
+      const audit = await auditAddress(deps, order.address, order);
+      await tell(deps, order, audit);
+      return { ...reportOf(audit), next: null };
     },
 
     /**

@@ -10,7 +10,6 @@ import type { Cursor } from '../ledger/scan-cursor.ts';
 import { givingUp } from '../solana/rpc/giving-up.ts';
 import { finalizedTip, listedSlots } from '../solana/scan/frontier.ts';
 import { HeaderBook } from '../solana/scan/header-book.ts';
-import { beating } from './beating.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter, isOperational, ScanAlarms } from './scan-alarms.ts';
 import { tipOrNull } from './scan-stand.ts';
@@ -51,7 +50,7 @@ export function createDepositRanges(deps: RangeDeps) {
       return unlessStill<RangeEnd>(
         async () => {
           const stage = (over: AbortSignal) => stageRange(deps, range, over);
-          const complete = await beating(() => turn(() => givingUp(stage, cancellationSignal())));
+          const complete = await turn(() => givingUp(stage, cancellationSignal()));
           return { complete, why: null };
         },
         (why) => ({ complete: false, why }),
@@ -61,7 +60,7 @@ export function createDepositRanges(deps: RangeDeps) {
     /** Commits what is staged after the cursor, in order. */
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
-        () => beating(() => joinStaged(deps)),
+        () => joinStaged(deps),
         (why) => ({ joined: 0, status: null, why }),
       );
     },

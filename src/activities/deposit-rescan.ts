@@ -9,7 +9,6 @@ import { rangeOf, slotsOf } from '../domain/slots.ts';
 import type { ClosedGap } from '../ledger/gaps.ts';
 import type { RescanProgress, RescanRow, RescanTry } from '../ledger/rescans.ts';
 import { HeaderBook, type ListedHeader } from '../solana/scan/header-book.ts';
-import { beating } from './beating.ts';
 import type { WatchedBlock } from './deposit-matcher.ts';
 import { openReader, type ScannerDeps } from './deposit-scanner.ts';
 import { haltAfter } from './scan-alarms.ts';
@@ -40,7 +39,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       // A try before put its end on record, and nobody heard of it.
       if (run.endedAt !== null) return resultOf(run);
       try {
-        return await beating(() => readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run));
+        return await readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run);
       } catch (error) {
         // What this try failed by counts, also where the record cannot be told.
         if (!(error instanceof CancelledFailure))

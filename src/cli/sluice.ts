@@ -4,9 +4,7 @@ import { registerAddresses } from './addresses.ts';
 import { registerAlerts } from './alerts.ts';
 import { registerAssets } from './assets.ts';
 import { registerCluster } from './cluster.ts';
-import { registerDemo } from './demo.ts';
 import { registerDeposits } from './deposits.ts';
-import { registerDev } from './dev.ts';
 import { EXIT_MEANINGS } from './exit.ts';
 import { registerKeys } from './keys.ts';
 import { registerNodes } from './nodes.ts';
@@ -32,8 +30,8 @@ ${Object.entries(EXIT_MEANINGS)
   .map(([code, meaning]) => `${code.padStart(5)}  ${meaning}`)
   .join('\n')}`;
 
-/** The whole command line `sluice`, ready to parse arguments. */
-export function sluiceProgram(): Command {
+/** The whole command line `sluice`, ready to parse arguments. `addToX402` adds commands to `sluice x402`. */
+export function sluiceProgram(addToX402: (x402: Command) => void = () => undefined): Command {
   const program = createProgram('sluice', 'Durable deposits and withdrawals on Solana')
     .version(VERSION, '-v, --version', 'Print the version')
     .addHelpText('after', HELP);
@@ -54,13 +52,16 @@ export function sluiceProgram(): Command {
   );
   group(program, 'Needs PostgreSQL (DATABASE_URL)', registerKeys, registerCluster, registerNonces);
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
-  group(program, 'Needs the file or URL in its arguments', registerX402);
-  group(program, 'Needs nothing: starts a stack of its own', registerDev, registerDemo);
+  group(program, 'Needs the file in its arguments', (to) => registerX402(to, addToX402));
   return program;
 }
 
 /** Registers commands under one heading of the help. The help of each noun ends with the same heading. */
-function group(program: Command, needs: string, ...registrations: readonly ((to: Command) => void)[]): void {
+export function group(
+  program: Command,
+  needs: string,
+  ...registrations: readonly ((to: Command) => void)[]
+): void {
   program.commandsGroup(`${needs}:`);
   const before = program.commands.length;
   for (const register of registrations) register(program);

@@ -6,13 +6,12 @@ import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { run } from './output.ts';
-import { registerBuy } from './x402-buy.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
 /** `sluice x402`: commands for sellers of HTTP resources. */
-export function registerX402(program: Command): void {
-  const x402 = program.command('x402').description('Check the routes of the x402 gateway, and buy from it');
+export function registerX402(program: Command, addTo: (x402: Command) => void): void {
+  const x402 = program.command('x402').description('Check the routes of the x402 gateway');
   localCommand(x402, 'check', 'Check a routes file and list its routes')
     .argument('[file]', `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE})`)
     .action((file, options) =>
@@ -33,7 +32,7 @@ export function registerX402(program: Command): void {
       return EXIT.ok;
     }),
   );
-  registerBuy(x402);
+  addTo(x402);
 }
 
 function settings() {

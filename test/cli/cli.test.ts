@@ -246,8 +246,7 @@ test('the help says what every command needs', async () => {
     ],
     ['PostgreSQL (DATABASE_URL):', ['keys', 'cluster', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
-    ['the file or URL in its arguments:', ['x402']],
-    ['nothing: starts a stack of its own:', ['dev', 'demo', 'help']],
+    ['the file in its arguments:', ['x402', 'help']],
   ]);
   expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL).\n');
 });

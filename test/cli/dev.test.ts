@@ -14,7 +14,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
 import type { DevFacts } from '../../src/localstack/dev-file.ts';
 import { freePort } from '../../src/localstack/ports.ts';
-import { type Running, startSluice } from '../support/cli.ts';
+import { type Running, startDevelopment } from '../support/cli.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
@@ -40,7 +40,7 @@ async function shared(): Promise<NodeJS.ProcessEnv> {
 async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
   const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
   const env = { ...testEnvironment(), ...servers, ...ports };
-  const running = startSluice(['dev', ...args], { cwd, env });
+  const running = startDevelopment(['dev', ...args], { cwd, env });
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
 }
@@ -85,7 +85,7 @@ test('two that begin at once: one is turned away', async () => {
 
 test('what one that was killed has left is taken over, and its addresses are forgotten at once', async () => {
   const cwd = folder();
-  const gone = startSluice(['--version']);
+  const gone = startDevelopment(['--version']);
   await gone.ended;
   writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ apiUrl: 'http://127.0.0.1:9' }));
   writeFileSync(join(cwd, '.sluice/dev.pid'), `${gone.child.pid}\n`);
@@ -115,7 +115,8 @@ test('it runs the whole stack: it pays, gives out addresses, takes a local webho
   const url = `${facts.sales?.gatewayUrl}/hello`;
   const buy = async () => {
     for (const form of ['v2', 'v1', 'example', 'submitted']) {
-      const bought = await startSluice(['x402', 'buy', url, '--form', form, '-o', 'json'], { cwd }).ended;
+      const bought = await startDevelopment(['x402', 'buy', url, '--form', form, '-o', 'json'], { cwd })
+        .ended;
       expect(bought.code, bought.stderr).toBe(0);
       expect(JSON.parse(bought.stdout)).toMatchObject({ ok: true, status: 200, form });
       expect(bought.stdout).toContain('hello');

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { runProgram, runSluice } from '../support/cli.ts';
+import { runProgram, startDevelopment } from '../support/cli.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -14,6 +14,7 @@ test.each([
   ['chaos/main.ts', ['--help'], /^$/],
   ['conformance/main.ts', ['--help'], /^$/],
   ['src/cli.ts', ['--help'], /^$/],
+  ['src/development.ts', ['--help'], /^$/],
   ['src/server.ts', [], /^sluice: DATABASE_URL .*\n$/],
   ['src/worker.ts', [], /^sluice: DATABASE_URL .*\n$/],
   ['src/localnet/main.ts', ['--slot-ms', 'x'], /^(?!.*(bigint|Warning))/s],
@@ -31,7 +32,7 @@ test('the demo begins with what it does, also where npm compiled no bindings', a
   onTestFinished(() => rmSync(cwd, { recursive: true }));
   // No key is in that file: it ends before anything starts.
   const env = { NODE_OPTIONS: '--no-addons', SLUICE_SIGNER_KEY_FILE: '/dev/null' };
-  const { stdout, stderr } = await runSluice(['demo'], { cwd, env });
+  const { stdout, stderr } = await startDevelopment(['demo'], { cwd, env }).ended;
   expect(stdout).toMatch(/^starting Temporal, PostgreSQL, a Solana chain/);
   expect(stderr).toMatch(/^sluice: .*\n$/);
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, test } from 'vitest';
-import { sluiceProgram } from '../../src/cli/sluice.ts';
+import { developmentProgram } from '../../src/cli/development.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 
@@ -15,7 +15,7 @@ function leavesOf(
 }
 
 const DEVELOPMENT = ['dev', 'demo'];
-const leaves = leavesOf(sluiceProgram(), '');
+const leaves = leavesOf(developmentProgram(), '');
 
 test('every command of the product is a noun and a verb, and prints a table or JSON', () => {
   expect(leaves.length).toBeGreaterThan(40);

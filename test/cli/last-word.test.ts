@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { lastWord, startDevelopment } from '../support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'sluice-last-word-'));
@@ -29,7 +29,7 @@ async function runScript(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 test.each(['demo', 'dev'])('%s --json ends with one object when the bootstrap fails', async (command) => {
-  const ended = await runScript(['src/cli.ts', command, '--json'], { TEMPORAL_CLI_PATH: missing });
+  const ended = await runScript(['src/development.ts', command, '--json'], { TEMPORAL_CLI_PATH: missing });
   expect(ended.code).toBe(1);
   const message = `TEMPORAL_CLI_PATH=${missing} is not a program`;
   expect(ended.last).toEqual({ ok: false, error: { code: 'BootstrapFailed', message } });
@@ -38,7 +38,7 @@ test.each(['demo', 'dev'])('%s --json ends with one object when the bootstrap fa
 
 test('demo --json ends with one object when a service cannot start', async () => {
   const env = { HOME: process.env.HOME, TEMPORAL_CLI_PATH: process.execPath };
-  const ended = await runSluice(['demo', '--json'], { cwd: directory, env });
+  const ended = await startDevelopment(['demo', '--json'], { cwd: directory, env }).ended;
   expect(ended.code).toBe(1);
   expect(lastWord(ended)).toMatchObject({
     ok: false,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished, test } from 'vitest';
-import { sluiceProgram } from '../../src/cli/sluice.ts';
+import { developmentProgram } from '../../src/cli/development.ts';
 import { openService } from '../http/service.ts';
 import { blocksOf, ROOT } from './readme-blocks.ts';
 
@@ -38,7 +38,7 @@ test('each command line of README is a command of sluice with options that it ha
   expect(commands.length).toBeGreaterThan(4);
   for (const text of commands) {
     const words = text.split(/\s+/);
-    const command = commandOf(sluiceProgram(), words);
+    const command = commandOf(developmentProgram(), words);
     const known = command.options.map(({ long }) => long);
     expect(known, text).toEqual(expect.arrayContaining(words.filter((word) => word.startsWith('--'))));
   }

@@ -6,6 +6,7 @@ import { build as bundle, type Plugin, stop } from 'esbuild';
 /** What tests start, in the tree of the repository. */
 const PROGRAMS = [
   'src/cli',
+  'src/development',
   'src/server',
   'src/worker',
   'src/localnet/main',

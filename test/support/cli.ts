@@ -29,6 +29,11 @@ export function startSluice(args: readonly string[], surroundings?: Surroundings
   return start(new URL('../../src/cli.ts', import.meta.url), args, surroundings);
 }
 
+/** {@link startSluice} with the commands for development: `dev`, `demo` and `x402 buy`. */
+export function startDevelopment(args: readonly string[], surroundings?: Surroundings): Running {
+  return start(new URL('../../src/development.ts', import.meta.url), args, surroundings);
+}
+
 function start(source: URL, args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {
   const program = nodeProgram(source, args, COMPILED);
   const child = spawn(program.command, program.args, {
